@@ -45,6 +45,8 @@ class Session:
             raise LaunchError(f"device is 'cpu' or 'step', not {device!r}; on a GPU numba runs without ptxlab")
         self.arch, self.device, self.options = arch, device, options
         self.runs: list[Run] = []
+        self.launcher: Callable[..., Run] = launch
+        """What runs a kernel: `pl.launch`, or what a test puts around it."""
         self._stack = contextlib.ExitStack()
 
     @property
@@ -84,7 +86,7 @@ class Session:
             for part in flat(kind, _hint(value)[1], functools.partial(place_hinted, value, name, place))
         ]
         cooperative = "grid barrier" in kernel.metadata
-        found = launch(
+        found = self.launcher(
             kernel, grid, block, *given, shared=shared, device=self.device, cooperative=cooperative, **self.options
         )
         for host, array, back in copied.values():

@@ -14,7 +14,7 @@ SCRIPTS = {
                  "counters.js", "roofline.js", "status.js", "carry.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "pane.js", "code.js", "trace.js", "access.js", "together.js", "exchange.js", "registers.js",
-                 "debugger.js"),
+                 "timeline.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {
@@ -25,9 +25,9 @@ STYLES = {
 
 
 @cache
-def script(widget: str = "explorer") -> str:
-    """The whole ES module of a widget."""
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget])
+def script(widget: str = "explorer", without: str = "") -> str:
+    """The whole ES module of a widget; `without` a part that is not needed."""
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name != without)
 
 
 @cache

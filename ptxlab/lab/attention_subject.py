@@ -28,6 +28,7 @@ from ptxlab.lab.subject import (
     random_inputs,
     ways,
 )
+from ptxlab.launch.run import cpu_engine
 
 _BATCH = Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8)
 _HEADS = Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=32)
@@ -142,6 +143,21 @@ class Prefill(Attention):
         )
         counts = next((r.counters for r in results.values() if r.counters), None)
         return Ran(first.run, counts, judged=judged, kept=(q, k, v))
+
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """The same problem."""
+        from ptxlab.attention.prefill import attention
+
+        config = built.config
+        q, k, v = random_inputs(values, values["seq_q"], config)
+        return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace
+
+    def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
+        """Blocks of `tile_q` rows in x, heads in y, sequences in z."""
+        (x, y, z), *_ = self.shape(built, values)
+        if (y, z) != (values["heads"], values["batch"]):
+            return 0
+        return int(min(row // built.config.tile_q, x - 1) + x * (head[1] + y * head[0]))
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any]:
         """The kernel is run once more in its probing build."""
@@ -280,6 +296,11 @@ class Decode(Attention):
             "parts": True,
             "merged": {**merged, "numpy_l": _plain(total)},
         }
+
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """The same cache; of two launches the one that is shown."""
+        out = self._decode(built, values, cpu_engine(), self._inputs(built.config, values), trace=trace)
+        return out.runs[1 if self.name == "decode_reduce" else 0].trace
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any]:
         """Heads against keys, cut by the splits of the grid."""

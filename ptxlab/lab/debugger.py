@@ -49,9 +49,10 @@ class Debugger(Copied, anywidget.AnyWidget):
         self.recording, self.note, self.at = recording, note, list[int]()
         super().__init__(trace=bytes(recording.data), info=trace_events.page_info(recording, note))
 
-    def open_at(self, at: int | str) -> None:
-        """Opens at the first step of a PTX line, its number or words that it has, in the first warp that was there.
-        `TraceError` if no line has them."""
+    def open_at(self, at: int | str, nth: int = 0, warp: tuple[int, int] | None = None, of: int = 0) -> None:
+        """Opens at a step of a PTX line, its number or words that it has: the first one in the first warp that was
+        there, or the `nth` of a `warp` (block, warp), -1 for the last. of: the step is as far along as the `nth` of so
+        many, for a line that runs several times a tile. `TraceError` if no line has them."""
         if isinstance(at, bool) or not isinstance(at, str | Integral):
             raise TraceError(
                 f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {at!r}"
@@ -64,7 +65,9 @@ class Debugger(Copied, anywidget.AnyWidget):
         if not all(1 <= n <= len(lines) for n in found) or not found:
             raise TraceError(f"at: {self.recording.kernel} has no line {at!r}; name a PTX line or words that it has")
         self.at = found
-        self.info = {**self.info, **trace_events.opening(self.recording, found)}
+        self.info = {**self.info, **trace_events.opening(self.recording, found), "nth": int(nth), "of": int(of)}
+        if warp in self.recording.warps:
+            self.info = {**self.info, "start": list(warp)}
 
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""

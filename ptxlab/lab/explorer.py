@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import threading
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -22,8 +23,12 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import TargetError
-from ptxlab.lab import assets, attention_subject, controls, kernel_subject
+from ptxlab.lab import assets, attention_subject, controls, kernel_subject, shared_page
+from ptxlab.lab.below import Below
 from ptxlab.lab.copied import Copied
+from ptxlab.lab.debugger import Debugger
+from ptxlab.lab.edited import Edited
+from ptxlab.lab.editing import Editor
 from ptxlab.lab.explorer_views import Request
 from ptxlab.lab.session import Session
 from ptxlab.lab.subject import DEVICES, Subject
@@ -77,7 +82,8 @@ class Explorer(Copied, widgets.Box):
         self._panel.add_class("ptxlab-parameters")
         holder = widgets.Box([self.view])
         holder.add_class("ptxlab-holder")
-        super().__init__([self._panel, holder])
+        self._below = Below()
+        super().__init__([self._panel, holder, self._below])
         self.add_class("ptxlab-app")
         for control in (*self._fixed.values(), self._head):
             control.observe(self._changed, "value")
@@ -141,6 +147,70 @@ class Explorer(Copied, widgets.Box):
     def pin(self) -> None:
         """Compares later versions with the one that is shown now."""
         self.session.pin()
+
+    # -- from seeing to doing ------------------------------------------------------------------------------------------
+
+    def debug(self, line: int | None = None, nth: int = 0, of: int = 0) -> None:
+        """Opens the debugger below, on the block that computes the row that is plotted: at its `nth` step of a PTX
+        line, -1 for the last; or, with `of` tiles, at the one that is as far along as tile `nth`. After a fault,
+        without a line: at the instruction that faulted."""
+        version, request = self.session.version, self.session.request
+        if version is None or request is None:
+            return
+        subject, values, fault = request.subject, request.given, self.view.problem or {}
+        place: dict[str, Any] = {} if line is None else {"at": line, "nth": nth, "of": of}
+        shape = subject.shape(version.built, values)
+        row = self.view.row if self.view.row >= 0 else values.get("seq_q", 1) - 1
+        block = subject.block_of(version.built, values, request.head, row)
+        if line in (None, fault.get("line")) and fault.get("block") and shape is not None:
+            (gx, gy, _), (bx, by, _), _ = shape
+            (x, y, z), (tx, ty, tz) = fault["block"], fault["thread"]
+            block = x + gx * (y + gy * z)
+            place = {"at": fault["line"], "nth": -1, "warp": (block, (tx + bx * (ty + by * tz)) // 32)}
+        self._below.debug(lambda trace: subject.recorded(version.built, values, trace), block, place)
+
+    def edit(self) -> None:
+        """Opens the PTX that is shown in an editor below; what is applied there is shown here, until it is closed."""
+        version, request = self.session.version, self.session.request
+        if version is None or request is None:
+            return
+        base = request.subject.base if isinstance(request.subject, Edited) else request.subject
+        values = {**getattr(request.subject, "kept", {}), **request.given}
+        editor = Editor(version.built.ptx, None, version.built.name)
+        editor.on_apply(lambda text: self._show(Edited(base, values, text)))
+
+        def back() -> None:
+            if self.subject is not base and getattr(self.subject, "base", None) is base:
+                self._show(base, {p.name: values[p.name] for p in base.building})
+
+        self._below.show(f"{version.built.name}: the PTX, to be changed", editor, back, "Close, and back to the kernel")
+
+    def save(self, path: str | Path) -> None:
+        """Writes what is shown, once it has come, as one file that a browser opens without Python."""
+        self.wait()
+        Path(path).write_text(self._page(), encoding="utf-8")
+
+    def _page(self) -> str:
+        open_ = self._below.widget
+        traced = (open_.recording, open_.note, open_.at) if isinstance(open_, Debugger) else ()
+        return shared_page.page(self.view, self.parameters, *traced)
+
+    def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
+        """Another subject, with these values of its controls."""
+        self._quiet = True
+        try:
+            self.subject = subject
+            self._offer(subject)
+            for name, value in (values or {}).items():
+                controls.assign(name, self._own[name], value)
+        finally:
+            self._quiet = False
+        self._ask()
+
+    def _share(self) -> None:
+        """Sends the page to the browser, which saves it."""
+        name = f"{(self.view.code or {}).get('name', 'ptxlab')}.html"
+        self.view.send({"do": "share", "name": name}, buffers=[self._page().encode()])
 
     def _offer(self, subject: Subject) -> None:
         """Puts the controls of this subject's parameters into the panel. Values that somebody chose are kept where it
@@ -207,9 +277,13 @@ class Explorer(Copied, widgets.Box):
                 setattr(self.view, part, value)
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
-        act = {"pin": self.pin, "cancel": self.cancel, "again": self.session.again}.get(content.get("do"))
-        if act is not None:
-            act()
+        acts: dict[str, Any] = {
+            "pin": self.pin, "cancel": self.cancel, "again": self.session.again, "edit": self.edit,
+            "share": self._share,
+            "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
+        }  # fmt: skip
+        if content.get("do") in acts:
+            acts[content["do"]]()
 
     # -- display -------------------------------------------------------------------------------------------------------
 

@@ -435,7 +435,8 @@ def setting(
 
 
 def problem(error: Exception, version: Version | None) -> dict[str, Any]:
-    """{title, message, line, python_line}: any error for the page, at the PTX and Python line where it has one."""
+    """{title, message, line, python_line, block, thread}: any error for the page, at the PTX and Python line where it
+    has one, and for a fault (x, y, z) of the block and the thread that made it."""
     line = int(getattr(error, "line", 0) or 0)
     python_line = None
     if version is not None and line:
@@ -455,4 +456,5 @@ def problem(error: Exception, version: Version | None) -> dict[str, Any]:
     known = isinstance(error, PtxlabError)
     message = str(error) if known else f"{name}: {error}"
     title = titles.get(name, "Something went wrong" if known else "Unexpected error in ptxlab")
-    return {"title": title, "message": message, "line": line, "python_line": python_line}
+    where = {name: getattr(error, name, None) for name in ("block", "thread")}
+    return {"title": title, "message": message, "line": line, "python_line": python_line, **where}

@@ -19,6 +19,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.kernels import Parameter
 from ptxlab.lab.subject import Ran, Shape, Subject, Values, Way, machines
 from ptxlab.launch.buffers import Const, DeviceBuffer, Out, const, out
+from ptxlab.launch.run import cpu_engine
 
 THREADS = Parameter(
     "threads",
@@ -129,6 +130,21 @@ class KernelSubject(Subject):
         counts = next((r.counters for r in runs.values() if r.counters), None)
         return Ran(runs[first], counts, arrays=changed, kept=_machines_apart(after, names))
 
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """Launches it on copies of the arguments."""
+        from ptxlab.launch.run import launch
+
+        if self.grid is None:
+            raise LaunchError(self.why_no_run())
+        kernel = self.kernel if not isinstance(built, Text) else built.ptx
+        args, entry = [_copy(a) for a in self.args], values.get("entry", self.entry)
+        where: dict[str, Any] = {
+            "device": cpu_engine(),
+            "arch": values["arch"],
+            "budget": self.budget or BUDGET["step"],
+        }
+        return launch(kernel, self.grid, self.block, *args, entry=entry, shared=self.shared, trace=trace, **where).trace
+
 
 class CudaSubject(KernelSubject):
     """A kernel of `pl.cuda`, which is compiled again for another target or with other options."""
@@ -151,6 +167,14 @@ class CudaSubject(KernelSubject):
         kept, self.kernel = self.kernel, built
         try:
             return super().run(built, values, device)
+        finally:
+            self.kernel = kept
+
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """As it was compiled."""
+        kept, self.kernel = self.kernel, built
+        try:
+            return super().recorded(built, values, trace)
         finally:
             self.kernel = kept
 

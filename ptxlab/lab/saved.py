@@ -18,7 +18,7 @@ from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.lab import assets, trace_events
 
-BYTES = 24_000
+BYTES = 20_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
 
 _LOADER = """<script>(() => {
@@ -46,7 +46,8 @@ def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES, a
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
     at which it opens, and around whose first step the part lies that is kept."""
     part, info = copy_part(recording, note, limit, at)
-    script = _bare(assets.script("debugger")).replace("export default { render };", "render({ model, el });")
+    without = "" if info["timeline"] else "timeline.js"
+    script = _bare(assets.script("debugger", without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
         {"script": script, "style": _bare(assets.style("debugger")), "info": info}, separators=(",", ":")
     )

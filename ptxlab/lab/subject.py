@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
-from ptxlab.errors import TargetError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
 from ptxlab.launch.run import cpu_engine
@@ -112,6 +112,14 @@ class Subject:
     def work(self, values: Values) -> float | None:
         """The multiplications of a run, from which its time is estimated; None where nobody can say."""
         return None
+
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """Runs it once more on the CPU machine with a trace, and gives the `Recording`. Faults go to the caller."""
+        raise LaunchError(self.why_no_run() or f"{self.name} is not run")
+
+    def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
+        """The number of the block that computes a row of the result; 0 where nobody can say."""
+        return 0
 
     def why_no_run(self) -> str:
         """What to say in place of a run."""

@@ -16,6 +16,7 @@ from ptxlab.emulate.trace.recording import Moment, Recording, Walker
 from ptxlab.isa import Action, action_of
 from ptxlab.lab import display, highlight
 from ptxlab.lab.exchange import exchanges, maxima
+from ptxlab.lab.timeline import timeline
 
 BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)
 ENDS = (Action.RETURN, Action.EXIT)
@@ -94,6 +95,7 @@ def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
         "lines": highlight.ptx_lines(recording.text),
         "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
         "exchange": exchanges(recording),
+        "timeline": timeline(recording),
         "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,
         "note": note,

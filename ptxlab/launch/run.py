@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,13 @@ def launch(
     for b in bound:
         if b.back and b.array is not None and b.same_as < 0:
             b.array.reshape(-1).view(np.uint8)[:] = b.staged
+    for observer in observers:
+        observer(run, tuple(checks))
     return run
+
+
+observers: list[Callable[[Run, tuple[str, ...]], None]] = []
+"""Told of each launch that has succeeded, with the names of its checks."""
 
 
 # -- what is launched --------------------------------------------------------------------------------------------------

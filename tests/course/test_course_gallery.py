@@ -72,6 +72,21 @@ SAYS: dict[int, tuple[str, str]] = {
          "ld.shared.f32 %f1, [%r1];"),
     30: ("memcheck: load of 4 bytes at 0x20000001b00: 0 bytes past the end of 'key' (1280 bytes at 0x20000001600)\n"
          "  at:     block (1, 0, 0), thread (8, 0, 0)\n", "ld.global.f32 %f1, [%rd3];"),
+    31: ("synccheck: the wait passes at once: it asks for phase 0, which this thread has waited for before, and so it "
+         "does not wait for phase 1; the parity has to change after each wait\n"
+         "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) waits for the mbarrier\n",
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0;"),
+    32: ("synccheck: a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+         "fence.proxy.async; behind the stores, before the barrier\n"
+         "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) starts a bulk copy\n",
+         "cp.async.bulk.global.shared::cta.bulk_group [%o], [%tile], 2048;"),
+    33: ("deadlock: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 1 (parity 1) of the "
+         "mbarrier at 'full', which has not ended: 512 bytes missing, no thread can arrive; line 111 announced 1024 "
+         "bytes; line 117 brought 512 bytes (mbarrier.try_wait.parity.shared::cta.b64, line 72)\n",
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], %r11;"),
+    34: ("synccheck: a thread reads a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned "
+         "0; before it, and wgmma.commit_group.sync.aligned; behind the product\n",
+         "add.rn.f32 %total0, %total0, %scores0;"),
 }  # fmt: skip
 """What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""
 
@@ -124,13 +139,13 @@ def test_every_mistake_of_the_text_is_at_its_line() -> None:
 
 def test_the_gallery_lists_all_exhibits() -> None:
     gallery = pl.gallery()
-    assert [exhibit.number for exhibit in gallery] == list(range(1, 31))
+    assert [exhibit.number for exhibit in gallery] == list(range(1, 35))
     lines = repr(gallery).splitlines()
-    assert len(lines) == 30
+    assert len(lines) == 34
     assert lines[6].startswith(" 7  Shared memory from absolute 0 ")
     assert lines[6].endswith("  memcheck")
     page = gallery._repr_mimebundle_()["text/html"]
-    assert page.count("<tr>") == 31
+    assert page.count("<tr>") == 35
     assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
 
 
@@ -175,7 +190,7 @@ def test_an_exhibit_shows_itself() -> None:
 
 
 def test_what_was_found_in_the_wild_says_where() -> None:
-    wild = pl.gallery()[24:]
+    wild = pl.gallery()[24:30]
     assert all(exhibit.place for exhibit in wild)
     assert not any(exhibit.place for exhibit in pl.gallery()[:24])
     shown = repr(wild[3])
@@ -242,5 +257,5 @@ def test_what_is_missing_is_said_in_place_of_the_trials(monkeypatch: pytest.Monk
 
 def test_unknown_exhibit() -> None:
     with pytest.raises(UnknownExhibit) as caught:
-        pl.gallery(31)
-    assert str(caught.value) == f"there is no exhibit 31; there are {', '.join(map(str, range(1, 31)))}"
+        pl.gallery(35)
+    assert str(caught.value) == f"there is no exhibit 35; there are {', '.join(map(str, range(1, 35)))}"

@@ -95,6 +95,26 @@ def test_bytes(device: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_trace_has_the_copies(device: str) -> None:
+    """By whom and when each was issued and performed: a load when its wait asks for it, a store when its group is."""
+    _, line, after, *_ = CASES["a tile there and back"]
+    text = HEAD.replace("BYTES", "2048").replace("LINE", line).replace("AFTER", after)
+    array, x = np.zeros((16, 64), np.float32), np.zeros(512, np.uint32)
+    run = pl.launch(text, 1, 1, pl.TensorMap(array, (16, 32)), x, 40, device=device, trace=pl.Trace())
+    load, store = run.trace.copies
+    lines = text.splitlines()
+    walker = run.trace.walk(0, 0)
+    order = [walker.moment(k).line for k in range(len(walker))]
+    assert run.trace.turns == [(0, 0, len(order))]
+    for copy, kind, done in ((load, "tile", "mbarrier.try_wait"), (store, "tile", "cp.async.bulk.wait_group")):
+        assert (copy.block, copy.warp, copy.to, copy.kind, copy.bytes) == (0, 0, 0, kind, 2048)
+        assert order[copy.begun] == copy.line
+        assert done in lines[order[copy.ended] - 1]
+    assert (load.reads, load.group, store.reads, store.group, store.barrier) == (False, 0, True, 1, -1)
+    assert load.barrier == 0x400 + 2048
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_products(device: str) -> None:
     """Each of the four warps reads its 16 rows of A and its quarter of the 8 columns of B, 32 bytes each."""
     run = pl.launch(program(MULTIPLY + COMMIT + WAIT), 1, 128, np.zeros(128, np.float32), device=device, counters=True)

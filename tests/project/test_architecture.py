@@ -15,8 +15,8 @@ from package_sources import PACKAGE, tree
 ROOT = PACKAGE.parent
 
 EVERYTHING = {
-    "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "targets",
-    "reference", "attention", "lab", "course", "cli", "static", "errors", "findings", "options",
+    "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
+    "targets", "reference", "attention", "lab", "course", "cli", "static", "errors", "findings", "options",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets", "options"}
 ARROWS: dict[str, set[str]] = {
@@ -34,6 +34,7 @@ ARROWS: dict[str, set[str]] = {
     "kernels": {"builder"},
     "launch": {"isa", "text", "emulate", "gpu"},
     "drivers": {"frontends", "launch"},
+    "testing": {"isa", "text", "launch", "drivers"},
     "reference": set(),
     "static": {"text", "emulate", "gpu"},
     "attention": {"kernels", "launch", "reference", "gpu", "static"},

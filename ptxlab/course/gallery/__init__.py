@@ -1,6 +1,6 @@
-"""The gallery: 30 bugs that real kernels have had, each with what hides it, what shows it and its repair.
+"""The gallery: 34 bugs that real kernels have had, each with what hides it, what shows it and its repair.
 
-The last six were found in the wild: each says in which public code it stands, or stood.
+Those from 25 to 30 were found in the wild: each says in which public code it stands, or stood.
 
 pl.gallery()         # the list
 pl.gallery(7).hunt() # a kernel that passes here and fails there: what is wrong with it?
@@ -18,7 +18,7 @@ from ptxlab.course.gallery.exhibit import Case, Exhibit, Hunt, Trial
 from ptxlab.course.gallery.shelf import COPY, shelf
 from ptxlab.errors import PtxlabError
 
-_HOMES = ("rows", "tiles", "blocks", "lanes", "texts", "wild")
+_HOMES = ("rows", "tiles", "blocks", "lanes", "texts", "wild", "waits")
 
 
 class UnknownExhibit(PtxlabError, LookupError):

@@ -159,9 +159,9 @@ pl.gallery(21)
 # %% [markdown]
 # ## The whole collection
 #
-# Thirty exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some home. The
-# last six, from 25 on, were found in the wild: each says in which project, file and kernel the mistake stands or stood.
-# The code is our own, cut down to the mistake.
+# Thirty-four exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some home.
+# Those from 25 to 30 were found in the wild: each says in which project, file and kernel the mistake stands or stood.
+# The code is our own, cut down to the mistake. The last four are of Hopper: who waits for whom, and for how many bytes.
 
 # %%
 pl.gallery()

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptxlab.emulate.jit.build import Loaded, prepare
-from ptxlab.emulate.jit.bulk import Reductions
+from ptxlab.emulate.jit.bulk import Reductions, Reports
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
@@ -127,10 +127,7 @@ class Worker:
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
         context.combine = run.reductions.address
-        if run.callback is not None:
-            context.issued, context.completed = (
-                ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (run.callback.issued, run.callback.completed)
-            )
+        context.issued, context.completed = run.reports.issued, run.reports.completed
         if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
@@ -181,8 +178,8 @@ class Run:
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
         self.bulk = copies_in_bulk(program)
-        self.reductions = Reductions(self)
-        alone = launch.seed is not None or self.checks is not None
+        self.reductions, self.reports = Reductions(self), Reports(self)
+        alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62

@@ -11,11 +11,13 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Address, Value
+from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk import reduce_bytes
 from ptxlab.emulate.rules.bulk_instructions import bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.transfers import Queue, Transfer
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -100,6 +102,55 @@ class Bulk(Part):
 _COMBINE = ctypes.CFUNCTYPE(
     ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32
 )  # fmt: skip
+
+
+_ISSUED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
+_COMPLETED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64)
+
+
+class Reports:
+    """The functions by which compiled rules tell of bulk copies: the checks, and a trace. A launch with either has one
+    worker."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.lines = run, [code.line for code in run.program.codes]
+        self.functions = _ISSUED(self._issued), _COMPLETED(self._completed)
+        self.issued, self.completed = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self.functions)
+
+    def _issued(self, _context: int, queue: int, transfer: int) -> int:
+        return self._told(queue, transfer, -1)
+
+    def _completed(self, _context: int, queue: int, transfer: int, before: int) -> int:
+        return self._told(queue, transfer, before)
+
+    def _told(self, queue: int, transfer: int, before: int) -> int:
+        try:
+            (worker,) = self.run.workers
+            held: Queue = next(
+                s.cta.cluster.queue[0] for s in worker.slots
+                if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
+            )  # fmt: skip
+            found = held.transfers[(transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size]
+            if self.run.callback is not None:
+                if before < 0:
+                    self.run.callback.issued(held, found)
+                else:
+                    raw = found.buffer[Transfer.offset("word") :][:8].view(np.uint64)
+                    word = ctypes.c_uint64.from_address(int(raw[0])).value if raw[0] else None
+                    self.run.callback.completed(held, found, before, word)
+            if worker.tape is not None:
+                now, order = worker.tape.made, self.run.launch.trace.order
+                if before < 0:
+                    block, to = (
+                        worker.slots[held.first_rank + rank].cta.linear for rank in (found.rank, found.at_rank)
+                    )
+                    order.issued(transfer, found, self.lines[found.code], block, to, now)
+                else:
+                    order.completed(transfer, now)
+        except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
+            self.run.errors.append(error)
+            self.run.stop[0] = 1
+        return 0
 
 
 class Reductions:

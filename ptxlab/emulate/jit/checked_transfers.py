@@ -10,7 +10,8 @@ from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.program.model import Code, Literal
-from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, warpgroup_faults, warpgroup_tiles
+from ptxlab.emulate.program.warpgroup_flow import follows_layouts
+from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, tile_layouts, warpgroup_faults, warpgroup_tiles
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
@@ -29,6 +30,7 @@ class CheckedTransfers(CheckInstrument):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e, checks)
         e.mbarriers.checks = THERE[1]
+        self._layouts = follows_layouts(e.program)
 
     def before(self, code: Code) -> After | None:
         form = code.form
@@ -49,7 +51,7 @@ class CheckedTransfers(CheckInstrument):
         elif form.op.kind == "warp" and code.properties.touches:
             self._tile(code)
         elif code.action is Action.WARPGROUP_WAIT:
-            return self._waited
+            return lambda: self._waited(code)
         elif code.action is Action.WARPGROUP_PRODUCT:
             return self._tiles_of_product(code)
         return None
@@ -122,11 +124,11 @@ class CheckedTransfers(CheckInstrument):
         full = self.m.not_(given) if given.type == "i1" else self.m.ule(self.m.const(given.type, size), given)
         return self.active.where(full)
 
-    def _waited(self) -> None:
+    def _waited(self, code: Code) -> None:
         """Behind a wait for products of `wgmma`."""
         if self.checks.sync and self.e.file.products:
             products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
-            self.t.do(call(async_proxy.waited, *THERE[1:], products))
+            self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
 
     def _tiles_of_product(self, code: Code) -> After:
         """The tiles that a product of `wgmma` reads; looked at behind it, when they are known to be in memory."""
@@ -142,6 +144,9 @@ class CheckedTransfers(CheckInstrument):
         tiles.append((self.m.lane_0(operands.read(given.b, "b64")).text, "0", "0", tile, given.b_mn))
 
         def look() -> None:
+            if self.checks.sync:
+                products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+                self.t.do(call(async_proxy.joined, *THERE, self.active.bits, str(code.index), products))
             for descriptor, line, piece, tile, mn_major in tiles:
                 for first in range(0, tile.lines * tile.pieces, W):
                     count = min(W, tile.lines * tile.pieces - first)
@@ -151,6 +156,12 @@ class CheckedTransfers(CheckInstrument):
                         "%addrs",
                     ))  # fmt: skip
                     self._placed_rows(code, (1 << count) - 1, str(IN_ONE_ALLOCATION))
+                if self.checks.sync and self._layouts:
+                    self.t.do(call(
+                        tile_layouts.read, *THERE, self.active.bits, str(code.index), descriptor, line,
+                        str(tile.lines), piece, str(tile.pieces), "true" if mn_major else "false",
+                        str(self.program.shared_start),
+                    ))  # fmt: skip
 
         return look
 

@@ -32,6 +32,7 @@ from ptxlab.emulate.rules import (
     races,
     register_values,
     scheduling,
+    tile_layouts,
     turns,
     warpgroup_products,
     warpgroup_registers,
@@ -72,7 +73,7 @@ CHECKS: Functions = (
     initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, warpgroup_tiles.piece_offsets, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
-    async_proxy.product_reads, async_proxy.waited,
+    async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read,
     local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip

@@ -11,8 +11,6 @@ import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.bulk_checks import BulkChecks
 from ptxlab.emulate.rules.findings import Note
@@ -29,8 +27,6 @@ CALL = ctypes.CFUNCTYPE(
     *[ctypes.c_uint32] * 5,
     *[ctypes.c_void_p] * 4,
 )
-ISSUED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
-COMPLETED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64)
 _WORDS = ctypes.c_uint64 * 32
 
 
@@ -43,7 +39,6 @@ class Callback:
         self.early: Early = {}
         self.blocks: dict[int, Phases] = {}  # by the address of the CTA's record
         self.function = CALL(self._called)
-        self.issued, self.completed = ISSUED(self._issued), COMPLETED(self._completed)
 
     @property
     def address(self) -> int:
@@ -104,30 +99,13 @@ class Callback:
         record = self.run.checks.record
         return BulkChecks(self.program, record, block, functools.partial(self._mate, first), sync=sync)
 
-    def _issued(self, _context: int, queue: int, transfer: int) -> int:
-        return self._told(queue, transfer, -1)
+    def issued(self, queue: Queue, transfer: Transfer) -> None:
+        """A bulk copy has been issued."""
+        self._bulk(queue.first_rank).issued(transfer)
 
-    def _completed(self, _context: int, queue: int, transfer: int, before: int) -> int:
-        return self._told(queue, transfer, before)
-
-    def _told(self, queue: int, transfer: int, before: int) -> int:
-        try:
-            held: Queue = next(
-                s.cta.cluster.queue[0] for s in self.run.workers[0].slots
-                if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
-            )  # fmt: skip
-            number = (transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size
-            checks, found = self._bulk(held.first_rank), held.transfers[number]
-            if before < 0:
-                checks.issued(found)
-            else:
-                raw = found.buffer[Transfer.offset("word") :][:8].view(np.uint64)
-                word = ctypes.c_uint64.from_address(int(raw[0])).value if raw[0] else None
-                checks.completed(found, before, word)
-        except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
-            self.run.errors.append(error)
-            self.run.stop[0] = 1
-        return 0
+    def completed(self, queue: Queue, transfer: Transfer, before: int, word: int | None) -> None:
+        """A bulk copy has been performed; what its mbarrier held before, and what it holds now."""
+        self._bulk(queue.first_rank).completed(transfer, before, word)
 
     def spinning(self, slot: Slot) -> list[tuple[int, list[int], int, str]]:
         """The lanes that wait for an mbarrier in the block of a slot; see `Phases.stuck`."""

@@ -175,10 +175,14 @@ class Tape:
         self.record.last_data = self.data.ctypes.data + self.data.size
         self.record.blocks, self.record.warps = Pointer(blocks), Pointer(warps)
 
+    @property
+    def made(self) -> int:
+        """How many steps have been made."""
+        return (self.record.next_step - self.steps.ctypes.data) // Step.size
+
     def recorded(self) -> np.ndarray:
         """The steps, `at` made an offset into the data."""
-        count = (self.record.next_step - self.steps.ctypes.data) // Step.size
-        steps = self.steps[:count].copy()
+        steps = self.steps[: self.made].copy()
         steps["at"] -= np.uint64(self.data.ctypes.data)
         return steps
 
@@ -233,6 +237,8 @@ def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> 
     flat = Flat(program)
     for tape in tapes:
         steps = tape.recorded()
+        if len(tapes) == 1:
+            recorder.order.all_steps(steps["block"], steps["warp"])
         recorder.capped |= bool(tape.record.full)
         for block in dict.fromkeys(steps["block"].tolist()):
             of_block = steps[steps["block"] == block]

@@ -95,6 +95,12 @@ def follows_tiles(program: Program) -> bool:
     )
 
 
+def follows_layouts(program: Program) -> bool:
+    """Whether a product of `wgmma` may read a tile that a tensor copy has written."""
+    products = any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes)
+    return products and any(code.action is Action.COPY and bool(code.form.tensor) for code in program.codes)
+
+
 def orders_proxies(code: Code) -> bool:
     """Whether it is a fence between ordinary accesses and the async proxy."""
     return code.action is Action.FENCE and bool(code.form.proxy) and bool(getattr(code.form, "async"))

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, boolean, lanes_of, rule, u32, u64
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN
-from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
+from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import Products
 
@@ -31,6 +32,7 @@ def stored(
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
+    layout = block.tile_layout
     serial(launch, mask)
     for k in range(u32(members[0])):
         member = members + (3 * k + 1)
@@ -41,6 +43,8 @@ def stored(
             behind = min(u32(low + u32(member[1])), u32(block.shared_size))
             for place in range(low >> 4, (behind + 15) >> 4):
                 writes[place] = written
+                if layout is not None:
+                    layout[place] = 0
                 read = reads[place]
                 if read:
                     if in_flight(block, read):
@@ -104,6 +108,25 @@ def product_reads(
 
 
 @rule
-def waited(block: Block, warp: u32, products: Products) -> None:
+def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
     """A warp has waited for products."""
-    block.products_done[warp] = products.done
+    if block.products_done[warp] != products.done:
+        block.products_done[warp] = products.done
+        block.products_waited[warp] = me(block, warp, code)
+
+
+@rule
+def joined(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, products: Products) -> None:
+    """A warp begins a product, `products.begun` counts it already. If another warp of its four has waited for that
+    product, and this one comes after that wait, both wait for ever on a GPU: a product is done when all four have begun
+    it."""
+    if not launch.racecheck or mask == 0:
+        return
+    for other in range(warp & ~3, (warp & ~3) + 4):
+        waited = block.products_waited[other]
+        if other != warp and block.products_done[other] >= products.begun:
+            mine = me(block, warp, code)
+            if ordered(launch, block, waited, mine, True):
+                serial(launch, mask)
+                note(launch, block, WARPS_APART, mine, waited, NOWHERE, other)
+                return

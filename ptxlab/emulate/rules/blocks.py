@@ -14,9 +14,9 @@ def started(block: Block, linear: u64) -> None:
     local, values, followed, value_count = block.local, block.values, block.followed, block.value_count
     mates, peers, rank = block.mates, block.peers, block.rank
     shared_size, local_size, local_stride = block.shared_size, block.local_size, block.local_stride
-    tile_writes, tile_reads = block.tile_writes, block.tile_reads
+    tile_writes, tile_reads, tile_layout = block.tile_writes, block.tile_reads, block.tile_layout
     clear(block)
-    block.tile_writes, block.tile_reads = tile_writes, tile_reads
+    block.tile_writes, block.tile_reads, block.tile_layout = tile_writes, tile_reads, tile_layout
     block.written, block.gaps, block.pending = written, gaps, pending
     block.records, block.stride = records, stride
     block.local, block.values, block.followed, block.value_count = local, values, followed, value_count
@@ -45,6 +45,8 @@ def started(block: Block, linear: u64) -> None:
     if tile_writes is not None and tile_reads is not None:
         fill_bytes(tile_writes, 0, shared_size // 2)
         fill_bytes(tile_reads, 0, shared_size // 2)
+    if tile_layout is not None:
+        fill_bytes(tile_layout, 0, shared_size // 2)
     if local is not None:
         fill_bytes(local, 0, local_size)
     if values is not None:

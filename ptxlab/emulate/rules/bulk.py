@@ -159,18 +159,18 @@ def issue(context: Context, queue: Queue) -> Transfer:
 
 @rule
 def done(context: Context, queue: Queue, transfer: Transfer) -> None:
-    """Performs a transfer, and tells the checks of it."""
+    """Performs a transfer, and tells of it."""
     before = u64(0)
     if transfer.word is not None:
         before = transfer.word[0]
     perform(context, transfer)
-    if context.checked:
+    if context.checked or context.traced:
         completed(context, queue, transfer, before)
 
 
 @rule(pointer="completed")
 def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -> u32:
-    """Tells the checks that a transfer has been performed; `before`: what its mbarrier held."""
+    """Tells the checks, and a trace, that a transfer has been performed; `before`: what its mbarrier held."""
     checks: Any = context
     checks.completed(queue, transfer, before)
     return 0
@@ -178,7 +178,7 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
 
 @rule(pointer="issued")
 def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
-    """Tells the checks that a transfer has been issued."""
+    """Tells the checks, and a trace, that a transfer has been issued."""
     checks: Any = context
     checks.issued(queue, transfer)
     return 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import async_proxy
+from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules.bulk_races import BulkRaces, Span, numbers
 from ptxlab.emulate.rules.clock import me
@@ -67,6 +67,7 @@ class BulkChecks:
                          int(span.writes))  # fmt: skip
                 if span.writes:
                     self._written_by_proxy(span)
+                    tile_layouts.written(self.block(span.rank), transfer, span, self.program.shared_start)
         if word is None:
             return
         self.phases(transfer.owner).performed(transfer.barrier, self._party(transfer), transfer.count)

@@ -262,7 +262,7 @@ def send(
                 transfer.written = written
                 if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
                     return True
-            if context.checked:
+            if context.checked or context.traced:
                 bulk.issued(context, queue, transfer)
     return False
 

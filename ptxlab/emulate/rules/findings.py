@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
-TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN = range(40, 44)
+TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART = range(40, 46)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY = range(24, 29)
 CAUSE = 32
@@ -37,7 +37,8 @@ RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
-    TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"),
+    TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
+    WARPS_APART: ("synccheck", "wgmma of four warps"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
@@ -226,6 +227,10 @@ _SENTENCES = {
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+    WARPS_APART: (
+        "a warp begins a product of wgmma behind a barrier that another warp of its warpgroup reaches only when it has "
+        "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
+    ),
     INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy is on its way that reports to it",
     TOO_FEW_BYTES: (
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
@@ -280,7 +285,7 @@ def _sentence(
     return _SENTENCES[kind].format(memory=memory, note=note)
 
 
-_ASYNCHRONOUS = frozenset({PENDING, NO_PROXY_FENCE, TILE_OVERWRITTEN, BLOCK_ENDED, BYTES_LEFT})
+_ASYNCHRONOUS = frozenset({PENDING, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, BLOCK_ENDED, BYTES_LEFT})
 
 
 def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) -> str:
@@ -296,6 +301,17 @@ def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) 
             f"a {'bulk copy' if copies else 'thread'} overwrites a tile that a wgmma in flight reads; the warps that "
             "multiply execute wgmma.wait_group.sync.aligned 0; before the barrier in front of the "
             f"{'copy' if copies else 'store'}"
+        )
+    if kind == TILE_LAYOUT:
+        ours, theirs = (("none", "32 bytes", "64 bytes", "128 bytes")[note.value >> at & 3] for at in (2, 0))
+        if ours != theirs:
+            return (
+                f"the descriptor of a wgmma names another swizzle ({ours}) than the tensor map of the copy that wrote "
+                f"the tile ({theirs}); bits 62 and 63 of the descriptor are 0 for none, 1 for 128, 2 for 64, 3 for 32"
+            )
+        return (
+            "the descriptor of a wgmma does not follow the rows of the tile as the copy wrote them; look at its start "
+            "address and base offset, and at its leading and stride byte offsets"
         )
     if kind == BLOCK_ENDED:
         first = "a wait for the mbarrier that counts its bytes" if note.value else _BULK_WAIT

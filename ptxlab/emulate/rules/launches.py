@@ -9,7 +9,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
-from ptxlab.emulate.program.warpgroup_flow import follows_tiles
+from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
@@ -46,6 +46,8 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
             record.tile_writes, record.tile_reads = (
                 Pointer(np.zeros(shared_size // 16 + 2, np.uint64)) for _ in range(2)
             )
+        if follows_layouts(program):
+            record.tile_layout = Pointer(np.zeros(shared_size // 16 + 2, np.uint64))
     if "initcheck" not in launch.checks:
         return record
     record.written = Pointer(np.zeros(shared_size + 64, np.uint8))

@@ -132,11 +132,14 @@ class Block(Record):
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     tile_writes: Pointer[u64] | None  # synccheck of the async proxy: of each 16 bytes the last store, and the last
     tile_reads: Pointer[u64] | None  # product of `wgmma` that reads them
+    tile_layout: Pointer[u64] | None  # of each 16 bytes which part of a copied tile they are (`tile_layouts`)
+    layouts: u32  # how many tiles have been copied
     proxy_clock: u32  # counts `fence.proxy.async` and barriers of the whole block
     proxy_met: u32  # when the last of those barriers was
     proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
     proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
-    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
+    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for, and when it did
+    products_waited: Array[u64] = array(32)  # so last, as the record of an access
     updates: u64  # operations on mbarriers other than waits
     mates: Pointer[Mates] | None  # of a cluster of several blocks
     rank: u64

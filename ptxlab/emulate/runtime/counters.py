@@ -114,6 +114,16 @@ class Counters:
         on = self.metrics["smsp__thread_inst_executed_pred_on.sum"]
         return 1 - on / self.thread_instructions if self.thread_instructions else 0.0
 
+    @property
+    def shared_conflicts(self) -> int:
+        """Wavefronts of shared memory beyond those needed without bank conflicts."""
+        return self.metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
+
+    @property
+    def global_sectors(self) -> int:
+        """Sectors of global memory that all instructions ask for."""
+        return self.metrics["memory_l2_theoretical_sectors_global"]
+
     def __getitem__(self, name: str) -> int:
         """A metric by its name in Nsight Compute."""
         return self.metrics[name]

@@ -76,20 +76,33 @@ class BulkContext:
         cluster.queue = queue
         self.slots = [Slot(BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]
 
+        self.lines = [code.line for code in machine.program.codes]
+        self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder of one's own may have none
+
     @property
     def checked(self) -> bool:
         """Whether the checks are to be told of transfers."""
         return self.checks is not None
 
+    @property
+    def traced(self) -> bool:
+        """Whether a trace is to be told of transfers."""
+        return self.order is not None
+
     def issued(self, queue: Queue, transfer: Transfer) -> None:
         """A transfer has been issued."""
         if self.checks is not None:
             self.checks.issued(transfer)
+        if self.order is not None:
+            block, to = (self.slots[rank].cta.run.index for rank in (transfer.rank, transfer.at_rank))
+            self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
 
     def completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
         """A transfer has been performed."""
         if self.checks is not None:
             self.checks.completed(transfer, before, None if transfer.word is None else transfer.word[0])
+        if self.order is not None:
+            self.order.completed(id(transfer), self.order.steps)
 
 
 # -- instructions ------------------------------------------------------------------------------------------------------

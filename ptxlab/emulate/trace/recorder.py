@@ -25,6 +25,7 @@ import numpy as np
 
 from ptxlab import options
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.trace.order import Order
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ class TraceRecorder:
         self.warps: dict[tuple[int, int], Pending] = {}
         self.pages = self.steps = 0
         self.capped = False
+        self.order = Order()
         head = json.dumps(describe(program, launch)).encode()
         self.file.write(HEAD.pack(MAGIC, VERSION, len(head)) + head)
         self.written = self.file.tell()
@@ -130,6 +132,7 @@ class TraceRecorder:
     def record(self, step: Step) -> None:
         """Records one step."""
         key = step.block, step.warp
+        self.order.step(*key)
         warp = self.warps.get(key)
         if warp is None:
             warp = self.warps[key] = Pending(list(step.registers[: len(self.program.registers)]))
@@ -167,7 +170,8 @@ class TraceRecorder:
         for key, warp in self.warps.items():
             if warp.codes:
                 self._flush(key, warp)
-        tail = json.dumps({"pages": self.pages, "steps": self.steps, "capped": self.capped}).encode()
+        ends = {"pages": self.pages, "steps": self.steps, "capped": self.capped}
+        tail = json.dumps(ends | self.order.tail()).encode()
         self.file.write(END_TAG + struct.pack("<I", len(tail)) + tail)
         self.file.flush()
         recording = Recording(self.file, str(self.trace.path or "trace"))

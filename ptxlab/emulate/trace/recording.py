@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.trace.order import Copied
 from ptxlab.emulate.trace.recorder import (
     END_TAG,
     HEAD,
@@ -140,6 +141,8 @@ class Recording:
                 raise TraceError(f"{self.name} was cut off: it ends after {pages} whole pages, {steps} steps")
             raise TraceError(f"{self.name} is damaged: at byte {at} stands {tag!r}, not a page")
         self.capped, self.steps = bool(tail["capped"]), int(tail["steps"])
+        self.turns: list[tuple[int, int, int]] = [tuple(turn) for turn in tail.get("turns", ())]
+        self.copies = [Copied(*row) for row in tail.get("copies", ())]
 
     def _page(self, start: int, length: int, crc: int) -> Page:
         body = bytes(self.data[start : start + length])

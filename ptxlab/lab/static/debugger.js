@@ -62,6 +62,7 @@ function render({ model, el }) {
   const ptx = makePane("PTX", () => {});
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
+  const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
   root.append(
@@ -79,6 +80,7 @@ function render({ model, el }) {
       button("Next write", "on to the next write of the register", () => jump((r) => warp.nextWrite(r, at), "is not written again")),
       button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
     scrubber.el,
+    ...(timeline ? [timeline.el] : []),
     h("div.pl-panes", null, ptx.el, table.el),
     access.el, exchange.el);
   el.append(root);
@@ -109,6 +111,7 @@ function render({ model, el }) {
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     status.textContent = `${says || edge}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
+    timeline?.at(warp.key, at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
     access.show(now);
@@ -164,6 +167,15 @@ function render({ model, el }) {
     return load(`${blocks.value}:${warps.value}`);
   }
 
+  /** Goes to a step of any warp. */
+  async function goTo(block, of, step) {
+    if (warp?.key !== `${block}:${of}`) {
+      blocks.value = block;
+      await listWarps(of);
+    }
+    seek(step);
+  }
+
   async function load(key) {
     const mine = ++loading;
     root.dataset.ready = "";
@@ -175,7 +187,9 @@ function render({ model, el }) {
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);
     marks();
-    const opens = warp.steps.findIndex((step) => info.at?.includes(step.line));
+    const there = info.at ? warp.steps.flatMap((step, k) => (info.at.includes(step.line) ? [k] : [])) : [];
+    const wanted = info.of ? Math.floor((info.nth * there.length) / info.of) : info.nth || 0; // of: as far along as nth of so many
+    const opens = there.at(Math.max(-1, Math.min(wanted, there.length - 1))) ?? -1;
     seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
     root.dataset.ready = key;
   }

@@ -18,6 +18,11 @@ function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
   const title = h("h3"), entry = h("code.pl-entry");
   const pin = h("button.pl-button", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
+  const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: () => { model.send(message()); reveal(); } }, text);
+  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ do: "edit" }));
+  const debug = asks("Debug here", "step through the kernel from here: registers, memory, 32 lanes", () => ({ do: "debug", ...here }));
+  const debugFault = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({ do: "debug" }));
+  const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({ do: "share" }));
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
@@ -36,7 +41,7 @@ function render({ model, el }) {
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
-  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null, baseline = "pinned";
+  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null, baseline = "pinned", here = null;
   const was = () => fresh("deltas")?.[baseline] || null;
   const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
     baseline, (key) => { baseline = key; paintStrip(); paintResults(); });
@@ -72,12 +77,14 @@ function render({ model, el }) {
   const tabs = choice("results", RESULTS, results, showResults);
   const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
   root.append(
-    h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status.el),
+    h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status.el, share),
     problem, lesson, strip,
-    h("div.pl-tools", null, views, languages, pair, pin, baselines, diffPane.tools, diffNote, h("span.pl-spring"), heat),
+    h("div.pl-tools", null, views, languages, pair, pin, edit, baselines, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
-    h("div.pl-tools.pl-results", null, tabs, picked),
+    h("div.pl-tools.pl-results", null, tabs, picked, debug),
     ...Object.values(pages).flat());
+  pin.classList.add("pl-asks");
+  debug.hidden = true;
   showResults(results);
   el.append(root);
   const helpers = [nameSliders(el), sayClamped(el), foldParameters(el, root)];
@@ -86,6 +93,15 @@ function render({ model, el }) {
     if (row === model.get("row")) return;
     model.set("row", row);
     model.save_changes();
+  }
+
+  /** Brings what opens below the explorer into sight, once it is there. */
+  function reveal() {
+    const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
+    if (!below) return;
+    const watch = new MutationObserver(() => below.scrollIntoView({ block: "nearest" }));
+    watch.observe(below, { childList: true, subtree: true });
+    setTimeout(() => watch.disconnect(), 3000);
   }
 
   /** The PTX lines that stored an element of the output: by its offset where one thread has a whole row, else all. */
@@ -107,9 +123,14 @@ function render({ model, el }) {
       for (const pane of [ptx, python, sass]) pane.select([]);
       state.mark(null);
       picked.textContent = "";
+      debug.hidden = true;
       return;
     }
-    if (from in makers) return show(makers[from], "plot", `makes ${from}`);
+    if (from in makers) {
+      show(makers[from], "plot", `makes ${from}`);
+      if (makers[from].length) here = { line: makers[from].at(-1), nth: data("state")?.parts ? 0 : line, of: data("state")?.parts ? 0 : data("state")?.tiles || 0 };
+      return;
+    }
     if (from === "py") return show(links.filter(([, y]) => y === line).map(([p]) => p), "py", "", line);
     if (from === "sass") return show(machine.filter(([, r]) => r === line).map(([p]) => p), "sass", "", line);
     show([line], scroll ? "plot" : "ptx");
@@ -126,6 +147,8 @@ function render({ model, el }) {
     const key = Object.keys(makers).find((k) => lines.some((l) => makers[k].includes(l)));
     if (from !== "plot" || !key) state.mark(key || null);
     const touched = new Map(code()?.touched || []), run = new Map(fresh("run")?.heat || []);
+    here = { line: lines[0], nth: 0 };
+    debug.hidden = !lines.length;
     const parts = [lines.length === 1 ? `PTX line ${lines[0]}` : lines.length ? `${lines.length} PTX lines` : "no PTX line"];
     const arrays = [...new Set(lines.map((l) => touched.get(l)).filter(Boolean))];
     if (says || key) parts.push(says || `makes ${key}`);
@@ -312,7 +335,7 @@ function render({ model, el }) {
     python.clearComplaint();
     problem.hidden = !p;
     if (!p) return;
-    problem.replaceChildren(h("b", null, p.title), h("pre", null, p.message));
+    problem.replaceChildren(h("b", null, p.title), h("pre", null, p.message), p.block ? debugFault : "");
     if (p.line && view !== "code") views.pick("code"); // where the line is marked
     if (p.line) ptx.complain(p.line, p.message);
     if (p.python_line) python.complain(p.python_line, p.message);
@@ -328,6 +351,15 @@ function render({ model, el }) {
     root.dataset.busy = busy ? "1" : "";
     markStale();
   }
+
+  /** A page that Python has made is given to the browser as a file. */
+  function received(message, buffers) {
+    if (message.do !== "share") return;
+    const file = URL.createObjectURL(new Blob([buffers[0]], { type: "text/html" }));
+    h("a", { href: file, download: message.name }).click();
+    setTimeout(() => URL.revokeObjectURL(file), 10000);
+  }
+  model.on("msg:custom", received);
 
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
@@ -363,6 +395,7 @@ function render({ model, el }) {
   return () => {
     themes.disconnect();
     status.stop();
+    model.off("msg:custom", received);
     for (const stop of helpers) stop();
     cancelAnimationFrame(frame);
     for (const [name, paint] of followers) model.off(`change:${name}`, paint);

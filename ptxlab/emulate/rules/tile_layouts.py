@@ -1,0 +1,95 @@
+"""synccheck: does the descriptor of a `wgmma` describe the tile that a tensor copy wrote?
+
+Each 16 bytes that a copy of a tile has written remember which part of it they are, until somebody else writes there:
+
+    63..42  code index      41..32  thread      31..30  swizzle: 0 none, 1, 2, 3: 32, 64, 128 bytes
+    29..22  number of the copy      21..14  which 16 bytes of its row      13..0  row
+
+A product reads lines and 16-byte pieces of them (`warpgroup_tiles`). Lines must be the rows of the tile in order, from
+the ninth on modulo eight, since a tile may be read in parts. The pieces of one swizzle width must follow each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.emulate.rules import tensor_maps
+from ptxlab.emulate.rules.bulk_races import Span, numbers
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.findings import TILE_LAYOUT
+from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, piece_address
+from ptxlab.emulate.runtime.transfers import LOAD_TILE, Transfer
+
+AT_CODE, AT_THREAD, AT_SWIZZLE, AT_NUMBER, AT_CHUNK = 42, 32, 30, 22, 14
+OF_COPY = ~((1 << AT_NUMBER) - 1) & ~(3 << AT_SWIZZLE) & (1 << 64) - 1
+"""The fields that name the copy."""
+ROW, CHUNK = (1 << AT_CHUNK) - 1, 0xFF
+
+
+def written(block: Block, transfer: Transfer, span: Span, start: int) -> None:
+    """A copy has written to shared memory, which begins at the address `start`."""
+    if block.tile_layout is None:
+        return
+    layout = numbers(block.tile_layout)
+    layout[span.each(PIECE)] = 0
+    if transfer.kind != LOAD_TILE:
+        return
+    block.layouts = block.layouts + 1 & 0xFF
+    across = tensor_maps.row_bytes(transfer.map) // PIECE
+    pattern = tensor_maps.field(transfer.map, tensor_maps.SWIZZLE, 3)
+    number = np.arange(transfer.count // PIECE, dtype=np.uint64)
+    address = number * PIECE + transfer.at
+    address ^= (address >> 7 & (1 << pattern) - 1) << 4
+    of_copy = transfer.code << AT_CODE | transfer.thread << AT_THREAD | pattern << AT_SWIZZLE
+    of_copy |= block.layouts << AT_NUMBER
+    which = number % across << AT_CHUNK | number // across
+    layout[((address - start) // PIECE).astype(np.int64)] = which | np.uint64(of_copy)
+
+
+@rule
+def read(
+    launch: Launch, block: Block, warp: u32, mask: u32, code: u32, descriptor: u64, first_line: u32, lines: u32,
+    first_piece: u32, pieces: u32, mn_major: boolean, start: u32,
+) -> None:  # fmt: skip
+    """A warp begins a product that reads a tile, which lies in shared memory."""
+    layout = block.tile_layout
+    if layout is None or mask == 0:
+        return
+    mode = u32(descriptor >> 62)
+    wide: u32 = 1
+    if mode != 0:
+        wide = u32(16 >> mode)
+    for piece in range(min(pieces, wide)):
+        first = layout[u32(piece_address(descriptor, first_line, u32(first_piece + piece), mn_major) - start) >> 4]
+        if first == 0:
+            return
+        for line in range(min(lines, CORE_LINES + 1)):
+            at = piece_address(descriptor, u32(first_line + line), u32(first_piece + piece), mn_major)
+            found = layout[u32(at - start) >> 4]
+            rows = u64(found - first) & ROW
+            if found != 0 and (found ^ first) & OF_COPY == 0:
+                strays = rows != line if line < CORE_LINES else u64(rows - line) & 7 != 0
+                if (found ^ first) >> AT_CHUNK & CHUNK != 0 or strays or swizzle_of(mode) != found >> AT_SWIZZLE & 3:
+                    differ(launch, block, warp, mask, code, found, u64(at), mode)
+                    return
+        begin = layout[u32(piece_address(descriptor, first_line, first_piece, mn_major) - start) >> 4]
+        if (first ^ begin) & OF_COPY == 0 and u64(first - begin) != u64(piece) << AT_CHUNK:
+            differ(launch, block, warp, mask, code, first, descriptor << 4 & 0x3FFFF, mode)
+            return
+
+
+@rule(inline=True)
+def swizzle_of(mode: u32) -> u64:
+    """The swizzle that a descriptor's mode names, as a tensor map numbers it."""
+    return u64(4 - mode & 3)
+
+
+@rule(cold=True)
+def differ(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, found: u64, at: u64, mode: u32) -> None:
+    """Notes that a product does not read the tile as a copy has written it."""
+    serial(launch, mask)
+    other = block.now | found >> AT_CODE << CODE | (found >> AT_THREAD & 1023)
+    note(launch, block, TILE_LAYOUT, me(block, warp, code), other, at, swizzle_of(mode) << 2 | found >> AT_SWIZZLE & 3)

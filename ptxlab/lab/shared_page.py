@@ -1,0 +1,59 @@
+"""The explorer as one file that a browser opens without Python: code, diff, figures, plots, a trace if there is one.
+
+The page runs the explorer's own script on what the kernel had sent; its controls are words, for there is nobody to ask.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ptxlab.emulate.trace.recording import Recording
+from ptxlab.lab import assets, saved
+
+PARTS = ("code", "pinned", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem", "deltas")
+"""The traits of the view that the page is made from."""
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>{style}
+body {{ margin: 12px; }} .pl-given {{ font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; }}</style></head>
+<body><main><p class="pl-given">{given}</p><div class="ptxlab-app" id="explorer"></div>{trace}</main>
+<script type="application/json" id="parts">{parts}</script>
+<script type="module">
+const values = JSON.parse(document.getElementById("parts").textContent, (key, value) =>
+  value && value.base64 !== undefined ? Uint8Array.from(atob(value.base64), (c) => c.charCodeAt(0)) : value);
+const model = {{ get: (name) => values[name], set() {{}}, save_changes() {{}}, send() {{}}, on() {{}}, off() {{}} }};
+{script}
+widget.render({{ model, el: document.getElementById("explorer") }});
+</script></body></html>
+"""
+
+
+def page(
+    view: Any, parameters: dict[str, Any], recording: Recording | None = None, note: str = "", at: Sequence[int] = ()
+) -> str:
+    """The file's text. view: the explorer's view with what it shows; parameters: what the controls say; recording: the
+    steps of a run, shown below, with `note`, why it was stopped, opened at the PTX lines `at`."""
+    values = {name: getattr(view, name, None) for name in PARTS}
+    seq = (values["code"] or {}).get("seq", 0)
+    values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq, "asked": {}}
+    values |= {"row": view.row, "wants_sass": bool(values["sass"])}
+    given = ", ".join(f"{html.escape(name)} {html.escape(str(value))}" for name, value in parameters.items())
+    return _PAGE.format(
+        title=html.escape(f"{(values['code'] or {}).get('name', 'ptxlab')}, explored"),
+        style=assets.style(),
+        given=given,
+        trace="" if recording is None else saved.copy_html(recording, note, None, at),
+        parts=json.dumps(values, default=_bytes, allow_nan=False).replace("</", "<\\/"),
+        script=assets.script().replace("export default { render };", "const widget = { render };"),
+    )
+
+
+def _bytes(value: Any) -> dict[str, str]:
+    """Bytes inside of JSON."""
+    return {"base64": base64.b64encode(value).decode()}

@@ -1,0 +1,154 @@
+"""What is asynchronous in a trace, as a timeline: per warp the bulk copies and products in flight, and its waits.
+
+Time is the order in which the recorded warps made their steps; see `ptxlab.emulate.trace.order`. It stands still while
+a warp tries again to wait: how often it does depends on the CPU machine's turns, and says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.trace.order import Copied
+from ptxlab.emulate.trace.recording import Recording
+from ptxlab.isa import Action, action_of
+
+WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
+BARRIERS = (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARP_BARRIER)
+LOOP = 8
+"""Steps between two tries of one wait, at most."""
+MOST = 4000
+"""Spans that a page is given."""
+_LEFT = re.compile(r"wait_group\S*\s+(\d+)")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something that lasts: "copy", "wgmma", "wait" or "blocked". begin, end: in steps of all warps; step: where it
+    begins, counted in its warp's own steps; says: what it is, in words; last: of a wait, the step that ends it."""
+
+    kind: str
+    begin: int
+    end: int
+    step: int
+    says: str
+    last: int = 0
+
+
+def timeline(recording: Recording) -> dict[str, Any] | None:
+    """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says]]}]} for a
+    page. None where nothing is asynchronous in the trace, or where steps of its warps are missing."""
+    places = _places(recording)
+    if places is None:
+        return None
+    total = sum(turn[2] for turn in recording.turns)
+    found: dict[tuple[int, int], list[Span]] = {}
+    ticks, left = np.ones(total, np.int64), MOST
+    for key in recording.warps:
+        spans = [*_copies(recording, key, places[key], total), *_steps(recording, key, places[key], total)]
+        for span in spans:
+            ticks[places[key][span.step + 1 : span.last + 1]] = 0
+        found[key] = spans[:left]
+        left -= len(found[key])
+    if all(span.kind == "blocked" for spans in found.values() for span in spans):
+        return None
+    time = np.append(0, np.cumsum(ticks))
+    ends = time[np.cumsum([turn[2] for turn in recording.turns])]
+    turns = [[*turn, int(n)] for turn, n in zip(recording.turns, np.diff(ends, prepend=0).tolist(), strict=True)]
+    rows = [
+        {"block": block, "warp": warp, "spans": [_timed(span, time) for span in spans]}
+        for (block, warp), spans in found.items()
+    ]
+    return {"time": int(time[-1]), "turns": turns, "rows": rows, "cut": left <= 0}
+
+
+def _timed(span: Span, time: np.ndarray) -> list[Any]:
+    begin, end = int(time[span.begin]), int(time[span.end])
+    return [span.kind, begin, max(end, begin + 1), span.step, span.says]
+
+
+def _places(recording: Recording) -> dict[tuple[int, int], np.ndarray] | None:
+    """Where each step of a warp lies among those of all warps."""
+    found: dict[tuple[int, int], list[np.ndarray]] = {}
+    at = 0
+    for block, warp, count in recording.turns:
+        found.setdefault((block, warp), []).append(np.arange(at, at + count))
+        at += count
+    places = {key: np.concatenate(parts) for key, parts in found.items()}
+    if any(len(recording.walk(*key)) != len(places.get(key, ())) for key in recording.warps):
+        return None
+    return places if recording.warps else None
+
+
+def _copies(recording: Recording, key: tuple[int, int], places: np.ndarray, total: int) -> Iterator[Span]:
+    for copy in recording.copies:
+        if (copy.block, copy.warp) == key:
+            end = total if copy.ended < 0 else max(copy.ended, copy.begun + 1)
+            yield Span("copy", copy.begun, end, int(np.searchsorted(places, copy.begun)), _says(copy, key[0]))
+
+
+def _says(copy: Copied, block: int) -> str:
+    where = "shared memory" if copy.to == block else f"shared memory of block {copy.to}"
+    way = f"out of {where}" if copy.reads else f"to {where}"
+    known = f"bulk group {copy.group}" if copy.group else f"mbarrier {copy.barrier:#x}"
+    end = "" if copy.ended >= 0 else ", not performed in this trace"
+    return f"{copy.kind} of {copy.bytes:,} bytes {way}, {known}, line {copy.line}{end}"
+
+
+def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total: int) -> Iterator[Span]:
+    """What the instructions of a warp say: products in flight, waits for mbarriers and at barriers."""
+    walker = recording.walk(*key)
+    pages = [recording.page(start, length, crc) for _, _, start, length, crc in recording.pages[key]]
+    codes = np.concatenate([page.codes for page in pages])
+    actions = [action_of(opcode) for _, opcode, _ in recording.codes]
+    lines = recording.text.splitlines()
+    open_: list[int] = []
+    flying: list[tuple[int, int, int]] = []  # first step, products, line
+    tries = 0
+    first = last = -LOOP
+
+    def waited() -> Span:
+        line = recording.codes[int(codes[first])][0]
+        access = walker.moment(first).accesses
+        at = f" {int(access[0].address[access[0].mask][0]):#x}" if access and access[0].mask.any() else ""
+        words = f"waits for mbarrier{at}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
+        return Span("wait", int(places[first]), int(places[last]) + 1, first, words, last)
+
+    for step in np.flatnonzero(np.isin(codes, [k for k, action in enumerate(actions) if action in _TOLD])).tolist():
+        action, line = actions[int(codes[step])], recording.codes[int(codes[step])][0]
+        if action in WAITS:
+            if tries and (codes[step] != codes[first] or step - last > LOOP):
+                yield waited()
+                tries = 0
+            first = first if tries else step
+            last, tries = step, tries + 1
+        elif action is Action.WARPGROUP_PRODUCT:
+            open_.append(step)
+        elif action is Action.WARPGROUP_COMMIT and open_:
+            flying.append((open_[0], len(open_), recording.codes[int(codes[open_[0]])][0]))
+            open_ = []
+        elif action is Action.WARPGROUP_WAIT:
+            found = _LEFT.search(lines[line - 1])
+            left = int(found[1]) if found else 0
+            while len(flying) > left:
+                yield _products(flying.pop(0), places, int(places[step]) + 1)
+        elif action in BARRIERS and step + 1 < len(codes) and places[step + 1] - places[step] > 1:
+            opcode = recording.codes[int(codes[step])][1]
+            yield Span("blocked", int(places[step]), int(places[step + 1]), step, f"waits at {opcode}, line {line}")
+    if tries:
+        yield waited()
+    for group in flying:
+        yield _products(group, places, total)
+
+
+_TOLD = (*WAITS, *BARRIERS, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT)
+
+
+def _products(group: tuple[int, int, int], places: np.ndarray, end: int) -> Span:
+    step, count, line = group
+    says = f"group of {count} wgmma {'product' if count == 1 else 'products'} in flight, from line {line}"
+    return Span("wgmma", int(places[step]), end, step, says)

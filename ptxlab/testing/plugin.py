@@ -1,0 +1,159 @@
+"""The pytest plugin: the fixture `ptxlab`, its marker, options, and what the summary says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from ptxlab.launch import run as running
+from ptxlab.testing.launches import FindingError, Launches, Wishes
+from ptxlab.testing.mutants import Deletion, deletions
+
+DELETION = pytest.StashKey[Deletion | None]()
+"""What is left out of a test's kernels while it runs again."""
+LAUNCHED = pytest.StashKey[list[Any]]()
+"""The kernels that a test has launched."""
+SURVIVED, UNCHECKED = "ptxlab survived", "ptxlab unchecked"
+"""Names of a report's properties: they travel from a worker of pytest-xdist to the terminal."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    group = parser.getgroup("ptxlab")
+    group.addoption("--ptxlab-device", choices=("cpu", "step", "gpu"), default="cpu",
+                    help="where the fixture launches kernels; a GPU has no checks")  # fmt: skip
+    group.addoption("--ptxlab-mutate", action="store_true",
+                    help="run each test again without one barrier, wait or fence of its kernels at a time")  # fmt: skip
+    group.addoption("--ptxlab-update", action="store_true", help="record the counters that tests compare")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker."""
+    config.addinivalue_line(
+        "markers",
+        "ptxlab(checks='all', seeds=1, counters=False): what the fixture `ptxlab` asks of each launch: names of "
+        "checks, how many shuffled schedules, whether to count",
+    )
+
+
+@pytest.fixture
+def ptxlab(request: pytest.FixtureRequest) -> Launches:
+    """Launches kernels on the CPU machine with the checks of the marker `ptxlab`; a finding fails the test."""
+    marker = request.node.get_closest_marker("ptxlab")
+    words = dict(marker.kwargs) if marker is not None else {}
+    unknown = sorted(set(words) - {"checks", "seeds", "counters"}) or (marker is not None and marker.args)
+    if unknown:
+        pytest.fail(f"@pytest.mark.ptxlab takes checks=, seeds= and counters=, not {unknown}", pytrace=False)
+    path = Path(request.node.path)
+    name = re.sub(r"[^\w.-]+", "_", request.node.name)
+    found = Launches(
+        Wishes(
+            **words,
+            device=request.config.getoption("--ptxlab-device"),
+            update=request.config.getoption("--ptxlab-update"),
+            deletion=request.node.stash.get(DELETION, None),
+            record=path.parent / "counters" / f"{path.stem}.{name}.json",
+        )
+    )
+    request.node.stash[LAUNCHED] = found.kernels
+    return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Notes the launches of a test that no check but memcheck has seen."""
+    unchecked = 0
+
+    def notice(run: Any, checks: tuple[str, ...]) -> None:
+        nonlocal unchecked
+        unchecked += run.device != "gpu" and set(checks) <= {"memcheck"}
+
+    running.observers.append(notice)
+    try:
+        return (yield)
+    finally:
+        running.observers.remove(notice)
+        if unchecked:
+            item.user_properties.append((UNCHECKED, unchecked))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A finding is shown by itself, at the line of the kernel's source: the test's own lines say nothing about it."""
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, FindingError):
+        report.longrepr = str(call.excinfo.value)
+    return report
+
+
+# -- mutation ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """With `--ptxlab-mutate`: runs a test, and again for each deletion; it is reported once, as it stands."""
+    if not item.config.getoption("--ptxlab-mutate") or "ptxlab" not in getattr(item, "fixturenames", ()):
+        return None
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = _run(item)
+    if all(report.passed for report in reports):
+        kernels = item.stash.get(LAUNCHED, [])
+        for deletion in [each for kernel in kernels for each in deletions(kernel)]:
+            if _passes(item, deletion):
+                reports[1].user_properties.append((SURVIVED, str(deletion)))  # of the call, behind the setup
+    item.session._setupstate.teardown_exact(nextitem)
+    for report in reports:
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def _passes(item: pytest.Item, deletion: Deletion) -> bool:
+    """Whether a test and its checks miss a deletion."""
+    item.stash[DELETION] = deletion
+    try:
+        _again(item)
+        return all(report.passed for report in _run(item))
+    finally:
+        item.stash[DELETION] = None
+
+
+def _run(item: pytest.Item) -> list[pytest.TestReport]:
+    """The reports of one run, after which what the test shares with others still stands."""
+    return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
+
+
+def _again(item: pytest.Item) -> None:
+    """Fresh fixtures for the next run of a test."""
+    if hasattr(item, "_initrequest"):
+        item._initrequest()
+
+
+# -- the summary -------------------------------------------------------------------------------------------------------
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Launches without checks, and deletions that nobody missed."""
+    reports = [r for name in ("passed", "failed") for r in terminalreporter.stats.get(name, ()) if hasattr(r, "nodeid")]
+    unchecked, survived = dict[str, int](), list[tuple[str, str]]()
+    for report in reports:
+        for name, value in report.user_properties:
+            if name == UNCHECKED:
+                unchecked[report.nodeid] = value
+            elif name == SURVIVED:
+                survived.append((report.nodeid, value))
+    if terminalreporter.config.getoption("--ptxlab-mutate"):
+        terminalreporter.section("ptxlab: deletions that no test and no check has missed")
+        for nodeid, what in survived:
+            terminalreporter.write_line(f"{nodeid}: {what}")
+        terminalreporter.write_line(f"{len(survived)} survived")
+    if unchecked and terminalreporter.config.getoption("verbose") > 0:
+        terminalreporter.section("ptxlab: launches with memcheck only")
+        for nodeid, count in unchecked.items():
+            terminalreporter.write_line(f"{count} in {nodeid}")

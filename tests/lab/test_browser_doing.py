@@ -1,0 +1,106 @@
+"""Debug here, Edit and Share, as somebody presses them; and the shared page in a browser without Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lab_server
+import pytest
+from accessibility import violations
+from explorer_page import EXPLORER, figures, number, settle, text
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=24, head_dim=16)'
+PLOT = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+    """A page with the notebook open, its cell run and the explorer's first result shown."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab_server.write_notebook(folder / "doing.ipynb", SOURCE)
+    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(60_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        lab_server.open_notebook(page, url, token, "doing.ipynb")
+        lab_server.run_all(page)
+        settle(page)
+        yield page
+        assert not errors, errors
+
+
+def debugger(page: Any) -> str:
+    """What the debugger's status line says, once it is there."""
+    page.wait_for_selector(".ptxlab-debugger[data-ready]:not([data-ready=''])")
+    return str(page.inner_text(".ptxlab-debugger .pl-status"))
+
+
+def test_a_line_opens_the_debugger_there(lab: Any) -> None:
+    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first
+    line.scroll_into_view_if_needed()
+    line.click()
+    number_of_line = line.get_attribute("data-line")
+    lab.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
+    assert f", line {number_of_line}: ex2.approx.f32" in debugger(lab)
+    assert violations(lab, ".ptxlab-below") == []
+    lab.click(".ptxlab-below button:has-text('Close')")
+    lab.wait_for_selector(".ptxlab-debugger", state="detached")
+
+
+def test_a_point_of_the_softmax_opens_it_at_that_tile(lab: Any) -> None:
+    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    lab.focus(PLOT)
+    lab.keyboard.press("End")
+    lab.keyboard.press("Enter")
+    lab.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
+    last = debugger(lab)
+    step, total = (int(word) for word in last.removeprefix("step ").split(",")[0].split(" of "))
+    assert step > 0.85 * total, last
+
+
+def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
+    with lab.expect_download() as download:
+        lab.click(f"{EXPLORER} button:has-text('Share')")
+    assert download.value.suggested_filename == "scalar_f32_d16.html"
+    download.value.save_as(tmp_path / "page.html")
+    shown = figures(lab)
+    alone = lab.context.browser.new_page(viewport={"width": 1300, "height": 900})
+    errors: list[str] = []
+    asked: list[str] = []
+    alone.on("pageerror", lambda error: errors.append(str(error)))
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto((tmp_path / "page.html").as_uri())
+    alone.wait_for_selector(f"{EXPLORER}[data-state=saved]")
+    assert figures(alone) == shown
+    alone.wait_for_selector(f"{EXPLORER} .pl-plot polyline")
+    assert not alone.is_visible("button:has-text('Pin')")
+    alone.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ld'))").first.click()
+    assert alone.inner_text(f"{EXPLORER} .pl-picked-line").startswith("PTX line ")
+    assert violations(alone, "main") == []
+    alone.screenshot(path=str(lab_server.ARTIFACTS / "doing-shared.png"))
+    alone.close()
+    assert not errors, errors
+    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
+    lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")
+    lab.wait_for_selector(".ptxlab-editor[data-checked]")
+    before = number(lab)
+    lab.click(".ptxlab-editor .cm-content")
+    lab.keyboard.press("Control+Home")
+    lab.keyboard.type("// changed by hand\n")
+    lab.keyboard.press("Control+Enter")
+    settle(lab, before)
+    assert text(lab, "h3") == "Online softmax, one thread a row, edited"
+    assert "✓ pass" in figures(lab)["tolerance"]
+    before = number(lab)
+    lab.click(".ptxlab-below button:has-text('back to the kernel')")
+    settle(lab, before)
+    assert text(lab, "h3") == "Online softmax, one thread a row"

@@ -1,0 +1,145 @@
+"""From seeing to doing: the explorer's kernel edited and run, its steps opened at a line, all of it saved as a page."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.lab.debugger import Debugger
+from ptxlab.lab.edited import Edited
+from ptxlab.lab.editing import Editor
+
+FAULTY = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry f(.param .u64 x)
+{
+    .reg .u64 %a, %o;
+    .reg .u32 %t;
+    ld.param.u64 %a, [x];
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %o, %t, 4;
+    add.u64 %a, %a, %o;
+    st.global.u32 [%a], %t;
+    ret;
+}
+"""
+
+
+@pytest.fixture
+def explorer() -> Any:
+    """The first rung, small, on the stepping engine."""
+    made = pl.explore("scalar", seq_len=5, head_dim=16, device="step")
+    assert made.wait()
+    return made
+
+
+def opened(explorer: Any, kind: type) -> Any:
+    """What is open below the explorer, once it is of a kind."""
+    deadline = time.monotonic() + 60
+    while not isinstance(explorer._below.widget, kind):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return explorer._below.widget
+
+
+def line_of(explorer: Any, word: str) -> int:
+    """The first PTX line with a word."""
+    text = explorer.session.version.lines
+    return next(n for n, line in enumerate(text, 1) if word in line)
+
+
+def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
+    explorer.edit()
+    editor = opened(explorer, Editor)
+    assert editor.text == explorer.session.version.built.ptx
+    wrong = editor.text.replace("ex2.approx.f32", "lg2.approx.f32", 1)
+    editor._apply({"text": wrong, "seq": 1})
+    assert explorer.wait()
+    assert isinstance(explorer.subject, Edited)
+    assert explorer.view.code["title"] == "Online softmax, one thread a row, edited"
+    assert explorer.view.diff["summary"] == "+1 −1 ~0"
+    assert explorer.view.run["error"]["ok"] is False
+    assert "head_dim" not in explorer.controls
+    explorer.set(seq_q=4)
+    assert explorer.wait()
+    assert explorer.view.run["map"]["seq"] == 4
+    editor._apply({"text": editor.text.replace("lg2.approx", "nonsense"), "seq": 2})
+    assert explorer.wait()
+    assert explorer.view.problem["line"] > 0
+    explorer._below.clear()
+    assert explorer.wait()
+    assert explorer.view.problem is None
+    assert explorer.view.run["error"]["ok"] is True
+    assert explorer.parameters["head_dim"] == 16
+    assert explorer.parameters["seq_q"] == 4
+
+
+def test_the_debugger_opens_at_the_line_and_the_tile(explorer: Any) -> None:
+    line = line_of(explorer, "ex2.approx")
+    explorer.debug(line, 3, 5)
+    debugger = opened(explorer, Debugger)
+    assert {name: debugger.info[name] for name in ("at", "nth", "of", "start")} == {
+        "at": [line],
+        "nth": 3,
+        "of": 5,
+        "start": [0, 0],
+    }
+    explorer._below.clear()
+    assert explorer._below.widget is None
+
+
+def test_the_debugger_opens_on_the_block_of_the_row() -> None:
+    explorer = pl.explore("scalar", seq_q=130, seq_k=2, heads=2, head_dim=16, device="cpu", row=129)
+    assert explorer.wait()
+    explorer._head.value = (0, 1)
+    assert explorer.wait()
+    explorer.debug()
+    assert {block for block, _ in opened(explorer, Debugger).recording.warps} == {3}
+
+
+def test_after_a_fault_it_opens_at_the_instruction_that_faulted() -> None:
+    explorer = pl.explore(FAULTY, 1, 64, np.zeros(40, np.uint32), device="step")
+    assert explorer.wait()
+    assert (explorer.view.problem["block"], explorer.view.problem["thread"]) == ((0, 0, 0), (40, 0, 0))
+    explorer.debug()
+    debugger = opened(explorer, Debugger)
+    assert debugger.info["start"] == [0, 1]
+    assert debugger.info["nth"] == -1
+    assert debugger.note.startswith("memcheck: store of 4 bytes")
+
+
+def test_what_is_not_run_says_so_in_place_of_the_debugger() -> None:
+    explorer = pl.explore(FAULTY)
+    assert explorer.wait()
+    explorer.debug()
+    import ipywidgets
+
+    shown = opened(explorer, ipywidgets.HTML)
+    assert shown.value == (
+        "<pre>Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n).</pre>"
+    )
+
+
+def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
+    explorer.debug(line_of(explorer, "ex2.approx"))
+    opened(explorer, Debugger)
+    explorer.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="parts">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    parts = json.loads(found[1])
+    assert parts["status"]["state"] == "saved"
+    assert parts["code"]["name"] == "scalar_f32_d16"
+    assert parts["run"]["error"]["ok"] is True
+    assert len(parts["state"]["kernel"]["m"]) == 5
+    assert "seq_q 5" in page
+    assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
