@@ -86,6 +86,21 @@ def test_nothing_to_show() -> None:
 
 
 @pytest.mark.browser
+def test_descriptors_in_words(parts: Any) -> None:
+    bits = 1 << 62 | 2 << 49 | (1024 >> 4) << 32 | (8192 >> 4) << 16 | 0x4800 >> 4
+    says = "tile at 0x4800, 128-byte swizzle, leading byte offset 8192, stride byte offset 1024, base offset 2"
+    assert parts("(bits) => descriptorSays(BigInt(bits))", str(bits)) == says
+    line = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1}, %a, %b, %p, 1, 1, 0, 0;  // %c"
+    known = (
+        "(line) => descriptorsOf(line, (name) => ({ '%a': 0n, '%b': 3n << 62n, '%d0': 1n, '%c': 1n }[name] ?? null))"
+    )
+    assert parts(known, line) == [
+        "%a: tile at 0x0, no swizzle, leading byte offset 0, stride byte offset 0",
+        "%b: tile at 0x0, 32-byte swizzle, leading byte offset 0, stride byte offset 0",
+    ]
+
+
+@pytest.mark.browser
 def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     """A bar for each span; a click on one goes to its step."""
     shown = pl.debug(RING, 1, 64, np.zeros(128, np.uint32), device="step")

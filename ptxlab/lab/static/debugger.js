@@ -97,6 +97,12 @@ function render({ model, el }) {
     return (step.mask & mask) >>> 0;
   }
 
+  /** The bits of a 64-bit register of the kernel in the first lane, null for any other. */
+  function wide(name) {
+    const register = names.indexOf(name);
+    return register >= 0 && registers[register][2] === "i64" ? BigInt.asUintN(64, BigInt(warp.value(register, at)[0])) : null;
+  }
+
   const atBreakpoint = (step) => breakpoints.has(step.line);
 
   /** Of a saved copy: how many steps came before those that it keeps, and how many the warp made in all. */
@@ -114,7 +120,7 @@ function render({ model, el }) {
     timeline?.at(warp.key, at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
-    access.show(now);
+    access.show(now, now.opcode.startsWith("wgmma.mma_async") ? descriptorsOf(text, wide) : []);
     exchange.show(warp, at, active);
     ptx.select([now.line], true); // last: it measures the page
     root.dataset.step = at;
