@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from emulate_programs import DEVICES
+from emulate_programs import ALL_CHECKS, DEVICES
 from planted import BUGS
+from planted_async import FROM_GLOBAL
 
 import ptxlab as pl
 
@@ -90,3 +91,14 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
         planted.launch(device, False, ("memcheck", "synccheck"))
     said = DEADLOCKS[name].replace("{2}", str(announces)).replace("{copy}", str(copy))
     assert f"{said} (mbarrier.try_wait.parity.shared::cta.b64, line {waits})" in stopped.value.message
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_stores_to_global_memory_without_a_proxy_fence(device: str) -> None:
+    run, _ = FROM_GLOBAL.run(device, False, ALL_CHECKS)
+    assert [(f.check, f.kind, f.message, f.space) for f in run.findings] == [
+        ("synccheck", "async proxy without a fence", SAYS["proxy: nobody fences"], "global")
+    ]
+    assert (run.findings[0].first.line, run.findings[0].second.line) == FROM_GLOBAL.lines()
+    twin, _ = FROM_GLOBAL.run(device, True, ALL_CHECKS)
+    assert twin.findings == []
