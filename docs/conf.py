@@ -10,6 +10,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import course_pages  # noqa: E402
 import generate  # noqa: E402
 from docutils import nodes  # noqa: E402
 from sphinx import addnodes  # noqa: E402
@@ -18,12 +19,13 @@ from ptxlab.isa import glossary  # noqa: E402
 
 project = "ptxlab"
 copyright = "the ptxlab authors, Apache-2.0"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "sphinx.ext.mathjax"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "images"]
 html_theme = "furo"
 html_title = "ptxlab"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 default_role = "code"
 highlight_language = "python"
 pygments_style = "default"
@@ -31,10 +33,12 @@ pygments_dark_style = "monokai"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": False}
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.xref_missing"]  # links into the repository, which GitHub follows
 
 generate.main(HERE / "generated")
+course_pages.main(HERE / "generated")
 
 _CODE = re.compile(r"(`[^`\n]+`)")
 
@@ -64,7 +68,7 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
 _NOT_PROSE = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.term, addnodes.pending_xref,
               addnodes.desc_signature, addnodes.toctree)  # fmt: skip
-_WITHOUT_LINKS = ("glossary", "changelog", "security", "generated/isa/")
+_WITHOUT_LINKS = ("glossary", "changelog", "security", "generated/isa/", "generated/results")
 """Pages that define or list the terms themselves, and one that is about processes and their pipes."""
 _EVERYDAY = {"page", "release", "scope", "phase"}
 """Terms of the glossary that the documentation also uses in their everyday sense: not linked."""

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         plot_error,
         plot_roofline,
         plot_state,
+        plot_tile,
         show,
     )
     from ptxlab.lab.diff import diff
@@ -82,7 +83,7 @@ _HOMES = {
         "frontends": "cuda triton",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
-               "show",
+               "plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
         "static": "inspect occupancy",
@@ -139,6 +140,7 @@ __all__ = [
     "plot_error",
     "plot_roofline",
     "plot_state",
+    "plot_tile",
     "reference",
     "sass",
     "show",

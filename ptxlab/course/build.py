@@ -137,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not options.check:
             path.parent.mkdir(parents=True, exist_ok=True)
             if options.run or not (fresh or options.no_run):
-                made = outputs.run(made, path.parent)
+                made = outputs.run(made)
             path.write_text(text_of(made), encoding="utf-8")
             print(path)
     if options.check and stale:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +45,17 @@ def carried_over(made: Any, before: Any) -> Any:
     return made
 
 
-def run(made: Any, folder: Path) -> Any:
-    """Runs a notebook as Jupyter does and keeps what readers are to see; raises what a cell raises."""
+def run(made: Any) -> Any:
+    """Runs a notebook as Jupyter does, in an empty folder; keeps what readers are to see, raises what a cell raises."""
     import nbclient
 
     root = Path(__file__).resolve().parents[2]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
-    folder.mkdir(parents=True, exist_ok=True)
-    client = nbclient.NotebookClient(
-        made,
-        timeout=300,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
-        store_widget_state=False,
-    )
+    client = nbclient.NotebookClient(made, timeout=600, kernel_name="python3", store_widget_state=False)
     language = made.metadata.get("language_info")
-    client.execute()
+    with tempfile.TemporaryDirectory() as folder:  # a board that somebody has begun is neither read nor changed
+        client.resources = {"metadata": {"path": folder}}
+        client.execute()
     made.metadata["language_info"] = language  # not the version of Python that happened to run it
     for cell in made.cells:
         cell.metadata.pop("execution", None)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from ptxlab.lab.magics import load_ipython_extension
     from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
     from ptxlab.lab.roofline import plot_roofline
+    from ptxlab.lab.tile_plot import plot_tile
 
 _HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots") | {
     "debug": "debugger", "editor": "editing", "explore": "explorer", "load_ipython_extension": "magics",
-    "plot_roofline": "roofline", "show": "cell",
+    "plot_roofline": "roofline", "plot_tile": "tile_plot", "show": "cell",
 }  # fmt: skip
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "plot_error",
     "plot_roofline",
     "plot_state",
+    "plot_tile",
     "show",
 ]
 

@@ -13,7 +13,7 @@ from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Parameter
-from ptxlab.lab import dataflow
+from ptxlab.lab import dataflow, sampled
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
     Judgement,
@@ -31,19 +31,19 @@ from ptxlab.lab.subject import (
 from ptxlab.launch.run import cpu_engine
 
 _BATCH = Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8)
-_HEADS = Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=32)
-_KV = Parameter("kv_heads", "key and value heads (Hkv); heads must be a multiple of it", 1, minimum=1, maximum=32)
+_HEADS = Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=128)
+_KV = Parameter("kv_heads", "key and value heads (Hkv); heads must be a multiple of it", 1, minimum=1, maximum=128)
 _SEED = Parameter("seed", "seed of the random q, k and v", 0, minimum=0, maximum=2**31 - 1)
 SIGMA = Parameter("sigma", "standard deviation of the logits: small ones hide rescaling bugs", 1.0)
 
 PREFILL = (
-    Parameter("seq_q", "query rows (Sq)", 64, minimum=1, maximum=512),
-    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=512),
+    Parameter("seq_q", "query rows (Sq); of large problems a few blocks are run", 64, minimum=1, maximum=16384),
+    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=16384),
     _BATCH, _HEADS, _KV, _SEED, SIGMA,
 )  # fmt: skip
 """The parameters of a prefill problem, which do not change the PTX."""
 DECODE = (
-    Parameter("seq_k", "keys of each sequence so far", 64, minimum=0, maximum=1024),
+    Parameter("seq_k", "keys of each sequence so far", 64, minimum=0, maximum=16384),
     Parameter("splits", "into how many parts the keys are cut", 4, minimum=1, maximum=64),
     _BATCH, _HEADS, _KV, _SEED, SIGMA,
 )  # fmt: skip
@@ -86,11 +86,14 @@ class Attention(Subject):
         return self.spec.build(**{p.name: values[p.name] for p in self.building})
 
     def lesson(self, built: Any) -> dict[str, Any]:
-        """The rung's own."""
+        """The rung's own, and which one comes next."""
         spec, lines = self.spec, built.ptx.splitlines()
+        names = kernels.names()
+        after = names[names.index(self.name) + 1 :] if self.name in names else ()
         opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
         line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
-        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows}
+        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows,
+                "next": {"name": after[0], "title": kernels.get(after[0]).title} if after else None}  # fmt: skip
 
 
 class Prefill(Attention):
@@ -113,14 +116,33 @@ class Prefill(Attention):
         return shape
 
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
-        """One for each head of each sequence."""
-        return places(values["batch"], values["heads"])
+        """One for each head of each sequence; of a problem that is sampled those that are run."""
+        sample = self._plan(values)
+        if sample is None:
+            return places(values["batch"], values["heads"])
+        return [(f"batch {b}, head {h}", (0, n)) for n, (b, h) in enumerate(sample.heads)]
+
+    def work(self, values: Values) -> float:
+        """Of what is run."""
+        sample = self._plan(values)
+        return super().work(values) * (1.0 if sample is None else sample.share)
+
+    def _plan(self, values: Values) -> sampled.Plan | None:
+        """Which blocks are run; None where all are."""
+        try:
+            config = self.spec.configure(**{p.name: values[p.name] for p in self.building})
+        except TargetError:
+            return None  # the build says why
+        return sampled.plan(values, config.tile_q)
 
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
         from ptxlab.attention.prefill import attention
 
         config = built.config
+        sample = sampled.plan(values, config.tile_q)
+        if sample is not None:
+            return sampled.run(built, values, device, sample)
         q, k, v = random_inputs(values, values["seq_q"], config)
         results = {
             where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
@@ -163,16 +185,28 @@ class Prefill(Attention):
         """The kernel is run once more in its probing build."""
         from ptxlab.attention.prefill import attention
 
-        q, k, v = ran.kept
         b, h = head
         rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, built.config.causal
-        title = f"{place(b, h, q.shape)}row {row}"
+        number = row
+        if ran.sampled is None:
+            q, k, v = ran.kept
+            title = f"{place(b, h, q.shape)}row {row}"
+        else:  # the block of the row, as the problem that was run
+            here, seen = divmod(row, built.config.tile_q)
+            block = ran.kept[1][h][here]
+            q, k, v = block.alone
+            (batch, which), number = ran.sampled.heads[h], ran.sampled.rows[row]
+            title = f"batch {batch}, head {which}, row {number}"
+            b, h, row, rows, keys = 0, 0, seen, q.shape[2], k.shape[2]
         unit = "key" if tile == 1 else f"KV tile of {tile} keys"
-        common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": row}
+        common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": number}
         if reference.visible_keys(row, rows, keys, causal) == 0:
             why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
             return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
-        probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)])
+        if ran.sampled is None:
+            probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)]).state
+        else:
+            probed = sampled.launched(built, block, ran.run.device, row)[2][None]
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
         seen, kv_head = reference.visible_keys(row, rows, keys, causal), h // (q.shape[1] // k.shape[1])
@@ -181,10 +215,10 @@ class Prefill(Attention):
         q, shown = (q, row) if causal else (q[:, :, row : row + 1], 0)  # without a mask one row is enough
         exact = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, shown)])
         assert exact.state is not None
-        assert probed.state is not None
+        assert probed is not None
         return {
             **common,
-            "kernel": series(probed.state[0]),
+            "kernel": series(probed[0]),
             "numpy": series(exact.state[0]),
             **walk,
             "makers": _makers(built.with_probes().module, built.module),

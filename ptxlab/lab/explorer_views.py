@@ -99,18 +99,30 @@ class Version:
 def build(request: Request) -> Version:
     """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
     lesson}; `lesson` is the subject's, with the `row` of the Python pane that belongs to its line."""
+    version = begun(request)
+    finish(version)
+    return version
+
+
+def begun(request: Request) -> Version:
+    """A version whose kernel is built and can run, but whose code pane is not made yet: `finish` does that."""
     request.check()
-    subject, values = request.subject, request.given
     start = time.perf_counter()
-    built = subject.build(values)
-    ptx = built.ptx
-    module, error = None, None
+    built = request.subject.build(request.given)
+    lines, error = built.ptx.splitlines(), None
     try:
-        module = built.module
+        _ = built.module
     except PtxError as mistake:
         error = mistake
-    seconds = time.perf_counter() - start
-    code = {
+    return Version(request, built, {"seconds": time.perf_counter() - start}, lines, error)
+
+
+def finish(version: Version) -> None:
+    """Makes the code pane."""
+    request, built, seconds = version.request, version.built, version.code["seconds"]
+    subject, values, ptx = request.subject, request.given, built.ptx
+    module = None if version.error is not None else built.module
+    version.code = code = {
         "title": subject.title,
         "name": built.name,
         "arch": values.get("arch", ""),
@@ -136,7 +148,6 @@ def build(request: Request) -> Version:
         code["stores"] = dataflow.stores_of(accesses, "o")
         if lesson := subject.lesson(built):
             code["lesson"] = {**lesson, "row": next((row for line, row in code["links"] if line == lesson["line"]), 0)}
-    return Version(request, built, code, ptx.splitlines(), error)
 
 
 def label(version: Version) -> str:
@@ -311,9 +322,12 @@ def run(version: Version, request: Request) -> Ran | None:
 
 def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, Any]:
     """{device, seconds, thread_instructions, heat: [[line, thread-instructions]], error, ways, map, counters, roofline,
-    tiles, arrays, findings}; error, ways and map are None where there is no right answer. {note} where nothing ran."""
+    sample, tiles, arrays, findings}; error, ways and map are None where there is no right answer. {note} where nothing
+    ran. `sample` says what was run of a larger problem."""
     subject, values = request.subject, request.given
     tiles = subject.tiles(version.built, values)
+    if tiles is not None and ran is not None and ran.sampled:
+        tiles["sampled"] = [list(part) for part in ran.sampled.ranges]
     if ran is None:
         return {"note": subject.why_no_run(), "heat": [], "error": None, "map": None, "ways": [], "tiles": tiles}
     launched, counts, judged = ran.run, ran.counts, ran.judged
@@ -325,6 +339,7 @@ def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, A
         "error": _error(judged.measured) if judged else None,
         "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
         "findings": [str(f) for f in launched.findings],
+        "sample": ran.sampled.text if ran.sampled else "",
         "map": error_map(ran, request),
         "counters": counters_pane.show(counts, launched),
         "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
@@ -346,19 +361,22 @@ def _least(ran: Ran) -> int | None:
     """Bytes of what the kernel reads and writes, each array once, where they are known."""
     if ran.judged is None:
         return None
+    if ran.sampled is not None:
+        return ran.sampled.least
     inputs = [x for x in ran.kept if x is not None]
     return int(sum(x.nbytes for x in inputs) + inputs[0].nbytes)
 
 
 def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
-    """One head's errors: {rows, cols, step, seq, dim, row, label, row_name, worst, values, absolute}.
+    """One head's errors: {rows, cols, step, seq, dim, row, label, numbers, row_name, worst, values, absolute}.
 
     `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
-    the picture each cell holds the largest of `step` = [rows, columns].
+    the picture each cell holds the largest of `step` = [rows, columns]. `numbers` are those of the rows where only
+    some were run.
     """
     if ran.judged is None:
         return None
-    shape = ran.judged.error.shape
+    shape, part = ran.judged.error.shape, ran.sampled
     b, h = _head(request, shape)
     ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
     rows, dim = ratio.shape
@@ -375,10 +393,11 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
         "seq": rows,
         "dim": dim,
         "row": shown_row(request, rows),
-        "label": place(b, h, shape).rstrip(", "),
+        "label": place(*(part.heads[h] if part else (b, h)), (2, 2) if part else shape).rstrip(", "),
+        "numbers": list(part.rows) if part else None,
         "row_name": ran.judged.rows,
         "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
-        "worst": [[r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
+        "worst": [[part.rows[r] if part else r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
         "values": small.astype(np.float32).tobytes(),
         "absolute": _pool(error, step).astype(np.float32).tobytes(),
     }

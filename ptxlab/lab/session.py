@@ -18,6 +18,7 @@ from typing import Any
 from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views
+from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.deltas import Setting
 from ptxlab.lab.explorer_views import Request, Version
 from ptxlab.lab.subject import Ran, machines
@@ -69,6 +70,7 @@ class Session:
         self.pinned: Version | None = None
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
         self._baseline: Setting | None = None  # the pinned one
+        self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
         """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work."""
@@ -187,9 +189,17 @@ class Session:
         if new and self._building > WORTH_SAYING:
             yield "status", {"state": "building", "text": "building"}
         begun = time.perf_counter()
-        version = self._kept(self._versions, request.version_key, lambda: explorer_views.build(request))
+        version = self._versions.get(request.version_key) or explorer_views.begun(request)
+        # The assembler and LLVM need no Python: they work while the code pane and the diff are made.
+        assembling = running = None
+        if version.error is None:
+            assembling = Ahead(lambda: explorer_views.assemble(version, request))
+            if request.subject.family and request.result_key not in self._outcomes:  # the library's kernels do assemble
+                running = Ahead(lambda: self._run(version, request, seq, asked))
         if new:
+            explorer_views.finish(version)
             self._building = time.perf_counter() - begun
+        self._kept(self._versions, request.version_key, lambda: version)
         if self._outdated(seq):
             return
         if self.pinned is None:
@@ -205,7 +215,8 @@ class Session:
             raise version.error
         if new:
             yield "status", {"state": "building", "text": "assembling"}
-        assembly = explorer_views.assemble(version, request)
+        assert assembling is not None
+        assembly = assembling.result()
         refused = assembly.pop("error", None)
         yield "assembly", assembly
         if refused is not None:
@@ -218,7 +229,9 @@ class Session:
                 shown = estimate if estimate is not None and estimate > LONG else None
                 text = "running" if shown is None else f"running, about {in_seconds(shown)}"
                 yield "status", {"state": "running", "text": text, "estimate": shown}
-            ran = self._kept(self._outcomes, request.result_key, lambda: self._run(version, request, seq, asked))
+            self._telling = seq, time.perf_counter()
+            begin = running.result if running else lambda: self._run(version, request, seq, asked)
+            ran = self._kept(self._outcomes, request.result_key, begin)
             shown_run = explorer_views.show_run(ran, request, version)
             yield "run", {**shown_run, "cached": cached}
             yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
@@ -271,7 +284,8 @@ class Session:
             if self._outdated(seq):
                 raise KeyboardInterrupt
             now = time.perf_counter()
-            if now - told < TELLING:
+            shown, since = self._telling
+            if shown != seq or now - max(told, since) < TELLING:  # the page may still say "building"
                 return
             told, seconds = now, now - start
             estimate = seconds * blocks / done if done else expected

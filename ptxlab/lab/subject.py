@@ -57,11 +57,29 @@ class Judgement:
     ways: tuple[Way, ...] = ()
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """What was run of a larger problem, in words; the numbers of its rows and the (batch, head) pairs in the order of
+    the result, and the bytes of the whole problem's arrays."""
+
+    text: str
+    rows: tuple[int, ...]
+    heads: tuple[tuple[int, int], ...]
+    least: int
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The rows as ranges (first, last)."""
+        starts = [n for n, row in enumerate(self.rows) if n == 0 or row != self.rows[n - 1] + 1]
+        return [(self.rows[a], self.rows[b - 1]) for a, b in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
+
+
 @dataclass(eq=False)
 class Ran:
     """A finished run. `run` is the launch that is shown; `counts` the counters of the CPU machine, where it ran;
     `others` further launches; `judged` is None where there is no right answer to compare with; `arrays` are what the
-    kernel changed, by parameter name; `kept` is whatever the subject needs again for the state."""
+    kernel changed, by parameter name; `kept` is whatever the subject needs again for the state. `sampled` says so where
+    only a part of the problem was run."""
 
     run: Any
     counts: Any = None
@@ -69,6 +87,7 @@ class Ran:
     judged: Judgement | None = None
     arrays: dict[str, Any] = field(default_factory=dict)
     kept: Any = None
+    sampled: Sampled | None = None
 
 
 class Subject:
@@ -134,8 +153,9 @@ class Subject:
         return None
 
     def lesson(self, built: Any) -> dict[str, Any] | None:
-        """What there is to learn: {question, look, line, shows}: what to look at in words, the PTX line to open at, and
-        which results stand first, "softmax" or "counters". None where nobody has said."""
+        """What there is to learn: {question, look, line, shows, next}, or None where nobody has said. `look` says what
+        to look at, `line` is the PTX line to open at, `shows` which results stand first, "softmax" or "counters", and
+        `next` {name, title} of the subject that comes next, or None."""
         return None
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:

@@ -61,6 +61,7 @@ def test_right_programs(device: str, name: str) -> None:
         (MULTIPLY + COMMIT + "    add.f32 %f, %d0, %d0;\n" + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
         (MULTIPLY + COMMIT + "    wgmma.wait_group.sync.aligned 1;\n    add.f32 %f, %d0, %d0;\n" + WAIT,
          "add.f32 %f, %d0, %d0;", "reads"),
+        (MULTIPLY + WAIT + "    add.f32 %f, %d0, %d0;\n" + COMMIT + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
     ],
 )  # fmt: skip
 def test_registers_in_flight(device: str, body: str, where: str, verb: str) -> None:
@@ -122,3 +123,23 @@ def test_a_tile_is_overwritten(device: str) -> None:
         "execute wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
     ]
     assert run(device, program(MULTIPLY + COMMIT + WAIT + LATE_STORE)) == []
+
+
+APART = """
+    setp.eq.u32 %p3, %r2, 3;
+    @%p3 bar.sync 1, 128;
+""" + MULTIPLY + COMMIT + WAIT + """
+    @!%p3 bar.sync 1, 128;
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_warp_that_others_wait_for_before_they_let_it_go(device: str) -> None:
+    """Warp 3 multiplies behind a barrier, to which the others come when they have waited for that product."""
+    text, twin = program(APART), program(APART.replace("@%p3 bar.sync 1, 128;", "").replace("@!%p3 bar", "bar"))
+    assert run(device, text) == [
+        f"synccheck, line {line_of(text, MULTIPLY)}: a warp begins a product of wgmma behind a barrier that another "
+        "warp of its warpgroup reaches only when it has waited for that product: on a GPU both wait for ever, for a "
+        "product is done when all four warps have begun it"
+    ]
+    assert run(device, twin) == []

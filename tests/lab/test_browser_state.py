@@ -122,7 +122,7 @@ def test_a_newer_request_ends_the_run(lab: Any) -> None:
     assert lab.get_attribute(EXPLORER, "data-state") == "running"
     type_on_slider(lab, "Sk", 3)
     until(lab, "done")
-    assert figures(lab)["time"].endswith("CPU, stepping")
+    assert figures(lab)["executed"].endswith("thread-instr.")
     assert not dimmed(lab, ".pl-strip")
     choose(lab, "device", "auto")
 

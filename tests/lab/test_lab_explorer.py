@@ -166,6 +166,9 @@ def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Se
     monkeypatch.setattr(explorer_views, "run", slow_run)
     first = session.ask(request(**SMALL, seq_q=3, seq_k=3, device="step"))
     assert running.wait(30)
+    deadline = time.monotonic() + 30
+    while "assembly" not in page.parts(first) and time.monotonic() < deadline:
+        time.sleep(0.01)
     skipped = [session.ask(request(**SMALL, seq_q=n, seq_k=3, device="step")) for n in (4, 5)]
     last = session.ask(request(**CAUSAL, seq_q=6, seq_k=3, device="step"))
     go_on.set()
@@ -184,6 +187,8 @@ def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: 
         "message": "heads = 3 should be a multiple of kv_heads = 2",
         "line": 0,
         "python_line": None,
+        "block": None,
+        "thread": None,
         "seq": 1,
     }
     assert page.now["status"]["failed"] is True
@@ -201,7 +206,7 @@ def test_a_fault_is_shown_at_its_ptx_and_python_line(
     monkeypatch: pytest.MonkeyPatch, session: Session, page: Page
 ) -> None:
     def faulty(version: Any, asked: Request) -> Any:
-        line, _ = version.code["links"][5]
+        line = sorted(version.built.module.spans)[5]
         raise pl.DeviceFault("memcheck", "a load outside every allocation", kernel="k", line=line, source="ld ...")
 
     monkeypatch.setattr(explorer_views, "run", faulty)
@@ -332,6 +337,21 @@ def test_wrong_parameters_name_their_limits(parameters: dict[str, Any], message:
     with pytest.raises(pl.TargetError) as caught:
         pl.explore("scalar", **parameters)
     assert str(caught.value).startswith(message)
+
+
+def test_the_next_rung_stands_beside_the_one_before() -> None:
+    explorer = pl.explore("mma", seq_len=64, head_dim=16, device="step")
+    assert explorer.wait()
+    told = explorer.view.code["lesson"]["next"]
+    assert told == {"name": "swizzle", "title": "No bank conflicts"}
+    explorer._message(explorer.view, {"do": "next", "kernel": "nothing"}, [])
+    explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])
+    assert explorer.wait()
+    assert explorer.parameters["kernel"] == "swizzle"
+    assert explorer.parameters["seq_k"] == 64, "a value that somebody chose is kept"
+    beside = explorer.view.deltas["pinned"]
+    assert beside["title"] == "mma → swizzle"
+    assert beside["figures"]["conflicts"] > 0
 
 
 def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:

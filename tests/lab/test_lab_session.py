@@ -97,6 +97,7 @@ def test_a_newer_request_ends_a_run(asked: Session, page: Page) -> None:
 def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     def long(version: Any, one: Any) -> None:
         watch = asked._watch(asked.seq, None, 20.0)
+        page.until("running")  # the run begins while the code is still being shown
         watch(0, 64, 10)
         watch(16, 64, 1000)
 

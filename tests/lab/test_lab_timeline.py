@@ -10,6 +10,7 @@ from emulate_programs import DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
+from ptxlab.lab import counters_pane
 from ptxlab.lab.timeline import timeline
 
 RING = """
@@ -75,6 +76,14 @@ def test_products_in_flight(device: str) -> None:
         assert groups[0][1] < groups[1][1] < groups[0][2] == groups[1][2]
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_counters_pane_lists_the_bytes(device: str) -> None:
+    run = pl.launch(RING, 1, 64, np.zeros(128, np.uint32), device=device, counters=True)
+    rows = {row["name"]: (row["value"], row["origin"]) for row in counters_pane.work(run.counters)}
+    assert rows["bytes read from global memory by bulk copies"] == (512, "counted")
+    assert rows["bytes written to shared memory by bulk copies"] == (512, "counted")
+
+
 def test_nothing_to_show() -> None:
     """No row without something asynchronous, none where steps are missing."""
     x = np.zeros(128, np.uint32)
@@ -83,6 +92,21 @@ def test_nothing_to_show() -> None:
     run = pl.launch(plain, 1, 128, np.zeros(128, np.float32), device="step", trace=pl.Trace())
     assert timeline(run.trace) is None
     assert run.trace.copies == []
+
+
+@pytest.mark.browser
+def test_descriptors_in_words(parts: Any) -> None:
+    bits = 1 << 62 | 2 << 49 | (1024 >> 4) << 32 | (8192 >> 4) << 16 | 0x4800 >> 4
+    says = "tile at 0x4800, 128-byte swizzle, leading byte offset 8192, stride byte offset 1024, base offset 2"
+    assert parts("(bits) => descriptorSays(BigInt(bits))", str(bits)) == says
+    line = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1}, %a, %b, %p, 1, 1, 0, 0;  // %c"
+    known = (
+        "(line) => descriptorsOf(line, (name) => ({ '%a': 0n, '%b': 3n << 62n, '%d0': 1n, '%c': 1n }[name] ?? null))"
+    )
+    assert parts(known, line) == [
+        "%a: tile at 0x0, no swizzle, leading byte offset 0, stride byte offset 0",
+        "%b: tile at 0x0, 32-byte swizzle, leading byte offset 0, stride byte offset 0",
+    ]
 
 
 @pytest.mark.browser

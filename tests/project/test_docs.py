@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -18,14 +21,23 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.glob("*.md") if ">>>" in path.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+def _module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    return _module("generate")
+
+
+@pytest.fixture(scope="module")
+def course_pages() -> ModuleType:
+    return _module("course_pages")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -53,13 +65,73 @@ def test_a_page_of_a_kernel(generate: ModuleType) -> None:
     assert "| `smsp__inst_executed.sum` |" in page
 
 
+class Page(HTMLParser):
+    """The places that a page can be linked at, and the links that it has."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.names |= {value for key in ("id", "name") if (value := found.get(key))}
+        self.links |= {value for key in ("href", "src") if (value := found.get(key))}
+
+
+def broken_links(site: Path) -> list[str]:
+    """Links of a site to pages, pictures or places of its own that are not there."""
+    pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
+    broken = []
+    for path, page in pages.items():
+        for link in sorted(page.links):
+            address = urlsplit(link)
+            if address.scheme or address.netloc or not (address.path or address.fragment):
+                continue
+            target = (path.parent / unquote(address.path)).resolve() if address.path else path
+            there = target in pages or target.exists()
+            place = unquote(address.fragment)
+            if not there or (place and target in pages and place not in pages[target].names):
+                broken.append(f"{path.relative_to(site.resolve())}: {link}")
+    return broken
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a> <a href="#x" id="x">x</a>', encoding="utf-8")
+    (tmp_path / "b.html").write_text('<p id="there"> <a href="a.html#x">a</a> <img src="c.png">', encoding="utf-8")
+    assert broken_links(tmp_path) == ["a.html: b.html#here", "b.html: c.png"]
+
+
+def test_a_notebook_is_a_page(course_pages: ModuleType, tmp_path: Path) -> None:
+    made = course_pages.build.committed(course_pages.ROOT / "notebooks" / "01-scalar.ipynb")
+    page = course_pages.notebook_page(made, tmp_path, "01-scalar")
+    assert page.startswith("# 01 · Online softmax")
+    assert page.count("\n# ") == 0, "one title"
+    assert "](02-tiles.md)" in page
+    assert ".ipynb" not in page
+    pictures = re.findall(r"\{image\} (\S+)", page)
+    assert pictures
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
+
+
+def test_an_exhibit_and_the_front_trace(course_pages: ModuleType) -> None:
+    page = course_pages.exhibit_page(pl.gallery(3))
+    assert page.startswith(f"# {pl.gallery(3).heading}")
+    assert "shfl.sync.bfly" in course_pages.front_trace()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="needs Sphinx: ptxlab[docs]")
 def test_the_site(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
-    for name in ("index", "start", "generated/api", "generated/isa/fma", "generated/kernels/decode_paged"):
+    for name in (
+        "index", "start", "generated/api", "generated/isa/fma", "generated/kernels/decode_paged",
+        "generated/notebooks/05-mma", "generated/gallery/07", "generated/results", "howto-engineer",
+    ):  # fmt: skip
         assert (tmp_path / f"{name}.html").is_file(), name
+    assert broken_links(tmp_path) == []
     for name, term in (("machine", "divergence"), ("generated/isa/bra", "diverged")):  # linked where it is used first
         assert (tmp_path / f"{name}.html").read_text(encoding="utf-8").count(f"glossary.html#term-{term}") == 1, name

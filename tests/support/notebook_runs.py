@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ FOLDER = ROOT / "notebooks"
 
 
 def execute(notebook: Any) -> Any:
-    """Runs all cells in order in a fresh kernel, in the notebooks' folder; raises what a cell raises."""
+    """Runs all cells in order in a fresh kernel and an empty folder; raises what a cell raises."""
     import nbclient  # a second of imports, which the rest of the tests need not wait for
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
-    ).execute()
+    with tempfile.TemporaryDirectory() as folder:
+        nbclient.NotebookClient(
+            notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
+        ).execute()
     return notebook
 
 

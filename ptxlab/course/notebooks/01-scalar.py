@@ -16,7 +16,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
@@ -302,6 +302,24 @@ for causal in (False, True):
 
 # %%
 pl.explore("scalar", head_dim=32, seq_len=64)
+
+# %% [markdown]
+# ## Your own attention kernel
+#
+# From here on you have a kernel of your own. It begins as the one below: right, and slow, because it goes over the keys
+# twice and computes every score twice. In the notebooks 02, 05, 10 and 14 it gets tiles, tensor cores and pages, and a
+# board shows what it costs, beside ours and your earlier versions.
+
+# %%
+print(scoreboard.source("rows"))
+
+# %% [markdown]
+# Enter it as it is. Then copy it into the next cell, give it the online softmax, and enter it again. `scalar` needs half
+# of the instructions.
+
+# %%
+mine = scoreboard.latest("rows")
+scoreboard.enter("rows", mine, threads=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("01-window")` prints one answer. Read the feedback twice before you ask for it.

@@ -17,7 +17,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check, passage, pictures
+from ptxlab.course import check, passage, pictures, scoreboard
 from ptxlab.course.writers import stores
 
 # %load_ext ptxlab
@@ -358,8 +358,8 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 
 # %% [markdown]
 # A barrier is one instruction, but its cost is waiting: the whole block is as slow as its slowest warp. With tiles of
-# one key it waits at every key. From 16 keys on there is little left to gain. At 128 keys shared memory limits the
-# blocks on an SM, and while one block waits, only other resident blocks can use the SM (**latency hiding**). The
+# one key it waits at every key. From 16 keys on there is little left to gain. From 64 keys on shared memory limits
+# the blocks on an SM, and while one block waits, only other resident blocks can use the SM (**latency hiding**). The
 # default is 32.
 
 # %% [exercise] 02-one-barrier
@@ -389,6 +389,17 @@ print("wrong:", wrong, "  findings:", len(run.findings))
 
 # %%
 pl.explore("tiled", head_dim=16, seq_len=64)
+
+# %% [markdown]
+# ## Your own kernel gets tiles
+#
+# `scoreboard.source("rows")` prints the kernel that you entered in notebook 01. Give it tiles of K and V in shared memory,
+# with two barriers, and threads past the last row that help to load. How many sectors are left? (70 rows and 100 keys: both
+# tails are there.)
+
+# %%
+mine = scoreboard.latest("rows")
+scoreboard.enter("tiles", mine, threads=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("02-copy")` prints one answer. Read the feedback twice before you ask for it.

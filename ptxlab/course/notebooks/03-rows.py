@@ -117,8 +117,8 @@ for side in (1, 2, 4, 8):
 # (`ld.shared.v4`) brings four numbers in one instruction, and lanes that read the same address share one access. (The
 # 16 threads of a row of the square all read the same rows of Q.)
 #
-# The price is in the fifth column. 4 × 4 scores and their inputs take 60 registers, 8 × 8 over 100, and attention
-# needs registers for the output as well. `tiled2d` uses 4 × 4.
+# The price is in the fifth column. 4 × 4 scores and their inputs take about 60 registers, 8 × 8 twice as many, and
+# attention needs registers for the output as well. `tiled2d` uses 4 × 4.
 
 # %% [exercise] 03-loads
 

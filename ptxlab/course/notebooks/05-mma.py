@@ -18,7 +18,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, b32, f16, f32, kernel
-from ptxlab.course import check, passage, pictures
+from ptxlab.course import check, passage, pictures, scoreboard
 from ptxlab.isa import fragments
 from ptxlab.kernels import softmax
 
@@ -318,6 +318,17 @@ for dtype in ("float16", "bfloat16"):
 
 # %%
 pl.explore("mma", head_dim=64, seq_len=64)
+
+# %% [markdown]
+# ## Your own kernel gets tensor cores
+#
+# Now `q`, `key` and `value` have 16 bits. The kernel to begin with converts every element to f32. Replace its products by
+# `mma.sync`, as in the last exercise: a warp takes 16 rows, so say how many rows a block has with `rows_per_block`.
+
+# %%
+print(scoreboard.source("tensor cores"))
+mine = scoreboard.latest("tensor cores")
+scoreboard.enter("tensor cores", mine, threads=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("05-trans")` prints one answer. Read the feedback twice before you ask for it.

@@ -16,7 +16,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, s32, u32
-from ptxlab.course import check, pictures
+from ptxlab.course import check, pictures, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
@@ -280,6 +280,17 @@ axis.grid(alpha=0.25)
 
 # %%
 pl.explore("decode_paged", seq_k=50, head_dim=32, page_size=8)
+
+# %% [markdown]
+# ## Your own kernel gets pages
+#
+# This one decodes from a paged cache. It looks up the page of every key, twice, and has one warp per head. Make it one
+# pass, then give it several keys at a time.
+
+# %%
+print(scoreboard.source("pages"))
+mine = scoreboard.latest("pages")
+scoreboard.enter("pages", mine, threads=32)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("10-lookup")` prints one answer. Read the feedback twice before you ask for it.

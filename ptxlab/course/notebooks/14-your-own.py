@@ -12,7 +12,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 # %load_ext ptxlab
 
@@ -349,8 +349,18 @@ pl.explore(rms_norm_once, rows, 32, x, w, y, n, eps)
 # %% [markdown]
 # Some ideas for kernels of your own, each a page or less: a softmax over rows; the GELU of a matrix; a transpose
 # without bank conflicts; a histogram with atomics; the dot product of two long vectors over many blocks. Write the
-# numpy first, then the kernel, then count. And when you have written an attention of your own: `scalar` is the one
-# to beat.
+# numpy first, then the kernel, then count.
+
+# %% [markdown]
+# ## The final: your own attention kernel
+#
+# 200 rows, 260 keys, inputs of 16 bits, and every prefill kernel of the library. Enter the best that you have; it is run
+# with all checks. Which column will you win? (`scalar`, `tiled` and `tiled2d` are given the same numbers as f32, so their
+# sectors are twice as many.)
+
+# %%
+mine = scoreboard.latest("tensor cores")
+scoreboard.enter("final", mine, threads=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("14-rope")` prints one answer. Read the feedback twice before you ask for it.

@@ -51,7 +51,7 @@ class CheckedTransfers(CheckInstrument):
         elif form.op.kind == "warp" and code.properties.touches:
             self._tile(code)
         elif code.action is Action.WARPGROUP_WAIT:
-            return self._waited
+            return lambda: self._waited(code)
         elif code.action is Action.WARPGROUP_PRODUCT:
             return self._tiles_of_product(code)
         return None
@@ -124,11 +124,11 @@ class CheckedTransfers(CheckInstrument):
         full = self.m.not_(given) if given.type == "i1" else self.m.ule(self.m.const(given.type, size), given)
         return self.active.where(full)
 
-    def _waited(self) -> None:
+    def _waited(self, code: Code) -> None:
         """Behind a wait for products of `wgmma`."""
         if self.checks.sync and self.e.file.products:
             products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
-            self.t.do(call(async_proxy.waited, *THERE[1:], products))
+            self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
 
     def _tiles_of_product(self, code: Code) -> After:
         """The tiles that a product of `wgmma` reads; looked at behind it, when they are known to be in memory."""
@@ -144,6 +144,9 @@ class CheckedTransfers(CheckInstrument):
         tiles.append((self.m.lane_0(operands.read(given.b, "b64")).text, "0", "0", tile, given.b_mn))
 
         def look() -> None:
+            if self.checks.sync:
+                products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+                self.t.do(call(async_proxy.joined, *THERE, self.active.bits, str(code.index), products))
             for descriptor, line, piece, tile, mn_major in tiles:
                 for first in range(0, tile.lines * tile.pieces, W):
                     count = min(W, tile.lines * tile.pieces - first)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.clusters import arrive
@@ -19,12 +21,18 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 
+OUTLINED = 64
+"""Powers of two, forty instructions of LLVM each, from which on they are calls of one function: `pipelined` has 264,
+which make up nearly half of its code and of the time to build it."""
+
+
 class Execution(Part):
     """Instructions between labels."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.semantics: Machine = e.machine
+        self.kinds: dict[str, tuple[str, str]] = {}  # LLVM's and our type of what such a function returns
 
     def emit(self, code: Code) -> None:
         """An instruction, and what instruments add before and after it."""
@@ -60,7 +68,28 @@ class Execution(Part):
         if sem is None:
             raise unsupported(self.program, code)
         sources = [operands.read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
-        self.results(code, sem(self.semantics, code.form, *sources))
+        if code.action is Action.EXPONENTIAL and self.exponentials > OUTLINED and not sources[0].uniform:
+            self.results(code, self._called(code, *sources))
+        else:
+            self.results(code, sem(self.semantics, code.form, *sources))
+
+    @functools.cached_property
+    def exponentials(self) -> int:
+        """How many powers of two the program computes."""
+        return sum(code.action is Action.EXPONENTIAL for code in self.program.codes)
+
+    def _called(self, code: Code, source: Value) -> Value:
+        """The result of an instruction with one operand, by a call of a function that computes it for all lanes."""
+        name, given = "lanes_" + code.form.opcode.replace(".", "_"), source.llvm
+        if name not in self.e.helpers:
+            around, self.t.lines = self.t.lines, []
+            result = code.form.op.sem(self.semantics, code.form, Value("%a", source.type, False))  # type: ignore[misc]
+            body, self.t.lines = self.t.lines, around
+            head = f"define internal {result.llvm} @{name}({given} %a) noinline nounwind {{"
+            self.e.helpers[name] = "\n".join([head, *body, f"  ret {result.llvm} {result.text}", "}"]) + "\n"
+            self.kinds[name] = result.llvm, result.type
+        llvm, type_ = self.kinds[name]
+        return Value(self.t.let(f"call {llvm} @{name}({given} {source.text})"), type_, False)
 
     def results(self, code: Code, result: Any) -> None:
         """Writes the results of semantics."""

@@ -73,7 +73,7 @@ CHECKS: Functions = (
     initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, warpgroup_tiles.piece_offsets, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
-    async_proxy.product_reads, async_proxy.waited, tile_layouts.read,
+    async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read,
     local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip

@@ -13,10 +13,11 @@ Of several warps that read a tile the last one is remembered. Stores by `cp.asyn
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, boolean, lanes_of, rule, u32, u64
-from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
+from ptxlab.emulate.rules.clock import me, tick
+from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
+from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.races import ordered, published
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import Products
 
 AT_CODE, AT_WARP = 42, 37
@@ -53,8 +54,12 @@ def stored(
 
 
 @rule
-def fenced(block: Block, warp: u32) -> None:
+def fenced(launch: Launch, block: Block, warp: u32) -> None:
     """A warp has executed `fence.proxy.async`."""
+    if launch.racecheck:  # by the clock of racecheck, for stores to global memory
+        mine = published(launch, block.now)
+        mine.proxied_all = u32(block.full >> TIME & LAST_TIME)
+        mine.proxied[warp] = tick(block)
     block.proxy_clock += 1
     block.proxy_fenced[warp] = block.proxy_clock
     block.proxy_covered = block.proxy_met
@@ -73,6 +78,18 @@ def unseen(block: Block, warp: u32, written: u64) -> boolean:
     writer = u32(written >> AT_WARP) & 31
     fence = max(max(block.proxy_fenced[writer], block.proxy_fenced[warp]), block.proxy_covered)
     return fence < u32(written)
+
+
+@rule
+def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> boolean:
+    """The same of a store to global memory. writer: its record as an access."""
+    theirs, mine = published(launch, writer), published(launch, block.now)
+    time = u32(writer >> TIME & LAST_TIME)
+    if max(theirs.proxied[writer >> WARP & 31], theirs.proxied_all) > time:
+        return False
+    if writer >> BLOCK != block.now >> BLOCK:
+        return mine.proxied[warp] == 0
+    return mine.proxied[warp] <= time
 
 
 @rule
@@ -107,6 +124,25 @@ def product_reads(
 
 
 @rule
-def waited(block: Block, warp: u32, products: Products) -> None:
+def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
     """A warp has waited for products."""
-    block.products_done[warp] = products.done
+    if block.products_done[warp] != products.done:
+        block.products_done[warp] = products.done
+        block.products_waited[warp] = me(block, warp, code)
+
+
+@rule
+def joined(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, products: Products) -> None:
+    """A warp begins a product, `products.begun` counts it already. If another warp of its four has waited for that
+    product, and this one comes after that wait, both wait for ever on a GPU: a product is done when all four have begun
+    it."""
+    if not launch.racecheck or mask == 0:
+        return
+    for other in range(warp & ~3, (warp & ~3) + 4):
+        waited = block.products_waited[other]
+        if other != warp and block.products_done[other] >= products.begun:
+            mine = me(block, warp, code)
+            if ordered(launch, block, waited, mine, True):
+                serial(launch, mask)
+                note(launch, block, WARPS_APART, mine, waited, NOWHERE, other)
+                return

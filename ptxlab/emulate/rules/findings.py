@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
-TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT = range(40, 45)
+TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART = range(40, 46)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY = range(24, 29)
 CAUSE = 32
@@ -38,6 +38,7 @@ RULES: dict[int, tuple[str, str]] = {
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
     TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
+    WARPS_APART: ("synccheck", "wgmma of four warps"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
@@ -226,6 +227,10 @@ _SENTENCES = {
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+    WARPS_APART: (
+        "a warp begins a product of wgmma behind a barrier that another warp of its warpgroup reaches only when it has "
+        "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
+    ),
     INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy is on its way that reports to it",
     TOO_FEW_BYTES: (
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "

@@ -44,6 +44,8 @@ class Published(Record):
     seen: u32  # its last strong access, by the same clock: a fence behind it makes it one that orders
     unordered: u32  # code index + 1 of that access, or of a fence behind it whose scope is the block; 0: it orders
     narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
+    proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
+    proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
     reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks are told of it
 
@@ -138,7 +140,8 @@ class Block(Record):
     proxy_met: u32  # when the last of those barriers was
     proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
     proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
-    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
+    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for, and when it did
+    products_waited: Array[u64] = array(32)  # so last, as the record of an access
     updates: u64  # operations on mbarriers other than waits
     mates: Pointer[Mates] | None  # of a cluster of several blocks
     rank: u64

@@ -63,6 +63,10 @@ def mbarrier_in_words(program: Program, at: int, word: int) -> str:
     name, offset = (repr(named[-1][0]), at - named[-1][1]) if named else ("shared memory", at)
     place = f"{name}, byte {offset}" if offset or not named else name
     missing = [f"{mbarrier.pending(word)} of {mbarrier.expected(word)} arrivals"] if mbarrier.pending(word) else []
-    if bytes_ := mbarrier.bytes_pending(word):
+    bytes_ = mbarrier.bytes_pending(word)
+    if bytes_ > 0:
         missing.append(f"{bytes_} bytes")
-    return f"the mbarrier at {place}, which has not ended: {' and '.join(missing)} missing, no thread can arrive"
+    said = [f"{' and '.join(missing)} missing"] if missing else []
+    if bytes_ < 0:
+        said.append(f"{-bytes_} bytes more have come than were announced")
+    return f"the mbarrier at {place}, which has not ended: {', '.join(said)}, no thread can arrive"

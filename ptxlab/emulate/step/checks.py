@@ -153,7 +153,7 @@ class Checker:
         if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
             step = self._touching(code, step)
         if code.action is Action.WARPGROUP_WAIT and self.sync:
-            step = self._waited(step)
+            step = self._waited(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
         if code.copy is not None and self.init:
@@ -227,15 +227,15 @@ class Checker:
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
             look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
         if orders_proxies(code):
-            look.append(lambda w, mask: async_proxy.fenced(w.spaces.check.record, w.warp))
+            look.append(lambda w, mask: async_proxy.fenced(record, w.spaces.check.record, w.warp))
         return look
 
-    def _waited(self, step: Step) -> Step:
+    def _waited(self, code: Code, step: Step) -> Step:
         """A wait for products of `wgmma`."""
 
         def run(w: Warp) -> int | None:
             result = step(w)
-            async_proxy.waited(w.spaces.check.record, w.warp, w.in_flight)
+            async_proxy.waited(w.spaces.check.record, w.warp, code.index, w.in_flight)
             return result
 
         return run

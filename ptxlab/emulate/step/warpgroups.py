@@ -14,7 +14,7 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.model import Code, Literal
-from ptxlab.emulate.rules import tile_layouts
+from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagree
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, no_warpgroup, outside, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_products import (
@@ -51,7 +51,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
         read = [(read_b, tile_b(code, operands.b_mn), operands.b_mn, True)]
         if read_a is not None:
             read.insert(0, (read_a, tile_a(code, w.warp, operands.a_mn), operands.a_mn, False))
-        descriptors = {False: 0}
+        descriptors, check = {False: 0}, w.spaces.check
         for descriptor, tile, mn_major, of_b in read:
             values = descriptor(w)
             other = values != values[0]
@@ -68,7 +68,6 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     some = np.resize(places[first : first + LANES], LANES)
                     there = np.arange(first, first + LANES) < places.size
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
-            check = w.spaces.check
             if check is not None:
                 tile_layouts.read(
                     w.machine.checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, int(values[0]),
@@ -77,6 +76,8 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
         if is_full(w.in_flight):
             _complete(w, ALL)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
+        if check is not None and w.machine.checker.sync:
+            async_proxy.joined(w.machine.checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, w.in_flight)
 
     t.products[code.index] = _computed(t, code, held)
     return run

@@ -107,13 +107,14 @@ function makeAccessCard(windows) {
   read.removeAttribute("aria-live"); // the status line speaks for the whole step
   return {
     el,
-    show(step) {
+    /** `more`: what else is said of the step, in sentences. */
+    show(step, more = []) {
       const shown = step ? step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)).map((a) => showAccess(a, step.opcode)) : [];
-      if (!shown.length && el.dataset.accesses === "0") return;
-      picture.replaceChildren(...(shown.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), ...(a.picture ? [a.picture] : [])]) : [h("p.pl-says", null, "This step does not touch memory.")]));
+      if (!shown.length && !more.length && el.dataset.accesses === "0") return;
+      picture.replaceChildren(...more.map((says) => h("p.pl-says", null, says)), ...(shown.length || more.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), ...(a.picture ? [a.picture] : [])]) : [h("p.pl-says", null, "This step does not touch memory.")]));
       table.replaceChildren(...shown.flatMap((a) => [h("p.pl-says", null, a.says), a.table]));
       read.textContent = "";
-      el.dataset.accesses = shown.length;
+      el.dataset.accesses = shown.length + more.length;
     },
   };
 }

@@ -27,6 +27,7 @@ function render({ model, el }) {
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
   const lesson = h("p.pl-lesson", { hidden: true });
+  const sample = h("p.pl-sample", { hidden: true, role: "note" });
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
   const diffPane = makeDiffPane();
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -37,10 +38,14 @@ function render({ model, el }) {
   const tip = makeTooltip(root);
   const errors = makeErrorMap((row, column) => { chooseRow(row); linkStores(row, column); });
   const state = makeStatePlot((key, tile) => { tiles.mark(data("state")?.row, data("run")?.tiles?.tile_kv > 1 || !data("state")?.parts ? tile : null); link(key, tile); });
-  const tiles = makeTileMap((row, tile) => { chooseRow(row); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
+  const tiles = makeTileMap((row, tile) => { chooseRow(rowIndex(row)); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
+  // Of a large problem only some rows were run: what row of the result a query row is, and the other way round.
+  const numbers = () => data("run")?.map?.numbers;
+  const rowNumber = (index) => numbers()?.[index] ?? index;
+  const rowIndex = (row) => (numbers() ? numbers().reduce((best, number, k, all) => (Math.abs(number - row) < Math.abs(all[best] - row) ? k : best), 0) : row);
   let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null, baseline = "pinned", here = null;
   const was = () => fresh("deltas")?.[baseline] || null;
   const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
@@ -78,7 +83,7 @@ function render({ model, el }) {
   const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
   root.append(
     h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status.el, share),
-    problem, lesson, strip,
+    problem, lesson, strip, sample,
     h("div.pl-tools", null, views, languages, pair, pin, edit, baselines, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
     h("div.pl-tools.pl-results", null, tabs, picked, debug),
@@ -112,7 +117,7 @@ function render({ model, el }) {
     const exact = covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
     selected = null;
     show((exact.length ? exact : stores).map(([line]) => line), "plot", `stores ${exact.length ? `column ${column}` : "the output"}`);
-    tiles.mark(row, null);
+    tiles.mark(rowNumber(row), null);
   }
 
   /** Selects, in all panes, what belongs to a line of one of them, or to a point of the softmax plot. */
@@ -153,6 +158,9 @@ function render({ model, el }) {
     const arrays = [...new Set(lines.map((l) => touched.get(l)).filter(Boolean))];
     if (says || key) parts.push(says || `makes ${key}`);
     if (arrays.length) parts.push(`accesses ${arrays.join(", ")}`);
+    const cost = lines.length === 1 && fresh("run")?.counters?.lines.find(([line]) => line === lines[0]);
+    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} turns of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank`);
+    if (cost && cost[2] > cost[3]) parts.push(`${count(cost[2])} sectors of global memory where ${count(cost[3])} would hold the bytes`);
     const times = lines.reduce((n, l) => n + (run.get(l) || 0), 0);
     if (times) parts.push(`executed ${count(times)} times`);
     if (fresh("sass")?.state === "ok") parts.push(`${codes.length} machine instruction${codes.length === 1 ? "" : "s"}`);
@@ -206,7 +214,8 @@ function render({ model, el }) {
       kernel = c.title;
       paintLesson();
     } else if (kept) ptx.put(carried(before, c, kept[0]), kept[1]);
-    if (before) carrySelection(before, c);
+    if (before && before.title === c.title) carrySelection(before, c);
+    else if (before) link("ptx", null); // another kernel opens at what it is about
     tip.hide();
     showView();
   }
@@ -217,7 +226,8 @@ function render({ model, el }) {
     lesson.hidden = !told;
     if (told) {
       const here = h("button.pl-quiet", { type: "button", title: `select PTX line ${told.line}`, onclick: () => show([told.line], "plot") }, `line ${told.line}`);
-      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ".");
+      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ". ",
+        told.next ? h("button.pl-button.pl-asks.pl-next", { type: "button", title: "pins this kernel, so that the next one is shown beside it", onclick: () => model.send({ do: "next", kernel: told.next.name }) }, `Next: ${told.next.title} →`) : "");
       tabs.pick(told.shows === "counters" ? "counters" : "error");
       if (told.row) python.start(told.row);
     }
@@ -278,7 +288,9 @@ function render({ model, el }) {
     const both = fresh("deltas"), before = was();
     against.hidden = baselines.hidden = !both?.pinned && !both?.previous;
     changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before));
+    sample.hidden = !data("run")?.sample;
+    sample.textContent = `≈ ${data("run")?.sample}`;
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, (page) => tabs.pick(page)));
   }
 
   function paintHeat() {
@@ -320,7 +332,7 @@ function render({ model, el }) {
     if (!run || !run.map) return errors.show(null);
     const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
     errors.show({ ...run.map, values: floats(run.map.values), absolute: floats(run.map.absolute) });
-    tiles.mark(run.map.row, null);
+    tiles.mark(rowNumber(run.map.row), null);
   }
 
   function paintState() {

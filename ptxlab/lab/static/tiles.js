@@ -31,6 +31,7 @@ function makeTileMap(onpick) {
     }
     if (tile >= 0 && tile < count())
       root.append(s("rect", { x: x(tile * data.tile_kv), y: top, width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)), height: high, class: "pl-tile" }));
+    for (const [a, b] of data.sampled || []) root.append(s("rect", { x: left, y: y(a), width: wide, height: Math.max(2, y(b + 1) - y(a)), class: "pl-sampled" }));
     const block = Math.floor(row / data.tile_q);
     root.append(s("rect", { x: left, y: y(block * data.tile_q), width: wide, height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q), class: "pl-block" }));
     root.append(s("rect", { x: left, y: y(row), width: wide, height: Math.max(2, high / data.rows), class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row" }));
@@ -49,6 +50,7 @@ function makeTileMap(onpick) {
     if (!data) return;
     const block = Math.floor(row / data.tile_q), last = Math.min(data.rows, (block + 1) * data.tile_q) - 1;
     const sees = seen(row), words = [`${data.row_name} ${row}`];
+    if (data.sampled && !data.sampled.some(([a, b]) => a <= row && row <= b)) words.push("not run");
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
     words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
     if (tile >= 0 && data.tile_kv > 1) words.push(`tile ${tile}: keys ${tile * data.tile_kv}–${Math.min(data.keys, (tile + 1) * data.tile_kv) - 1}`);

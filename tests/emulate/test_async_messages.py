@@ -1,0 +1,104 @@
+"""What is said of asynchronous mistakes, word for word, on both engines; the mistakes are those of `planted_async`."""
+
+from __future__ import annotations
+
+import pytest
+from emulate_programs import ALL_CHECKS, DEVICES
+from planted import BUGS
+from planted_async import FROM_GLOBAL
+
+import ptxlab as pl
+
+MBARRIER_FIRST = "first comes a wait for the mbarrier that counts its bytes"
+GROUP_FIRST = "first comes cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+SAYS = {
+    "proxy: nobody fences": (
+        "a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+        "fence.proxy.async; behind the stores, before the barrier"
+    ),
+    "bulk copy: read before the wait": f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}",
+    "bulk copy: two copies to one place": (
+        f"a bulk copy overwrites what another bulk copy is still moving: {MBARRIER_FIRST}"
+    ),
+    "bulk copy: the source is overwritten": f"a thread overwrites what a bulk copy is still moving: {GROUP_FIRST}",
+    "bulk copy: a copy overwrites what another one still reads": (
+        f"a bulk copy overwrites what another bulk copy is still moving: {GROUP_FIRST}"
+    ),
+    "bulk copy: the block ends": f"the block ends while a bulk copy still reads its shared memory: {GROUP_FIRST}",
+    "bulk copy: the block ends before a copy has come": (
+        f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}"
+    ),
+    "bulk copy: a stage is given back before the product is done": (
+        "a bulk copy overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
+        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the copy"
+    ),
+    "bytes: K is announced and V is not": (
+        "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
+        "was not counted; announce the bytes of all copies of the phase"
+    ),
+    "bytes: copies that nobody announces": (
+        "copies bring 256 bytes that no expect_tx announces, and they count for a phase that does not wait for them; "
+        "announce what is copied"
+    ),
+    "bytes: more than an mbarrier counts": (
+        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575"
+    ),
+    "bytes: made invalid before the copy is there": (
+        "an mbarrier is made invalid while a bulk copy is on its way that reports to it"
+    ),
+}  # fmt: skip
+
+
+def findings(name: str, device: str) -> list[str]:
+    run, _ = BUGS[name].run(device, False, ("memcheck", "synccheck"))
+    return [found.message for found in run.findings]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", SAYS)
+def test_findings_in_words(name: str, device: str) -> None:
+    assert SAYS[name] in findings(name, device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_wait_that_passed_at_once_is_named(device: str) -> None:
+    name = "bulk copy: the first wait asks for the phase before the first"
+    line = next(n for n, text in enumerate(BUGS[name].text(False).splitlines(), 1) if "//waits" in text)
+    assert (
+        f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}; the wait in line {line} passed at once: "
+        "it asks for parity 1, and the copy belongs to the phase of parity 0; the parity has to change after each phase"
+    ) in findings(name, device)
+
+
+DEADLOCKS = {
+    "bytes: more are announced than come": "256 bytes missing, no thread can arrive; line {2} announced 512 bytes; "
+    "line {copy} brought 256 bytes",
+    "bytes: fewer are announced than come": "128 bytes more have come than were announced, no thread "
+    "can arrive; line {2} announced 128 bytes; "
+    "line {copy} brought 256 bytes",
+    "bytes: the producer of one stage does not come back": "1 of 1 arrivals missing, no thread can arrive; warp 0 "
+    "arrived in line {2} in the phase before, and not in this one",
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", DEADLOCKS)
+def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
+    planted = BUGS[name]
+    waits, announces = planted.lines()
+    copy = next(n for n, text in enumerate(planted.text(False).splitlines(), 1) if "cp.async.bulk" in text)
+    with pytest.raises(pl.DeviceFault) as stopped:
+        planted.launch(device, False, ("memcheck", "synccheck"))
+    said = DEADLOCKS[name].replace("{2}", str(announces)).replace("{copy}", str(copy))
+    assert f"{said} (mbarrier.try_wait.parity.shared::cta.b64, line {waits})" in stopped.value.message
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_stores_to_global_memory_without_a_proxy_fence(device: str) -> None:
+    run, _ = FROM_GLOBAL.run(device, False, ALL_CHECKS)
+    assert [(f.check, f.kind, f.message, f.space) for f in run.findings] == [
+        ("synccheck", "async proxy without a fence", SAYS["proxy: nobody fences"], "global")
+    ]
+    assert (run.findings[0].first.line, run.findings[0].second.line) == FROM_GLOBAL.lines()
+    twin, _ = FROM_GLOBAL.run(device, True, ALL_CHECKS)
+    assert twin.findings == []

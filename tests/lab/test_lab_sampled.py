@@ -1,0 +1,83 @@
+"""Large problems in the explorer: blocks run by themselves count as they do in the grid, and stand for the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.lab import explorer_views, sampled
+from ptxlab.lab.explorer_views import request
+
+
+def answer(name: str, **values: Any) -> tuple[Any, dict[str, Any], explorer_views.Request, Any]:
+    asked = request(name, **values)
+    version = explorer_views.build(asked)
+    ran = explorer_views.run(version, asked)
+    return ran, explorer_views.show_run(ran, asked, version), asked, version
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("name", "rows"), [("scalar", 256), ("tiled", 256), ("mma", 128)])
+def test_blocks_by_themselves_count_what_the_grid_counts(
+    monkeypatch: pytest.MonkeyPatch, name: str, rows: int, causal: bool
+) -> None:
+    values = {"seq_q": rows, "seq_k": 160, "head_dim": 16, "causal": causal, "heads": 2}
+    whole, _, _, _ = answer(name, **values)
+    assert whole.sampled is None
+    every = {"scalar": 128, "tiled": 128, "mma": 64}[name]
+    plan = sampled.Plan(((0, 0), (0, 1)), tuple(range(0, rows, every)), every, 2 * rows // every)
+    monkeypatch.setattr(sampled, "plan", lambda values, tile_q: plan)
+    ran, shown, _, _ = answer(name, **values)
+    assert shown["sample"].startswith("4 of 4 blocks were run, of 2 of 2 heads")
+    assert ran.judged.measured.ok
+    assert shown["findings"] == []
+    assert ran.run.grid == whole.run.grid
+    assert ran.counts.thread_instructions == whole.counts.thread_instructions
+    assert ran.counts.opcodes == whole.counts.opcodes
+    assert ran.counts.metrics == whole.counts.metrics
+
+
+def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"seq_q": 1024, "seq_k": 1024, "head_dim": 16, "causal": True, "heads": 4, "kv_heads": 2}
+    whole, _, _, _ = answer("tiled", **values)
+    monkeypatch.setattr(sampled, "WHOLE", 8e6)
+    monkeypatch.setattr(sampled, "MOST_BLOCKS", 3)
+    ran, shown, asked, version = answer("tiled", **values)
+    assert shown["sample"] == "4 of 32 blocks were run, of 2 of 4 heads; counts are scaled up from them"
+    assert ran.counts.thread_instructions == pytest.approx(whole.counts.thread_instructions, rel=0.002)
+    assert shown["error"]["ok"]
+    assert shown["map"]["numbers"][:2] == [128, 129]
+    assert shown["tiles"]["sampled"] == [[128, 255], [768, 895]]
+    assert asked.subject.groups(asked.given) == [("batch 0, head 0", (0, 0)), ("batch 0, head 3", (0, 1))]
+    assert asked.subject.work(asked.given) < 8e6
+    state = explorer_views.state(version, asked, ran)
+    assert state is not None
+    assert (state["label"], state["row"]) == ("batch 0, head 0, row 895", 895)
+    assert len(state["scores"]) == 896
+    np.testing.assert_allclose(state["kernel"]["l"], state["numpy"]["l"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("count", range(1, 40))
+def test_blocks_are_spread_evenly(count: int) -> None:
+    for parts in range(1, min(count, 8) + 1):
+        at = sampled._middles(count, parts)
+        assert at == sorted(set(at))
+        assert 0 <= at[0]
+        assert at[-1] < count
+        assert len(at) in (parts, parts - 1)
+        assert abs(np.mean(at) - (count - 1) / 2) <= (0.5 if parts == 1 else 0)
+
+
+def test_the_largest_problem_is_planned_within_its_time() -> None:
+    asked = request("tiled", seq_q=16384, seq_k=16384, heads=128, kv_heads=8, batch=8)
+    plan = sampled.plan(asked.given, 128)
+    assert plan is not None
+    assert plan.blocks == 128 * 128 * 8
+    assert asked.subject.work(asked.given) <= 2 * 128 * 16384 * 64
+    assert sampled.plan(request("tiled").given, 128) is None
+    with pytest.raises(pl.TargetError) as caught:
+        request("tiled", seq_q=16385).check()
+    assert str(caught.value) == "tiled: seq_q is a whole number from 1 to 16384, not 16385"
