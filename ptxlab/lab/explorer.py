@@ -167,7 +167,9 @@ class Explorer(Copied, widgets.Box):
             (x, y, z), (tx, ty, tz) = fault["block"], fault["thread"]
             block = x + gx * (y + gy * z)
             place = {"at": fault["line"], "nth": -1, "warp": (block, (tx + bx * (ty + by * tz)) // 32)}
-        self._below.debug(lambda trace: subject.recorded(version.built, values, trace), block, place)
+        self._below.debug(
+            lambda trace: subject.recorded(version.built, values, trace), block, place, version.built.module
+        )
 
     def edit(self) -> None:
         """Opens the PTX that is shown in an editor below; what is applied there is shown here, until it is closed."""
