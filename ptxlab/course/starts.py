@@ -100,6 +100,10 @@ STARTS: dict[str, Start] = {
     "15-byte": Start(3, 9),
     "15-descriptor": Start(0, 4),
     "15-fence": Start(0, 5),
+    "16-phase": Start(0, 8),
+    "16-bytes": Start(1, 4),
+    "16-release": Start(1, 3),
+    "16-ring": Start(2, 5),
 }
 """Exercise -> its points before anything is done, and those when all is right."""
 

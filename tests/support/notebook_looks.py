@@ -65,6 +65,17 @@ assert all(any(span[0] == "wgmma" for span in row["spans"]) for row in rows), "p
 """,
         ),
     ),
+    "16-hopper": (
+        (
+            "pl.debug(columns",
+            """
+from ptxlab.lab.timeline import timeline
+rows = {row["warp"]: [span[0] for span in row["spans"]] for row in timeline(opened.recording)["rows"]}
+assert rows[0].count("copy") == 6 and "wait" in rows[0], "the producer starts six copies, and waits for releases"
+assert "wait" in rows[1] and "wait" in rows[2] and "copy" not in rows[1] + rows[2]
+""",
+        ),
+    ),
 }
 
 
