@@ -1,16 +1,16 @@
-// Bundles the editor into ptxlab/lab/static/editor.js, with the licences of what is in it in NOTICES.txt. The first line
-// says from which sources, which a test compares.
+// Bundles the editor into ptxlab/lab/static/editor.js, with the licences of what is in it in NOTICES.txt, and the plugin
+// for JupyterLab's cells into ptxlab/lab/labextension. Their first lines say from which sources, which a test compares.
 //
 //     npm ci && node build.mjs
 
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const SOURCES = ["build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js", "words.js"];
+const SOURCES = ["build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js", "shared.js", "words.js"];
 const hash = createHash("sha256");
 for (const name of SOURCES) hash.update(`${name}\0${readFileSync(join(here, name), "utf8")}\0`);
 
@@ -23,7 +23,26 @@ const notices = [...packages].sort().map((name) => {
   const { version, license } = JSON.parse(readFileSync(join(here, "node_modules", name, "package.json"), "utf8"));
   return `${name} ${version} (${license})\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}\n`;
 });
-const banner = `/* ptxlab's editor, bundled with CodeMirror (see NOTICES.txt) from sources ${hash.digest("hex")} */\n`;
+const sources = hash.digest("hex");
+const banner = `/* ptxlab's editor, bundled with CodeMirror (see NOTICES.txt) from sources ${sources} */\n`;
 const place = process.argv[2] ?? join(here, "../ptxlab/lab/static");
 writeFileSync(join(place, "editor.js"), banner + result.outputFiles[0].text);
 writeFileSync(join(place, "NOTICES.txt"), `editor.js contains these packages.\n\n${notices.join(`\n${"-".repeat(80)}\n\n`)}`);
+
+// The plugin: what JupyterLab brings is taken from it and not bundled.
+const fromJupyterLab = {
+  name: "from-jupyterlab",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^@(codemirror|lezer|jupyterlab)\// }, ({ path }) => ({ path, namespace: "jupyterlab" }));
+    bundler.onLoad({ filter: /.*/, namespace: "jupyterlab" }, ({ path }) => ({
+      contents: `module.exports = require("./shared.js").modules[${JSON.stringify(path)}];`, resolveDir: here,
+    }));
+  },
+};
+const cells = await build({
+  entryPoints: [join(here, "cells-entry.js")], bundle: true, minify: true, format: "iife", target: "es2020", write: false,
+  legalComments: "none", charset: "utf8", absWorkingDir: here, plugins: [fromJupyterLab],
+});
+const extension = process.argv[2] ? join(place, "labextension") : join(here, "../ptxlab/lab/labextension");
+mkdirSync(join(extension, "static"), { recursive: true });
+writeFileSync(join(extension, "static/remoteEntry.js"), `/* ptxlab's cells for JupyterLab, from sources ${sources} */\n${cells.outputFiles[0].text}`);

@@ -7,7 +7,7 @@ import * as words from "./words.js";
 const classes = {
   opcode: "o", modifier: "m", directive: "d", typename: "t", register: "r", special: "x", labelname: "l", number: "n", text: "s", note: "c",
 };
-const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define(name)]));
+export const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define(name)]));
 
 const END = "(?![\\w$])";
 const TYPES = new RegExp(`^\\.(?:${words.TYPES.join("|")})${END}`);
@@ -48,14 +48,15 @@ function token(stream, state) {
   return null;
 }
 
-export const ptx = StreamLanguage.define({
+export const parser = {
   name: "ptx",
   startState: () => ({ opcode: false, note: false }),
   copyState: (state) => ({ ...state }),
   token,
   languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } }, closeBrackets: { brackets: ["(", "[", "{"] } },
   tokenTable: tags,
-});
+};
+export const ptx = StreamLanguage.define(parser);
 
 export const colours = HighlightStyle.define(Object.entries(classes).map(([name, css]) => ({ tag: tags[name], class: css })));
 

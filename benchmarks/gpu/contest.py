@@ -144,11 +144,23 @@ class Place:
         return 8 * self.processors
 
 
+def target_of(name: str, place: Place) -> str:
+    """The target that a rung is built for there: the place's own, or that with the features of one GPU alone."""
+    spec = kernels.get(name, "prefill")
+    return spec.arch if place.device == "cpu" or spec.arch == f"{place.arch}a" else place.arch
+
+
+def elsewhere(name: str, place: Place) -> str:
+    """Why a rung cannot run there, or ""."""
+    spec = kernels.get(name, "prefill")
+    return f"it needs {spec.arch}" if spec.alone and target_of(name, place) != spec.arch else ""
+
+
 def ours(name: str, problem: Problem, inputs: Inputs, place: Place) -> Ours:
     """A rung of the ladder, with the tiles that `Config.auto` chooses for it."""
     shape, dtype = problem.shape, problem.dtype
     batch, heads, seq, dim = shape
-    chosen = kernels.Config.auto(dim, seq, seq, problem.causal, dtype, place.arch, kernel=name)
+    chosen = kernels.Config.auto(dim, seq, seq, problem.causal, dtype, target_of(name, place), kernel=name)
     built = chosen.build()
     launch = built.launch_shape(batch, heads, heads, seq, seq)
     o, lse = outputs(problem, place)

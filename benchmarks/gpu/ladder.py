@@ -25,7 +25,7 @@ from ptxlab.gpu import device
 
 SEQ = 2048
 FLASH = "torch flash"
-GROUPS = (("pipelined", "swizzle", "mma", FLASH), ("wmma",), ("tiled2d",), ("tiled",), ("scalar",))
+GROUPS = (("hopper", "wgmma", "pipelined", "swizzle", "mma", FLASH), ("wmma",), ("tiled2d",), ("tiled",), ("scalar",))
 """Kernels that are measured in turns; slow ones do not wait for each other."""
 
 
@@ -51,6 +51,9 @@ def run(record: Record, machine: str, small: bool) -> None:
     torch, why = (None, "it is measured on a GPU only") if machine == "cpu" else find_torch()
     if torch is None:
         record.missing("torch", why, optional=machine == "cpu")
+    absent = {name: why for name in kernels.names("prefill") if (why := contest.elsewhere(name, place))}
+    for name, why in absent.items():
+        record.missing(name, why, optional=True)
     everything = [(group, replace(one, dtype=dtype_of(group[0]))) for group in GROUPS for one in problems(small)]
     first = everything[0][1]
     inputs = Inputs(first.tokens * first.width, place.device, torch)
@@ -61,7 +64,8 @@ def run(record: Record, machine: str, small: bool) -> None:
     for at, (group, problem) in enumerate(everything):
         names = [
             name for name in group
-            if (name != FLASH or torch is not None) and not record.has(kernel=name, **problem.key)
+            if name not in absent and (name != FLASH or torch is not None)
+            and not record.has(kernel=name, **problem.key)
         ]  # fmt: skip
         if not names:
             continue

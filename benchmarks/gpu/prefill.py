@@ -34,8 +34,8 @@ TRITON_LABEL = (
     "ptxlab's kernels; of several tile sizes the best"
 )
 RIVALS = (*BACKENDS, TRITON)
-SOMETIMES = ("swizzle", "mma")
-COLUMNS = ("pipelined", *RIVALS, *SOMETIMES)
+SOMETIMES = ("wgmma", "swizzle", "mma")
+COLUMNS = ("hopper", "pipelined", *RIVALS, *SOMETIMES)
 LONG = 4096
 """From this sequence on the goal counts."""
 FORMULA = "TFLOP/s: 4 * B * H * Sq * Sk * D operations (half with the causal mask) / seconds / 1e12"
@@ -62,7 +62,7 @@ def problems(small: bool) -> list[Problem]:
 def wanted(problem: Problem, small: bool) -> list[str]:
     """The kernels that are measured for a problem; the slower rungs at one size only."""
     slower = SOMETIMES if problem.dtype == "bf16" and (small or problem.seq == LONG) else ()
-    return ["pipelined", *RIVALS, *slower]
+    return ["hopper", "pipelined", *RIVALS, *slower]
 
 
 class Contest:
@@ -73,6 +73,10 @@ class Contest:
         torch, why = (None, "it is measured on a GPU only") if machine == "cpu" else find_torch()
         self.inputs = Inputs(size, self.place.device, torch)
         self.absent: set[str] = set()
+        for name in COLUMNS:
+            if name not in RIVALS and (why := contest.elsewhere(name, self.place)):
+                self.absent.add(name)
+                record.missing(name, why, optional=True)
         if torch is None:
             self.absent |= set(BACKENDS)
             record.missing("torch", why, optional=machine == "cpu")

@@ -29,6 +29,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+_FORMATTER = re.compile(r"[ \t]*# fmt: (?:skip|off|on)$", re.MULTILINE)
+"""Notes to the formatter, which readers need not see."""
 _EXERCISE = re.compile(r"^# %% \[exercise\][ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
@@ -66,7 +68,7 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
         elif cell.cell_type in ("markdown", "code"):
             make = new_markdown_cell if cell.cell_type == "markdown" else new_code_cell
             kept = {name: cell.metadata[name] for name in ("tags", "jupyter") if name in cell.metadata}
-            cells.append(make(cell.source, metadata=kept))
+            cells.append(make(_FORMATTER.sub("", cell.source), metadata=kept))
         else:
             raise SourceError(f"{source.name}: a cell of kind {cell.cell_type!r}: {cell.source[:60]!r}")
     for at, cell in enumerate(cells):

@@ -44,6 +44,7 @@ def grade(
     seed: int | None = None,
     seconds: float = 120.0,
     each: float = 30.0,
+    longest: float = 10.0,
     memory: int = 3 << 30,
     jobs: int | None = None,
     progress: bool = True,
@@ -56,7 +57,8 @@ def grade(
 
     exercises: names, or beginnings such as "01"; by default all that some submission has a cell for. seed: hidden cases
     are drawn from it, the same for all; by default one at random. seconds: of a submission, each: of one exercise;
-    memory: bytes that a process may take. jobs: submissions at a time, by default one a core.
+    longest: seconds of an answer's own code at a stretch: its cells, the building of a kernel, one call; an endless
+    loop costs so much. memory: bytes that a process may take. jobs: submissions at a time, by default one a core.
 
     `UnavailableError` on a machine that cannot confine submissions, unless `unconfined` is given. confined: what
     `confinement.probe` found, if it was asked already. journal: keeps each submission's marks, and knows some already.
@@ -77,7 +79,7 @@ def grade(
     work = Path(tempfile.mkdtemp(prefix="ptxlab-grade-"))
     work.chmod(0o711)
     limits = isolation.Limits(int(seconds) + 5, memory)
-    pool = _Pool(work, chosen, seed, each, seconds, limits, confined.way, folder)
+    pool = _Pool(work, chosen, seed, each, longest, seconds, limits, confined.way, folder)
     with reaper.children():
         try:
             return pool.run(handed, jobs or os.cpu_count() or 1, progress, journal, after_each)
@@ -124,12 +126,14 @@ class _Pool:
         exercises: tuple[str, ...],
         seed: int,
         each: float,
+        longest: float,
         seconds: float,
         limits: isolation.Limits,
         way: str,
         folder: Path,
     ) -> None:
         self.work, self.exercises, self.seed, self.each, self.seconds = work, exercises, seed, each, seconds
+        self.longest = longest
         self.limits, self.way, self.folder = limits, way, folder
         self.selector = selectors.DefaultSelector()
         self.jobs: dict[int, _Job] = {}
@@ -221,6 +225,7 @@ class _Pool:
             job.folder,
             self.seed,
             self.each,
+            self.longest,
             job.user,
             self.limits,
             self.way,

@@ -38,6 +38,10 @@ def _parser() -> argparse.ArgumentParser:
     release.add_argument("--notebooks", nargs="+", default=(), metavar="NN", help="by default all")
     release.add_argument("--nbgrader", type=Path, metavar="DIR", help="write a teacher's course for nbgrader, too")
     release.add_argument("--seed", type=int, metavar="N", help="of the hidden cases in the teacher's course")
+    shown = commands.add_parser("slides", help="write notebooks as slides, with the outputs of their committed run")
+    shown.set_defaults(run=_slides)
+    shown.add_argument("notebooks", nargs="+", metavar="NN")
+    shown.add_argument("--folder", type=Path, default=Path("slides"), metavar="DIR")
     grade = commands.add_parser("grade", help="grade a folder of submissions: notebooks, .py files, or folders of them")
     grade.set_defaults(run=_grade)
     grade.add_argument("folder", type=Path, metavar="DIR")
@@ -47,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--seed", type=int, metavar="N", help="of the hidden cases; by default one at random")
     grade.add_argument("--seconds", type=float, default=120.0, metavar="S", help="time of a submission")
     grade.add_argument("--each", type=float, default=30.0, metavar="S", help="time of one exercise")
+    grade.add_argument(
+        "--longest", type=float, default=10.0, metavar="S", help="time of an answer's own code at a stretch"
+    )
     grade.add_argument("--memory", type=float, default=3.0, metavar="GIB", help="of a submission's process")
     grade.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
     grade.add_argument("--resume", action="store_true", help="go on where it stopped: keep the marks there are")
@@ -99,6 +106,14 @@ def _release(options: argparse.Namespace) -> int:
     return 0
 
 
+def _slides(options: argparse.Namespace) -> int:
+    from ptxlab.course.slides import slides
+
+    for number in options.notebooks:
+        print(slides(number, options.folder))
+    return 0
+
+
 def _grade(options: argparse.Namespace) -> int:
     from ptxlab.course.class_grading import grade
     from ptxlab.course.handed import choose, collect
@@ -106,7 +121,7 @@ def _grade(options: argparse.Namespace) -> int:
     from ptxlab.course.report import write_csv, write_html
     from ptxlab.course.sandbox import confinement
 
-    for name in ("seconds", "each", "memory", "jobs"):
+    for name in ("seconds", "each", "longest", "memory", "jobs"):
         value = getattr(options, name)
         if value is not None and value <= 0:
             raise PtxlabError(f"--{name} is more than 0, not {value:g}")
@@ -138,6 +153,7 @@ def _grade(options: argparse.Namespace) -> int:
             seed=journal.seed,
             seconds=options.seconds,
             each=options.each,
+            longest=options.longest,
             memory=int(options.memory * (1 << 30)),
             jobs=options.jobs,
             progress=not options.quiet,

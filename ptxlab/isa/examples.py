@@ -99,6 +99,8 @@ def _address(found: Form, spec: OperandSpec) -> str:
         return f"[%rd2, {{{place}}}]"
     if found.op.does is Action.FILL:  # the assembler takes registers only
         return "[%r1]" if found.space else "[%rd1]"
+    if found.op.does is Action.COPY_MAP:
+        return "[%rd1]" if spec.name == "a" else "[tile]"
     if found.op.name == "cp":
         to_global = ".global" in found.opcode.partition(".shared")[0]
         return "[%rd1]" if (spec.name == "a") == to_global else "[tile]"

@@ -2,8 +2,9 @@
 
 NVIDIA calls a `CUtensorMap` opaque. But its assembler turns `tensormap.replace` into ordinary loads, masks and stores,
 and its disassembler shows them: `tests/gpu/test_gpu_tensor_maps.py` reads the place of each field from there. A map of
-tiles needs no other bit: Triton's kernels make theirs from 128 zero bytes by `tensormap.replace` alone. Bits that no
-such instruction names (the L2 promotion, and all that only `cuTensorMapEncodeIm2col` writes) are not known here.
+tiles needs no other bit: Triton's kernels make theirs from 128 zero bytes by `tensormap.replace` alone (its
+TMAToLLVM.cpp). Bits that no such instruction names (the L2 promotion, and all that only `cuTensorMapEncodeIm2col`
+writes) are not known here.
 """
 
 from __future__ import annotations

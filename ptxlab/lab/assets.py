@@ -14,7 +14,7 @@ SCRIPTS = {
                  "counters.js", "roofline.js", "status.js", "carry.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "pane.js", "code.js", "trace.js", "access.js", "together.js", "exchange.js", "registers.js",
-                 "timeline.js", "descriptors.js", "debugger.js"),
+                 "timeline.js", "descriptors.js", "shared_memory.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {

@@ -86,11 +86,14 @@ class Attention(Subject):
         return self.spec.build(**{p.name: values[p.name] for p in self.building})
 
     def lesson(self, built: Any) -> dict[str, Any]:
-        """The rung's own."""
+        """The rung's own, and which one comes next."""
         spec, lines = self.spec, built.ptx.splitlines()
+        names = kernels.names()
+        after = names[names.index(self.name) + 1 :] if self.name in names else ()
         opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
         line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
-        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows}
+        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows,
+                "next": {"name": after[0], "title": kernels.get(after[0]).title} if after else None}  # fmt: skip
 
 
 class Prefill(Attention):

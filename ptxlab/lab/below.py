@@ -52,13 +52,15 @@ class Below(widgets.VBox):
         if ended is not None:
             ended()
 
-    def debug(self, record: Callable[[Trace], Recording], blocks: int, place: dict[str, Any]) -> None:
+    def debug(self, record: Callable[[Trace], Recording], blocks: int, place: dict[str, Any], module: Any) -> None:
         """Records the steps of a block in a thread of its own, and opens the debugger at a place: the arguments of
         `Debugger.open_at`. Closing this, or opening another, ends the recording."""
         mine = self.show(f"recording the steps of block {blocks} …")
-        threading.Thread(target=self._debug, args=(mine, record, blocks, place), daemon=True).start()
+        threading.Thread(target=self._debug, args=(mine, record, blocks, place, module), daemon=True).start()
 
-    def _debug(self, mine: int, record: Callable[[Trace], Recording], blocks: int, place: dict[str, Any]) -> None:
+    def _debug(
+        self, mine: int, record: Callable[[Trace], Recording], blocks: int, place: dict[str, Any], module: Any
+    ) -> None:
         def watch(done: int, blocks: int, instructions: int) -> None:
             if mine != self._number:
                 raise KeyboardInterrupt
@@ -76,7 +78,7 @@ class Below(widgets.VBox):
         if not isinstance(found, Recording):
             self.show("There is nothing to step through", widgets.HTML(f"<pre>{html.escape(note)}</pre>"))
             return
-        debugger = Debugger(found, note)
+        debugger = Debugger(found, note, module)
         if place.get("at"):
             debugger.open_at(**place)
         self.show(f"{found.kernel}, step by step", debugger)

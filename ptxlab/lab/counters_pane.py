@@ -83,6 +83,8 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
     for space in ("global", "shared", "local"):
         if n := m[f"smsp__sass_data_bytes_mem_{space}.sum"]:
             rows.append(_row(f"bytes, {space}", n, "B", "counted", f"Bytes of {space} memory that threads ask for."))
+    for what, n in counts.moved.items():
+        rows.append(_row(f"bytes {what}", n, "B", "counted", f"Bytes {what}, while the threads go on."))
     if branches := m["smsp__sass_branch_targets.sum"]:
         says = "Branches after which the lanes of a warp did not all go the same way."
         divergent = m["smsp__sass_branch_targets_threads_divergent.sum"]

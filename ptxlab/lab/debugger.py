@@ -33,21 +33,22 @@ LIMIT = 32 << 20
 
 
 class Debugger(Copied, anywidget.AnyWidget):
-    """The widget. `trace` holds the bytes of a trace file; `info` what is shown beside it and never changes."""
+    """The widget. `trace` holds the bytes of a trace file; `info` what is shown beside it and never changes. module:
+    the kernel's, if it knows the source of each of its lines."""
 
     _esm = assets.script("debugger")
     _css = assets.style("debugger")
     trace = traitlets.Bytes(b"").tag(sync=True)
     info = traitlets.Dict({}).tag(sync=True)
 
-    def __init__(self, recording: Recording, note: str = "") -> None:
+    def __init__(self, recording: Recording, note: str = "", module: Any = None) -> None:
         if recording.size > LIMIT:
             raise TraceError(
                 f"{recording.name} has {recording.size:,} bytes, more than the {LIMIT:,} that a page is given; record "
                 "less of it: trace=pl.Trace(blocks=0, warps=0, steps=20000)"
             )
         self.recording, self.note, self.at = recording, note, list[int]()
-        super().__init__(trace=bytes(recording.data), info=trace_events.page_info(recording, note))
+        super().__init__(trace=bytes(recording.data), info=trace_events.page_info(recording, note, module))
 
     def open_at(self, at: int | str, nth: int = 0, warp: tuple[int, int] | None = None, of: int = 0) -> None:
         """Opens at a step of a PTX line, its number or words that it has: the first one in the first warp that was

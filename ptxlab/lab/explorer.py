@@ -167,7 +167,9 @@ class Explorer(Copied, widgets.Box):
             (x, y, z), (tx, ty, tz) = fault["block"], fault["thread"]
             block = x + gx * (y + gy * z)
             place = {"at": fault["line"], "nth": -1, "warp": (block, (tx + bx * (ty + by * tz)) // 32)}
-        self._below.debug(lambda trace: subject.recorded(version.built, values, trace), block, place)
+        self._below.debug(
+            lambda trace: subject.recorded(version.built, values, trace), block, place, version.built.module
+        )
 
     def edit(self) -> None:
         """Opens the PTX that is shown in an editor below; what is applied there is shown here, until it is closed."""
@@ -276,10 +278,16 @@ class Explorer(Copied, widgets.Box):
             for part, value in parts.items():
                 setattr(self.view, part, value)
 
+    def go_on(self, kernel: str) -> None:
+        """Shows another kernel of the library beside this one, which is pinned."""
+        if kernel in self.subject.family:
+            self.pin()
+            self.set(kernel=kernel)
+
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         acts: dict[str, Any] = {
             "pin": self.pin, "cancel": self.cancel, "again": self.session.again, "edit": self.edit,
-            "share": self._share,
+            "share": self._share, "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
         }  # fmt: skip
         if content.get("do") in acts:

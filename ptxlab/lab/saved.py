@@ -18,7 +18,7 @@ from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.lab import assets, trace_events
 
-BYTES = 20_000
+BYTES = 14_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
 
 _LOADER = """<script>(() => {
@@ -66,6 +66,8 @@ def copy_part(
     first = trace_events.first_step(recording, at)
     part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
     info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
+    if limit is not None:  # what a notebook keeps stays small
+        info |= {"docs": {}, "words": {}, "registers": {}}
     if part.steps < recording.steps:
         whole = {key: len(recording.walk(*key)) for key in begins}
         info["kept"] = {f"{b}:{w}": [begins[b, w], total] for (b, w), total in whole.items()}

@@ -13,8 +13,9 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.trace.recording import Moment, Recording, Walker
+from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
-from ptxlab.lab import display, highlight
+from ptxlab.lab import display, highlight, hover
 from ptxlab.lab.exchange import exchanges, maxima
 from ptxlab.lab.timeline import timeline
 
@@ -88,8 +89,10 @@ def opening(recording: Recording, lines: Sequence[int]) -> dict[str, Any]:
     return ({"at": list(lines)} if lines else {}) | ({"start": list(found[0])} if found else {})
 
 
-def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
-    """What the viewer is given beside the trace. note: why the kernel was stopped."""
+def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[str, Any]:
+    """What the viewer is given beside the trace. note: why the kernel was stopped; module: the kernel with the spans
+    that link its lines to the source, where that is known."""
+    source, links = (None, []) if module is None else highlight.python_pane(module.spans)
     return {
         "kernel": recording.kernel,
         "lines": highlight.ptx_lines(recording.text),
@@ -99,7 +102,21 @@ def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
         "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,
         "note": note,
+        "source": source,
+        "links": links,
+        **_words(recording.text),
     }
+
+
+def _words(text: str) -> dict[str, Any]:
+    """{docs, words, registers} of a trace's PTX, as `hover` has them for the mouse; nothing where it cannot be read."""
+    from ptxlab.text import parse
+
+    try:
+        module = parse(text)
+    except PtxError:
+        return {"docs": {}, "words": {}, "registers": {}}
+    return {"docs": hover.opcodes(module), "words": hover.words(module), "registers": hover.registers(module)}
 
 
 # -- the static copy ---------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     assert timing.METHOD in printed
     found = json.loads(file.read_text(encoding="utf-8"))
     assert [one["what"] for one in found["missing"]] == ["torch", "Triton"]
-    assert [row["kernel"] for row in found["rows"]] == ["pipelined", "swizzle", "mma"]
+    assert [row["kernel"] for row in found["rows"]] == ["hopper", "pipelined", "wgmma", "swizzle", "mma"]
     for row in found["rows"]:
         assert (row["dtype"], row["dim"], row["causal"], row["seq"]) == ("bf16", 64, True, 64)
         assert 0 < row["error"] < 0.02
@@ -137,7 +137,7 @@ def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp
     one_problem(monkeypatch)
     assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "0 rows; goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured, 6 left for the next run"
+        "0 rows; goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured, 8 left for the next run"
     )
     monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined"])
     assert main(monkeypatch, "--json", file) == DONE
@@ -220,8 +220,8 @@ def test_what_matters_most_comes_first():
     assert [(p.dtype, p.dim, p.seq, p.causal) for p in every[:3]] == [
         ("bf16", 128, 4096, True), ("bf16", 128, 4096, False), ("bf16", 128, 8192, True)]  # fmt: skip
     assert all(p.dtype == "bf16" for p in every[:36])
-    everywhere = ["pipelined", "torch flash", "torch cuDNN", "Triton"]
-    assert prefill.wanted(every[0], small=False) == [*everywhere, "swizzle", "mma"]
+    everywhere = ["hopper", "pipelined", "torch flash", "torch cuDNN", "Triton"]
+    assert prefill.wanted(every[0], small=False) == [*everywhere, "wgmma", "swizzle", "mma"]
     assert prefill.wanted(every[2], small=False) == everywhere
 
 
@@ -276,12 +276,13 @@ def test_the_ladder(monkeypatch, capsys, tmp_path):
     assert ladder.main() == DONE
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert [(row["kernel"], row["dtype"]) for row in rows] == [
-        ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"), ("wmma", "f16"), ("tiled2d", "f32"),
-        ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
+        ("hopper", "bf16"), ("wgmma", "bf16"), ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"),
+        ("wmma", "f16"), ("tiled2d", "f32"), ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
     assert not any(row["wrong"] for row in rows)
     seconds = {row["kernel"]: row["seconds"] for row in rows}
     shown = {line.split(" | ")[0][2:]: line for line in ladder.table({"rows": rows}).splitlines() if "|" in line}
-    assert list(shown)[2:] == ["scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined"]
+    assert list(shown)[2:] == [
+        "scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined", "wgmma", "hopper"]  # fmt: skip
     assert shown["kernel"] == "| kernel | type | D 64, full, S 64 |"
     assert f"({seconds['scalar'] / seconds['tiled']:.2f}x)" in shown["tiled"]
     monkeypatch.setattr(ladder.contest, "contest", pytest.fail)

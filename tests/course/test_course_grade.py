@@ -191,6 +191,22 @@ def test_an_endless_exercise_costs_that_exercise(tmp_path: Path) -> None:
     assert (found.points("01-predict"), found.points("01-rescale")) == (1.0, 0.0)
 
 
+def test_an_endless_loop_costs_the_longest_stretch(tmp_path: Path) -> None:
+    (tmp_path / "zoe.py").write_text("# %% [exercise] 01-predict\nwhile True: pass\n", encoding="utf-8")
+    (found,) = grade(tmp_path, exercises=["01-predict"], seed=3, longest=1, each=500, seconds=1000, progress=False)
+    assert found.marks["01-predict"].says == ["The time was up: your code did not end. Is there an endless loop in it?"]
+
+
+def test_a_python_file_has_the_names_of_the_notebook(tmp_path: Path) -> None:
+    answers = [f"# %% [exercise] {name}\n{catalogue()[name].solution}\n" for name in ("01-lse", "04-deep")]
+    (tmp_path / "zoe.py").write_text("\n".join(answers), encoding="utf-8")
+    own = "# %% [exercise] 01-lse\nLN2 = 1.0\n" + catalogue()["01-lse"].solution
+    (tmp_path / "own.py").write_text(own, encoding="utf-8")
+    mine, zoe = grade(tmp_path, exercises=["01-lse", "04-deep"], seed=3, progress=False)
+    assert (zoe.points("01-lse"), zoe.points("04-deep")) == (1.0, 1.0)
+    assert "That is the right number in base 2" in "\n".join(mine.marks["01-lse"].says)
+
+
 def test_the_time_of_a_submission(tmp_path: Path) -> None:
     (tmp_path / "zoe.py").write_text("# %% [exercise] 01-predict\nwhile True: pass\n", encoding="utf-8")
     (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, seconds=3, progress=False)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import course_answers as answers
 import pytest
+from equivalent_mutants import EQUIVALENT
+from mutation import by_hand, by_program
 
-from ptxlab.course import find
+from ptxlab.course import catalogue, find
 from ptxlab.course.feedback import judge
 
 MISSED_ONCE = {
@@ -38,3 +43,24 @@ def test_an_edge_is_always_asked(variant: str) -> None:
     scores = {judge(find(name), answer, seed=seed, graded=True).score for seed in range(10)}
     assert len(scores) == 1
     assert scores.pop() < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", catalogue())
+def test_twenty_wrong_variants_lose_marks(name: str) -> None:
+    """Those that do not are listed with the reason why they are no mistakes."""
+    outcomes = [*by_program(find(name)), *by_hand(find(name))]
+    assert len(outcomes) >= 20
+    slipped = [outcome for outcome in outcomes if outcome.how != "caught"]
+    assert {outcome.change for outcome in slipped} == set(EQUIVALENT.get(name, {})), slipped
+
+
+def test_the_report_has_every_exercise_and_misses_none() -> None:
+    """`python benchmarks/grader_mutants.py NAME` brings an exercise up to date."""
+    report = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "grader_mutants.json"
+    rows = json.loads(report.read_text(encoding="utf-8"))
+    assert list(rows) == list(catalogue())
+    assert {name: row for name, row in rows.items() if row["program"] + row["hand"] < 20} == {}
+    assert {name: set(row["not caught"]) for name, row in rows.items() if row["not caught"]} == {
+        name: set(changes) for name, changes in EQUIVALENT.items()
+    }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from emulate_programs import DEVICES
+from emulate_programs import ALL_CHECKS, DEVICES
 from planted import BUGS
+from planted_async import FROM_GLOBAL
+from test_emulate_bulk import DONE, tile_kernel, tile_load
 
 import ptxlab as pl
 
@@ -90,3 +93,36 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
         planted.launch(device, False, ("memcheck", "synccheck"))
     said = DEADLOCKS[name].replace("{2}", str(announces)).replace("{copy}", str(copy))
     assert f"{said} (mbarrier.try_wait.parity.shared::cta.b64, line {waits})" in stopped.value.message
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_stores_to_global_memory_without_a_proxy_fence(device: str) -> None:
+    run, _ = FROM_GLOBAL.run(device, False, ALL_CHECKS)
+    assert [(f.check, f.kind, f.message, f.space) for f in run.findings] == [
+        ("synccheck", "async proxy without a fence", SAYS["proxy: nobody fences"], "global")
+    ]
+    assert (run.findings[0].first.line, run.findings[0].second.line) == FROM_GLOBAL.lines()
+    twin, _ = FROM_GLOBAL.run(device, True, ALL_CHECKS)
+    assert twin.findings == []
+
+
+STORED_TILE = f"""
+    @!%p1 st.shared.u32 [%r5], %r1;
+    FENCE
+    bar.sync 0;
+    @%p1 bra SKIP;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd5, {{%r20, %r21}}], [%r5];
+    {DONE}
+SKIP:
+    bar.sync 0;
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("fence", "says"), [("", [SAYS["proxy: nobody fences"]]), ("fence.proxy.async;", [])])
+def test_a_tensor_store_wants_a_proxy_fence(device: str, fence: str, says: list[str]) -> None:
+    """A tile is brought, changed by threads, and sent back."""
+    text = tile_kernel(2, tile_load(2), 1024, STORED_TILE.replace("FENCE", fence))
+    x, out = np.zeros((40, 64), np.int32), np.zeros(256, np.int32)
+    run = pl.launch(text, 1, 32, pl.TensorMap(x, (8, 32)), out, 0, 0, device=device, checks=("memcheck", "synccheck"))
+    assert [found.message for found in run.findings] == says

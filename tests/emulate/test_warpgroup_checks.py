@@ -61,6 +61,7 @@ def test_right_programs(device: str, name: str) -> None:
         (MULTIPLY + COMMIT + "    add.f32 %f, %d0, %d0;\n" + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
         (MULTIPLY + COMMIT + "    wgmma.wait_group.sync.aligned 1;\n    add.f32 %f, %d0, %d0;\n" + WAIT,
          "add.f32 %f, %d0, %d0;", "reads"),
+        (MULTIPLY + WAIT + "    add.f32 %f, %d0, %d0;\n" + COMMIT + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
     ],
 )  # fmt: skip
 def test_registers_in_flight(device: str, body: str, where: str, verb: str) -> None:

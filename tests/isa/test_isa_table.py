@@ -134,8 +134,8 @@ def test_coverage_counts_every_entry() -> None:
 
 # -- the real assembler ------------------------------------------------------------------------------------------------
 
-OTHER_OPERANDS = ("call", "brx", "tensormap")
-"""Opcodes whose operands an example cannot make up: functions, tables of labels, tensor descriptors."""
+OTHER_OPERANDS = ("call", "brx")
+"""Opcodes whose operands an example cannot make up: functions, tables of labels."""
 
 REFUSED = re.compile(
     r"""(?:shfl|vote)\.(?!sync)  # ended with sm_70, which no assembler of today goes below

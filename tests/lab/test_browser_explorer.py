@@ -353,6 +353,7 @@ def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     lab.click(f"{EXPLORER} .pl-lesson button")
     assert [ptx_line(lab, line).split()[0] for line in selected(lab, "PTX")] == ["bar.sync"]
     lab.click(f"{EXPLORER} button:text-is('Error and softmax')")
+    lab.wait_for_selector(f"{EXPLORER} .pl-plot .pl-dot.pl-m", state="attached")
     assert lab.locator(f"{EXPLORER} .pl-plot .pl-dot.pl-m").count() >= 2
     assert "KV tile of 16 keys" in lab.inner_text(f"{EXPLORER} .pl-plot")
 

@@ -184,12 +184,14 @@ def test_what_can_be_opened() -> None:
 
 
 def test_the_bundle_is_made_from_the_sources_here() -> None:
-    names = ("build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js", "words.js")
+    names = ("build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js",
+             "shared.js", "words.js")  # fmt: skip
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{(FRONTEND / name).read_text(encoding='utf-8')}\0".encode())
-    first = assets.script("editor").partition("\n")[0]
-    assert digest.hexdigest() in first, "build it again: make bundle"
+    plugin = assets.STATIC.parent / "labextension/static/remoteEntry.js"
+    for bundle in (assets.script("editor"), plugin.read_text(encoding="utf-8")):
+        assert digest.hexdigest() in bundle.partition("\n")[0], "build it again: make bundle"
 
 
 def test_the_editor_takes_its_words_from_the_lists_of_the_lexer() -> None:
@@ -210,3 +212,6 @@ def test_the_sources_make_the_bundle_to_the_byte(tmp_path: Path) -> None:
     subprocess.run(["node", "build.mjs", str(tmp_path)], cwd=FRONTEND, check=True)
     for name in ("editor.js", "NOTICES.txt"):
         assert (tmp_path / name).read_text(encoding="utf-8") == (assets.STATIC / name).read_text(encoding="utf-8")
+    plugin = "labextension/static/remoteEntry.js"
+    made, kept = tmp_path / plugin, assets.STATIC.parent / plugin
+    assert made.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")

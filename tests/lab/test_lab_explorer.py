@@ -339,6 +339,21 @@ def test_wrong_parameters_name_their_limits(parameters: dict[str, Any], message:
     assert str(caught.value).startswith(message)
 
 
+def test_the_next_rung_stands_beside_the_one_before() -> None:
+    explorer = pl.explore("mma", seq_len=64, head_dim=16, device="step")
+    assert explorer.wait()
+    told = explorer.view.code["lesson"]["next"]
+    assert told == {"name": "swizzle", "title": "No bank conflicts"}
+    explorer._message(explorer.view, {"do": "next", "kernel": "nothing"}, [])
+    explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])
+    assert explorer.wait()
+    assert explorer.parameters["kernel"] == "swizzle"
+    assert explorer.parameters["seq_k"] == 64, "a value that somebody chose is kept"
+    beside = explorer.view.deltas["pinned"]
+    assert beside["title"] == "mma → swizzle"
+    assert beside["figures"]["conflicts"] > 0
+
+
 def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:
     explorer = pl.explore("scalar", seq_len=6, head_dim=16, device="step")
     data, _ = explorer._repr_mimebundle_()

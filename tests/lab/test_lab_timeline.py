@@ -10,6 +10,7 @@ from emulate_programs import DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
+from ptxlab.lab import counters_pane
 from ptxlab.lab.timeline import timeline
 
 RING = """
@@ -73,6 +74,14 @@ def test_products_in_flight(device: str) -> None:
             f"group of 1 wgmma product in flight, from line {lines[2]}",
         ]
         assert groups[0][1] < groups[1][1] < groups[0][2] == groups[1][2]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_counters_pane_lists_the_bytes(device: str) -> None:
+    run = pl.launch(RING, 1, 64, np.zeros(128, np.uint32), device=device, counters=True)
+    rows = {row["name"]: (row["value"], row["origin"]) for row in counters_pane.work(run.counters)}
+    assert rows["bytes read from global memory by bulk copies"] == (512, "counted")
+    assert rows["bytes written to shared memory by bulk copies"] == (512, "counted")
 
 
 def test_nothing_to_show() -> None:

@@ -66,11 +66,12 @@ _WORDS = (
     ("bfly", "down"), ("wait_group", "commit_group"),
 )  # fmt: skip
 _LINES = (
-    ("max.", "min."), ("min.", "max."), ("setp.ge", "setp.gt"), ("setp.ge", "setp.lt"), ("neg.", "abs."), ("xor", "up"),
-    (", 4,", ", 8,"), (", 32,", ", 31,"), ("+= 32", "+= 31"), ("xor", "down"), ("< n", "<= n"), ("/= 2", "/= 4"),
-    ("* n + i", "+ i"), ("/ n", ""), (" + eps", ""), (" + eps", " - eps"), ("rsqrtf", "sqrtf"), ("* scale", ""),
-    ("* w[i]", ""), ("w[i]", "w[0]"), ("= 0.0f", "= 1.0f"), ("* row[i];", ";"), ("total +=", "total ="),
-    ("= 16;", "= 8;"),
+    ("max.", "min."), ("min.", "max."), ("setp.ge", "setp.gt"), ("setp.ge", "setp.lt"), ("neg.", "abs."),
+    ("xor", "up"), ("mul.", "add."), ("add.", "sub."), ("mul.", "sub."), ("sub.", "add."), ("ge.", "le."),
+    ("ntid", "nctaid"), ("%tid", "%ctaid"), ("%ctaid", "%tid"), (", 4,", ", 8,"), (", 32,", ", 31,"),
+    ("+= 32", "+= 31"), ("xor", "down"), ("< n", "<= n"), ("/= 2", "/= 4"), ("* n + i", "+ i"), ("/ n", ""),
+    (" + eps", ""), (" + eps", " - eps"), ("rsqrtf", "sqrtf"), ("* scale", ""), ("* w[i]", ""), ("w[i]", "w[0]"),
+    ("= 0.0f", "= 1.0f"), ("* row[i];", ";"), ("total +=", "total ="), ("= 16;", "= 8;"),
     ("x + blockIdx.x * n", "x"), ("%v, %low", "%v, %limit"), ("[%x]", "[%x + 4]"), ("@%outside", "@!%outside"),
     ("%i, %n", "%n, %i"), ("%limit;", "%low;"), ("row[i] *", "w[i] *"), ("y[blockIdx.x * n + i]", "y[i]"),
 )  # fmt: skip
@@ -97,6 +98,17 @@ def mutants(solution: str) -> list[Mutant]:
         kinds.setdefault(kind, []).append(Mutant(kind, _change(base, code), code))
     spread = [_spread(of_kind) for of_kind in kinds.values()]
     return [m for turn in itertools.zip_longest(*spread) for m in turn if m is not None]
+
+
+def twice(solution: str) -> Iterator[Mutant]:
+    """Variants with two mistakes, for an answer that is too short for many with one."""
+    first = mutants(solution)
+    seen = {mutant.code for mutant in first} | {ast.unparse(_bare(ast.parse(solution)))}
+    for one in first:
+        for two in mutants(one.code):
+            if two.code not in seen:
+                seen.add(two.code)
+                yield Mutant(f"{one.kind}, {two.kind}", f"{one.change}; then {two.change}", two.code)
 
 
 def _marked(base: str) -> ast.Module:
@@ -340,12 +352,49 @@ def _of_text(base: str) -> Iterator[tuple[str, str]]:
             if not line.strip().endswith(";") or line.strip().startswith("."):
                 continue
             found.append(("no statement", lines[:at] + lines[at + 1 :]))
-            if at + 1 < len(lines) and lines[at + 1].strip().endswith(";"):
+            if at + 1 < len(lines) and lines[at + 1].strip().endswith(";") and _dependent(line, lines[at + 1]):
                 found.append(("order", [*lines[:at], lines[at + 1], line, *lines[at + 2 :]]))
             for old, new in _LINES:
                 if old in line:
                     found.append(("word", [*lines[:at], line.replace(old, new, 1), *lines[at + 1 :]]))
+            for kind, changed in itertools.chain(_other_registers(line, whole), _in_line(line)):
+                found.append((kind, [*lines[:at], changed, *lines[at + 1 :]]))
         for kind, changed in found:
             node.value = "\n".join(changed) + "\n"
             yield kind, ast.unparse(tree)
         node.value = whole
+
+
+def _in_line(line: str) -> Iterator[tuple[str, str]]:
+    """A line of PTX with another address, another constant, or another guard."""
+    for address in re.finditer(r"\[(%\w+)\]", line):
+        for by in ("+4", "-4", "+8"):
+            yield "off by one", f"{line[: address.start()]}[{address[1]}{by}]{line[address.end() :]}"
+    for constant in ("0f3F800000", "0fBF800000", "0f7F800000"):  # 1, -1 and infinity
+        if re.search(r"0f[0-9A-F]{8}", line) and constant not in line:
+            yield "constant", re.sub(r"0f[0-9A-F]{8}", constant, line)
+    guard = re.match(r"(\s*)@(!?)(%\w+)\s+", line)
+    if guard:
+        yield "no condition", guard[1] + line[guard.end() :]
+        yield "branch", f"{guard[1]}@{'' if guard[2] else '!'}{guard[3]} {line[guard.end() :]}"
+
+
+def _other_registers(line: str, text: str) -> Iterator[tuple[str, str]]:
+    """A line of PTX with another register of the same type in the place of one that it reads."""
+    types = {}
+    for declared in re.findall(r"\.reg\s+(\.\w+)\s+([^;]+);", text):
+        types.update({name.strip(): declared[0] for name in declared[1].split(",")})
+    for read in list(re.finditer(r"%[\w.]+", line))[1:]:
+        for other, of_type in types.items():
+            if of_type == types.get(read.group()) and other != read.group():
+                yield "operand", line[: read.start()] + other + line[read.end() :]
+
+
+def _dependent(line: str, below: str) -> bool:
+    """Whether it matters which of two lines comes first: they share a name that one of them writes. Of a line of CUDA
+    C++ every name counts, of one of PTX the first register."""
+    names, others = (set(re.findall(r"%?[A-Za-z_]\w*", text)) for text in (line, below))
+    if "%" not in line:
+        return bool(names & others)
+    wrote, wrote_below = (re.search(r"%\w+", text) for text in (line, below))
+    return bool((wrote and wrote.group() in others) or (wrote_below and wrote_below.group() in names))

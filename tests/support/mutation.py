@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import course_answers as answers
-from equivalent_mutants import EQUIVALENT
-from mutants import mutants
+from mutants import mutants, twice
 
 from ptxlab.course import exercise_checks
 from ptxlab.course.exercise import Exercise, Feedback
@@ -30,8 +30,8 @@ class Outcome:
     """What became of a variant.
 
     how: "caught" (by a case that is always in), "hidden" (only by those that the seed has drawn, for each of ten
-    seeds), "equivalent" (listed with a reason), "missed" (full marks for some seed), or "no answer" (it cannot be
-    built, or stops at the first call, which no grader has to find). scores: its marks, for the seeds that were tried.
+    seeds), "missed" (full marks for some seed), or "no answer" (it cannot be built, or stops at the first call, which
+    no grader has to find). scores: its marks, for the seeds that were tried.
     """
 
     exercise: str
@@ -96,8 +96,6 @@ def tried(exercise: Exercise, change: str, code: str, *, always: bool = False) -
     scores = tuple(one.score for one in found)
     loses = any(not part.hidden for part in wrong) and len(set(scores)) == 1
     how = "caught" if loses else "hidden" if all(score < 1 for score in scores) else "missed"
-    if how != "caught" and change in EQUIVALENT.get(exercise.name, {}):
-        how = "equivalent"
     return Outcome(exercise.name, change, how, scores, _first(found[0]))
 
 
@@ -108,7 +106,7 @@ def _first(found: Feedback) -> str:
 def by_program(exercise: Exercise) -> Iterator[Outcome]:
     """The first `EACH` variants that are answers at all, with what becomes of each."""
     count = 0
-    for mutant in mutants(exercise.solution):
+    for mutant in itertools.chain(mutants(exercise.solution), twice(exercise.solution)):
         if count == EACH:
             return
         outcome = tried(exercise, mutant.change, mutant.code)

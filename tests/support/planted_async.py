@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planted_bug import Planted
+from planted_bug import Bug, Planted
 from planted_mbarriers import GATES, made
 
 LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -486,6 +486,37 @@ race("a copy into the other block, which has not given its stage back", "WAR|RAW
     ld.shared.u32 %r6, [%r10+1024];
     st.global.u32 [%rd3], %r6;
 {MEET}""")
+
+# -- copies and global memory ------------------------------------------------------------------------------------------
+
+FROM_GLOBAL = Bug("synccheck", NO_FENCE, **GATES, body=made(1) + f"""
+    st.global.u32 [%rd11], %r1; //2
+    + fence.proxy.async;
+    bar.sync 0;
+    @%p6 {ARRIVE} [gate], 256;
+    @%p6 {LOAD} [%r20], [%rd1], 256, [gate]; //1
+{wait("WAIT")}
+""")
+"""Found with racecheck, which knows who has stored to global memory."""
+race("a copy of what another warp stores to global memory", "RAW|WAR", body=made(1) + f"""
+    st.global.u32 [%rd11], %r1; //2
+    fence.proxy.async;
+    + bar.sync 0;
+    @%p6 {ARRIVE} [gate], 256;
+    @%p6 {LOAD} [%r20], [%rd1], 256, [gate]; //1
+{wait("WAIT")}
+""")
+race("two blocks send to one place", "WAW", blocks=2, one_line=True, body=f"""
+    st.shared.u32 [%r10], %r1;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    mul.wide.u32 %rd20, %r2, 256;
+    - mov.u64 %rd20, 0;
+    add.u64 %rd20, %rd20, %rd1;
+    @%p1 {STORE} [%rd20], [%r20], 256; //1
+    @%p1 cp.async.bulk.commit_group;
+    @%p1 cp.async.bulk.wait_group 0;
+""")
 
 # -- a block that is gone ----------------------------------------------------------------------------------------------
 

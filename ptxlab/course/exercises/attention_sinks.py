@@ -13,8 +13,8 @@ from ptxlab.course.exercise_checks import Grading
 HEAD = '''
 @kernel
 def {name}(
-    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], {sizes}, scale: f32,
-    *, D: int = 64{more},
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32],
+    {sizes}, scale: f32, *, D: int = 64{more},
 ):
     """{says}"""
     lane = k.tid.x

@@ -42,7 +42,7 @@ def _offset(g: Grading, answer: Any) -> None:
         return pages, size, heads, dim, int(rng.integers(4 * size)), int(rng.integers(heads))
 
     shown = (([3, 7, 1], 4, 1, 8, 5, 0), ([3, 7, 1], 4, 2, 8, 9, 1), ([5], 16, 4, 64, 15, 2))
-    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3, edges=(([2, 0], 3, 3, 5, 4, 1),)):
+    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3, edges=(([2, 0], 3, 3, 5, 5, 1),)):
         pool = np.arange(12 * size * heads * dim, dtype=np.float32)
         found = np.zeros(1, np.float32)
         built = _find(P=size, H=heads, D=dim)

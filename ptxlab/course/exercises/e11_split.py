@@ -83,7 +83,7 @@ def _tail(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int, int]:
         return int(rng.integers(1, 90)), int(rng.integers(2, 9)), 3
 
-    shown, edges = ((32, 4, 3), (35, 4, 3), (3, 4, 3)), ((200, 4, 0), (1, 2, 3))
+    shown, edges = ((32, 4, 3), (35, 4, 3), (3, 4, 3)), ((200, 4, 0), (150, 2, 3), (1, 2, 3))
     for keys, splits, sigma in g.vary(shown, hidden=draw, count=3, edges=edges):
         score = (sigma * g.rng.standard_normal(keys)).astype(np.float32)
         state = np.full((splits, 2), np.nan, np.float32)

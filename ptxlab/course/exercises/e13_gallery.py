@@ -285,7 +285,10 @@ def _wrong(case: Any) -> str:
 
 
 def _convict(g: Grading, answer: Any) -> None:
-    for tile, columns in g.vary(((16, 8),), hidden=lambda r: (int(r.choice([4, 8, 12, 32])), int(r.integers(2, 20)))):
+    def draw(rng: np.random.Generator) -> tuple[int, int]:
+        return int(rng.choice([4, 8, 12, 32])), int(rng.integers(2, 20))
+
+    for tile, columns in g.vary(((16, 8),), hidden=draw, count=1, edges=((4, 19),)):
         cases = g.call(answer, tile, columns)
         if cases is None:
             continue

@@ -98,8 +98,11 @@ def _norm(x: Any, w: Any, eps: float) -> Any:
 
 
 def _down(g: Grading, answer: Any) -> None:
-    for rows, n in g.vary(((2, 64),), hidden=lambda r: (int(r.integers(1, 5)), int(r.integers(33, 200)))):
-        x = g.rng.standard_normal((rows, n)).astype(np.float32)
+    def draw(rng: np.random.Generator) -> tuple[int, int, float]:
+        return int(rng.integers(1, 5)), int(rng.integers(33, 200)), 1.0
+
+    for rows, n, sigma in g.vary(((2, 64, 1.0),), hidden=draw, edges=((1, 40, 0.0),)):
+        x = (sigma * g.rng.standard_normal((rows, n))).astype(np.float32)
         w, y = g.rng.standard_normal(n).astype(np.float32), np.full((rows, n), np.nan, np.float32)
         run = g.launch(answer, rows, 32, x, w, y, n, 1e-5, allow=lambda finding: finding.check == "synccheck")
         if run is None:
@@ -158,8 +161,11 @@ the result is right in one column of 32 only. Mend it; one word is enough.
 
 
 def _once(g: Grading, answer: Any) -> None:
-    for rows, n in g.vary(((4, 128),), hidden=lambda r: (int(r.integers(1, 6)), int(r.choice([64, 256, 384])))):
-        x = g.rng.standard_normal((rows, n)).astype(np.float32)
+    def draw(rng: np.random.Generator) -> tuple[int, int, float]:
+        return int(rng.integers(1, 6)), int(rng.choice([64, 256, 384])), 1.0
+
+    for rows, n, sigma in g.vary(((4, 128, 1.0),), hidden=draw, edges=((1, 32, 0.0),)):
+        x = (sigma * g.rng.standard_normal((rows, n))).astype(np.float32)
         w, y = g.rng.standard_normal(n).astype(np.float32), np.full((rows, n), np.nan, np.float32)
         run = g.launch(answer, rows, 32, x, w, y, 1e-5, build={"N": n}, counters=True)
         if run is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ptxlab.course.cells import setup
 from ptxlab.course.exercise import Feedback, Part
 from ptxlab.course.feedback import find, judge
 from ptxlab.course.sandbox.process import Process, Task
@@ -27,6 +28,7 @@ def examine(task: Task, tell: Callable[[dict[str, Any]], None]) -> None:
         try:
             if process is None:
                 process = Process(task)
+                process.line.longest = task.longest
                 tell({"process": process.popen.pid, "in force": process.in_force})
             process.line.ends = start + task.each
             feedback = _with_alarm(task.each + 5, partial(_judged, process.line, name, task.seed))
@@ -72,7 +74,7 @@ def _stop(process: Process, tell: Callable[[dict[str, Any]], None]) -> None:
 
 def _judged(line: Line, name: str, seed: int) -> Feedback:
     exercise = find(name)
-    return judge(exercise, answer_of(line, name, exercise.answer), seed=seed, graded=True)
+    return judge(exercise, answer_of(line, name, exercise.answer, setup(exercise)), seed=seed, graded=True)
 
 
 def failed(exercise: str, says: str) -> Feedback:

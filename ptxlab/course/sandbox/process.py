@@ -51,7 +51,8 @@ SYSTEM = (
 class Task:
     """What is to be graded: a submission's files, its exercises, and what its processes may use.
 
-    way: how they are confined, one of `confinement.WAYS`. secrets: what they may not read wherever it lies.
+    each: seconds of one exercise; longest: seconds of the answer's own code at a stretch. way: how they are confined,
+    one of `confinement.WAYS`. secrets: what they may not read wherever it lies.
     """
 
     student: str
@@ -60,6 +61,7 @@ class Task:
     folder: Path
     seed: int
     each: float = 30.0
+    longest: float = 10.0
     user: int | None = None
     limits: Limits = field(default_factory=Limits)
     way: str = "layers"

@@ -21,10 +21,10 @@ class AnswerGone(PtxlabError):
 
 
 class Line:
-    """Questions to the answer's process, with a time until which it has to reply."""
+    """Questions to the answer's process. ends: until when it has to reply; longest: seconds of one reply."""
 
-    def __init__(self, channel: Channel, ends: float = float("inf")) -> None:
-        self.channel, self.ends, self.alive = channel, ends, True
+    def __init__(self, channel: Channel, ends: float = float("inf"), longest: float = float("inf")) -> None:
+        self.channel, self.ends, self.longest, self.alive = channel, ends, longest, True
 
     def ask(self, what: str, **given: Any) -> dict[str, Any]:
         """The reply to a question; `AnswerError` with what went wrong there, `AnswerGone` if there is none."""
@@ -32,7 +32,7 @@ class Line:
             raise AnswerGone("the answer's process has ended")
         try:
             self.channel.send({"ask": what, "with": given})
-            reply = self.channel.receive(max(0.0, self.ends - time.monotonic()))
+            reply = self.channel.receive(min(self.longest, max(0.0, self.ends - time.monotonic())))
         except Silence:
             self.alive = False
             raise AnswerGone("The time was up: your code did not end. Is there an endless loop in it?") from None
@@ -132,10 +132,10 @@ class RemoteFunction:
         return self._line.ask("call", held=self._held, args=list(args))["value"]
 
 
-def answer_of(line: Line, exercise: str, name: str) -> Any:
+def answer_of(line: Line, exercise: str, name: str, setup: str = "") -> Any:
     """The answer to an exercise, as something that `ptxlab.course.feedback.judge` takes. `AnswerError` where there is
-    none."""
-    reply = line.ask("answer", exercise=exercise, answer=name)
+    none. setup: what a notebook has before the exercise, for Python files, which need not have it."""
+    reply = line.ask("answer", exercise=exercise, answer=name, setup=setup)
     if "missing" in reply:
         raise AnswerError(str(reply["missing"]))
     if "kernel" in reply:

@@ -46,6 +46,7 @@ class Student:
     def __init__(self, channel: Channel, files: list[tuple[str, bytes]]) -> None:
         self.channel = channel
         self.files: list[submission.Submission] = []
+        self.python: list[bool] = []
         self.problems: list[str] = []
         self.spaces: list[dict[str, Any]] = []
         self.ran: list[set[int]] = []
@@ -56,6 +57,7 @@ class Student:
             except ValueError as error:
                 self.problems.append(str(error))
                 continue
+            self.python.append(name.endswith(".py"))
             space = ModuleType("__main__").__dict__ | {"__builtins__": __builtins__}
             self.spaces.append(space)
             self.ran.append(set())
@@ -82,12 +84,17 @@ class Student:
             except WireError as error:
                 self.channel.send({"error": str(error)})
 
-    def on_answer(self, exercise: str, answer: str) -> dict[str, Any]:
-        """Runs the cells that an exercise needs and says what its answer is: a kernel, a function or a value."""
+    def on_answer(self, exercise: str, answer: str, setup: str) -> dict[str, Any]:
+        """Runs the cells that an exercise needs and says what its answer is: a kernel, a function or a value. A Python
+        file has the names that `setup` binds, as a notebook has them, unless it binds them itself."""
         # A file that names the exercise comes first: others may bind a variable of that name by chance.
         for named, (at, file) in itertools.product((True, False), enumerate(self.files)):
             target = file.cell_of(exercise, answer, named=named)
             if target is not None:
+                if self.python[at]:
+                    given: dict[str, Any] = {}
+                    exec(setup, given)
+                    self.spaces[at].update({n: value for n, value in given.items() if n not in self.spaces[at]})
                 self._run(at, target)
                 if answer in self.spaces[at]:
                     return self._describe(self.spaces[at][answer])

@@ -23,7 +23,7 @@ class CheckedControl(CheckInstrument):
         if self.checks.race and code.action is Action.FENCE:
             self.checks.if_any([self.checks.fence(code)])
         if self.checks.sync and orders_proxies(code):
-            self.checks.if_any([call(async_proxy.fenced, *THERE[1:])])
+            self.checks.if_any([call(async_proxy.fenced, *THERE)])
 
     def arrives(self, code: Code) -> None:
         given = rules.members_of(code)

@@ -96,8 +96,8 @@ class Callback:
 
         sync = "synccheck" in self.launch.checks
         assert self.run.checks is not None
-        record = self.run.checks.record
-        return BulkChecks(self.program, record, block, functools.partial(self._mate, first), sync=sync)
+        record, shadows = self.run.checks.record, self.run.checks.shadow_at
+        return BulkChecks(self.program, record, block, functools.partial(self._mate, first), shadows, sync=sync)
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
         """A bulk copy has been issued."""

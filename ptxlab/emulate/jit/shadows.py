@@ -26,6 +26,7 @@ class Watched:
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
+        self.shadows: list[tuple[int, int, races.Shadow]] = []  # of each allocation: its address, bytes, records
 
     def _records(self, size: int) -> races.Shadow:
         """Fresh records for `size` bytes."""
@@ -38,6 +39,11 @@ class Watched:
                 if allocation.writable:
                     row, made = memory.allocations[k], self._records(allocation.size)
                     row.accesses, row.stride = made.records, made.stride
+                    self.shadows.append((allocation.address, allocation.size, made))
+
+    def shadow_at(self, address: int) -> tuple[int, races.Shadow] | None:
+        """The allocation of an address: where it begins, and its records."""
+        return next(((at, made) for at, size, made in self.shadows if at <= address < at + size), None)
 
     def slot(self, cta: Cta, shared: int, mates: Pointer[Mates] | None, rank: int) -> Block:
         """Allocates the records of a resident CTA, one of this rank in a cluster; returns its `Block`."""

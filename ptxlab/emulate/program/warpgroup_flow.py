@@ -55,12 +55,16 @@ def warpgroup_flow(program: Program) -> WarpgroupFlow:
     held = {r for code in products for r in _sums(code) | _factors(code)}
 
     def in_flight(code: Code, before: frozenset[int]) -> frozenset[int]:
+        """Products in flight: twice their index, and one more once they are committed; a wait completes only these."""
+        if code.action is Action.WARPGROUP_COMMIT:
+            return frozenset(p | 1 for p in before)
         if code.action is Action.WARPGROUP_WAIT:
-            return frozenset() if any(isinstance(s, Literal) and not s.value for s in code.sources) else before
-        found = tuple(sorted(p for p in before if _collide(program.codes[p], code)))
+            waits_for_all = any(isinstance(s, Literal) and not s.value for s in code.sources)
+            return frozenset(p for p in before if not p & 1) if waits_for_all else before
+        found = tuple(sorted({p >> 1 for p in before if _collide(program.codes[p >> 1], code)}))
         if found:
             touches[code.index] = found
-        return before | {code.index} if code.action is Action.WARPGROUP_PRODUCT else before
+        return before | {code.index << 1} if code.action is Action.WARPGROUP_PRODUCT else before
 
     def written(code: Code, before: frozenset[int]) -> frozenset[int]:
         if code.action is Action.WARPGROUP_FENCE:

@@ -13,11 +13,11 @@ Of several warps that read a tile the last one is remembered. Stores by `cp.asyn
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, boolean, lanes_of, rule, u32, u64
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.races import ordered
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
+from ptxlab.emulate.rules.races import ordered, published
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import Products
 
 AT_CODE, AT_WARP = 42, 37
@@ -54,8 +54,12 @@ def stored(
 
 
 @rule
-def fenced(block: Block, warp: u32) -> None:
+def fenced(launch: Launch, block: Block, warp: u32) -> None:
     """A warp has executed `fence.proxy.async`."""
+    if launch.racecheck:  # by the clock of racecheck, for stores to global memory
+        mine = published(launch, block.now)
+        mine.proxied_all = u32(block.full >> TIME & LAST_TIME)
+        mine.proxied[warp] = tick(block)
     block.proxy_clock += 1
     block.proxy_fenced[warp] = block.proxy_clock
     block.proxy_covered = block.proxy_met
@@ -74,6 +78,18 @@ def unseen(block: Block, warp: u32, written: u64) -> boolean:
     writer = u32(written >> AT_WARP) & 31
     fence = max(max(block.proxy_fenced[writer], block.proxy_fenced[warp]), block.proxy_covered)
     return fence < u32(written)
+
+
+@rule
+def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> boolean:
+    """The same of a store to global memory. writer: its record as an access."""
+    theirs, mine = published(launch, writer), published(launch, block.now)
+    time = u32(writer >> TIME & LAST_TIME)
+    if max(theirs.proxied[writer >> WARP & 31], theirs.proxied_all) > time:
+        return False
+    if writer >> BLOCK != block.now >> BLOCK:
+        return mine.proxied[warp] == 0
+    return mine.proxied[warp] <= time
 
 
 @rule

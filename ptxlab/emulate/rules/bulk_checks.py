@@ -15,7 +15,7 @@ from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules.bulk_races import BulkRaces, Span, numbers
+from ptxlab.emulate.rules.bulk_races import GLOBAL, BulkRaces, Shadows, Span, in_global_memory, numbers
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
 from ptxlab.emulate.rules.mbarrier_phases import Party, Phases
@@ -29,14 +29,14 @@ LANES = 32
 
 class BulkChecks:
     """The bulk copies of one cluster. launch: the checks' record of it; block, phases: what the checks know of the
-    block of a rank."""
+    block of a rank; shadows: racecheck's records of global memory."""
 
     def __init__(
-        self, program: Program, launch: Launch, block: Callable[[int], Block], phases: Callable[[int], Phases], *,
-        sync: bool,
+        self, program: Program, launch: Launch, block: Callable[[int], Block], phases: Callable[[int], Phases],
+        shadows: Shadows, *, sync: bool,
     ) -> None:  # fmt: skip
         self.program, self.launch, self.block, self.phases, self.sync = program, launch, block, phases, sync
-        self.races = BulkRaces(program, launch, block)
+        self.races = BulkRaces(program, launch, block, shadows)
 
     def issued(self, transfer: Transfer) -> None:
         """A transfer has been issued."""
@@ -44,13 +44,15 @@ class BulkChecks:
         for span in self._spans(transfer):
             if self.launch.racecheck:
                 self.races.begins(transfer, span, self._record(transfer))
-            if self.sync:
+            if self.sync and span.rank != GLOBAL:
                 self._meets_copies(transfer, span)
                 if span.writes:
                     self._overwrites_tiles(transfer, span)
                 else:
                     self._reads_stores(transfer, span)
                 self._mark(transfer, span, on_way=True)
+            elif self.sync and self.launch.racecheck and not span.writes:
+                self.races.unseen(transfer, span, self._record(transfer))
         if transfer.group == 0:
             self.phases(transfer.owner).sent(transfer.barrier, self._party(transfer), transfer.count)
 
@@ -59,8 +61,8 @@ class BulkChecks:
         serial(self.launch, 1 << transfer.thread % LANES)
         for span in self._spans(transfer):
             if self.launch.racecheck:
-                self.races.ends(span, self._record(transfer))
-            if self.sync:
+                self.races.ends(transfer, span, self._record(transfer))
+            if self.sync and span.rank != GLOBAL:
                 self._mark(transfer, span, on_way=False)
                 if self.phases(span.rank).has_ended():
                     note(self.launch, self.block(transfer.rank), F.BLOCK_ENDED, self._record(transfer), 0, NOWHERE,
@@ -88,6 +90,8 @@ class BulkChecks:
         yield Span(transfer.at_rank, transfer.at - start, transfer.count, not transfer.reads)
         if transfer.held:
             yield Span(transfer.rank, transfer.held - start, transfer.count, False)
+        if self.launch.racecheck and transfer.address:
+            yield from in_global_memory(transfer)
 
     def _record(self, transfer: Transfer) -> int:
         """The record of what a transfer does, as an access of the thread that issued it."""

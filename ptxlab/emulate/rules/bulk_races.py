@@ -8,23 +8,30 @@ two has a finding of synccheck, see `bulk_checks`; that may be the issuing threa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.findings import RAW, WAR, WAW
+from ptxlab.emulate.rules import async_proxy, races, tensor_maps
+from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, RAW, WAR, WAW
+from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, Block, Launch
-from ptxlab.emulate.runtime.transfers import Transfer
+from ptxlab.emulate.runtime.transfers import LOAD_TILE, Transfer
 from ptxlab.isa.actions import Action
+
+GLOBAL = -1
+"""Instead of a rank: in global memory."""
+Shadows = Callable[[int], tuple[int, races.Shadow] | None]
+"""By an address in global memory: where its allocation begins, and the records of it."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """Bytes of shared memory that a transfer reads or writes: in the block of which rank, from which byte on."""
+    """Bytes that a transfer reads or writes: in the shared memory of the block of which rank, from which byte on, or
+    from which address of global memory."""
 
     rank: int
     first: int
@@ -42,47 +49,98 @@ def numbers(p: Pointer[int]) -> np.ndarray:
     return array[p.start :]
 
 
-class BulkRaces:
-    """The records of racecheck as bulk copies see them. block: what the checks know of the block of a rank."""
+def in_global_memory(transfer: Transfer) -> Iterator[Span]:
+    """What a transfer reads or writes in global memory: of a tile a span for each row, or for rows that follow each
+    other."""
+    writes = bool(transfer.reads)
+    if transfer.kind < LOAD_TILE:
+        yield Span(GLOBAL, transfer.address, transfer.count, writes)
+        return
+    tensor, first, behind = transfer.address + transfer.base, 0, 0
+    for row in range(tensor_maps.rows(transfer.map)):
+        inside, offset, low, high = tensor_maps.row_place(transfer.map, transfer.place, transfer.shift, row)
+        if inside:
+            begin = (tensor + offset + low) % (1 << 64)
+            if begin != behind:
+                if behind:
+                    yield Span(GLOBAL, first, behind - first, writes)
+                first = begin
+            behind = begin + high - low
+    if behind:
+        yield Span(GLOBAL, first, behind - first, writes)
 
-    def __init__(self, program: Program, launch: Launch, block: Callable[[int], Block]) -> None:
-        self.program, self.launch, self.block = program, launch, block
+
+class BulkRaces:
+    """The records of racecheck as bulk copies see them. block: what the checks know of the block of a rank; shadows:
+    the records of global memory."""
+
+    def __init__(self, program: Program, launch: Launch, block: Callable[[int], Block], shadows: Shadows) -> None:
+        self.program, self.launch, self.block, self.shadows = program, launch, block, shadows
 
     def begins(self, transfer: Transfer, span: Span, mine: int) -> None:
         """A copy is issued: notes what it races with. mine: its record as an access."""
-        if self.block(span.rank).records is None:
+        found = self._rows(span)
+        if found is None:
             return
-        block, start = self.block(transfer.rank), self.program.shared_start
+        start, rows = found
+        block, grain = self.block(transfer.rank), self.launch.granule
         kinds = (WAW, WAR, WAR) if span.writes else (RAW,)
-        for number, (kind, there) in enumerate(zip(kinds, self._rows(span), strict=False)):
+        for number, (kind, there) in enumerate(zip(kinds, rows, strict=False)):
             for other in _doubtful(there, block, mine):
                 if self._atomic(other) and self._atomic(mine):
                     continue
                 if races.collides(self.launch, block, other, mine, number == 0):
-                    word = span.each(self.launch.granule).start + int((there == other).argmax())
-                    races.race(self.launch, block, kind, mine, other, start + word * self.launch.granule)
+                    races.race(self.launch, block, kind, mine, other, start + grain * int((there == other).argmax()))
                     return
 
-    def ends(self, span: Span, mine: int) -> None:
-        """A copy has been performed: its access is recorded."""
-        if self.block(span.rank).records is None:
+    def unseen(self, transfer: Transfer, span: Span, mine: int) -> None:
+        """A copy from global memory is issued: notes a store there that the async proxy does not see."""
+        found = self._rows(span)
+        if found is None:
             return
-        writer, reader, other = self._rows(span)
+        start, (there, _, _) = found
+        block, warp = self.block(transfer.rank), transfer.thread // 32
+        for writer in np.unique(there[there != 0]).tolist():
+            code = self.program.codes[writer >> CODE & LAST_CODE]
+            if code.form.op.kind != "async" and async_proxy.unseen_in_global(self.launch, block, warp, writer):
+                at = start + self.launch.granule * int((there == writer).argmax())
+                note(self.launch, block, NO_PROXY_FENCE, mine, writer, at, 0)
+                return
+
+    def ends(self, transfer: Transfer, span: Span, mine: int) -> None:
+        """A copy has been performed: its access is recorded."""
+        found = self._rows(span)
+        if found is None:
+            return
+        writer, reader, other = found[1]
         if span.writes:
             writer[:] = mine
             return
-        block = self.block(span.rank)
+        block = self.block(transfer.rank)
         stays = np.isin(reader, [r for r in _doubtful(reader, block, mine)
                                  if not races.ordered(self.launch, block, r, mine, False)])  # fmt: skip
         reader[~stays] = mine
         other[stays] = mine
 
-    def _rows(self, span: Span) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The last writers of the words of a span, and two readers of each."""
-        block, words = self.block(span.rank), span.each(self.launch.granule)
-        all_ = numbers(block.records)
-        first, second, third = (all_[k * block.stride :][words] for k in range(3))
-        return first, second, third
+    def _rows(self, span: Span) -> tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]] | None:
+        """The address of the first word of a span, and the last writers of its words and two readers of each; None
+        where there are no records."""
+        grain = self.launch.granule
+        if span.rank == GLOBAL:
+            found = self.shadows(span.first)
+            if found is None:
+                return None
+            base, shadow = found
+            records, stride = shadow.records, shadow.stride
+            words = slice((span.first - base) // grain, -(-(span.first - base + span.count) // grain))
+        else:
+            block, base, words = self.block(span.rank), self.program.shared_start, span.each(grain)
+            if block.records is None:
+                return None
+            records, stride = block.records, block.stride
+        all_ = numbers(records)
+        first, second, third = (all_[k * stride :][words] for k in range(3))
+        return base + words.start * grain, (first, second, third)
 
     def _atomic(self, record: int) -> bool:
         """Whether an access is that of a reduction, which changes each element atomically."""

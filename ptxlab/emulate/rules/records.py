@@ -44,6 +44,8 @@ class Published(Record):
     seen: u32  # its last strong access, by the same clock: a fence behind it makes it one that orders
     unordered: u32  # code index + 1 of that access, or of a fence behind it whose scope is the block; 0: it orders
     narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
+    proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
+    proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
     reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks are told of it
 

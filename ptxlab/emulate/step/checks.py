@@ -227,7 +227,7 @@ class Checker:
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
             look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
         if orders_proxies(code):
-            look.append(lambda w, mask: async_proxy.fenced(w.spaces.check.record, w.warp))
+            look.append(lambda w, mask: async_proxy.fenced(record, w.spaces.check.record, w.warp))
         return look
 
     def _waited(self, code: Code, step: Step) -> Step:

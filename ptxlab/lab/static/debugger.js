@@ -64,6 +64,9 @@ function render({ model, el }) {
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
+  const shared = makeSharedCard(info.windows, trace.head, (line) => plain[line - 1]);
+  const written = new Map(info.links || []); // PTX line -> row of the source
+  const sourceLine = h("p.pl-source-line", { hidden: !written.size });
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
   root.append(
     h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${!info.copy && info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
@@ -81,9 +84,11 @@ function render({ model, el }) {
       button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
     scrubber.el,
     ...(timeline ? [timeline.el] : []),
-    h("div.pl-panes", null, ptx.el, table.el),
-    access.el, exchange.el);
+    h("div.pl-panes", null, ptx.el, table.el), sourceLine,
+    h("div.pl-step-cards", null, access.el, exchange.el, shared.el));
   el.append(root);
+  const tip = makeTooltip(root);
+  if (Object.keys(info.docs || {}).length) hoverDocs(ptx, tip, () => info);
   ptx.fill(info.lines);
   ptx.note.textContent = "click a line to set a breakpoint";
 
@@ -122,8 +127,22 @@ function render({ model, el }) {
     table.show(warp, at, text, active);
     access.show(now, now.opcode.startsWith("wgmma.mma_async") ? descriptorsOf(text, wide) : []);
     exchange.show(warp, at, active);
+    shared.show(warp, at);
+    showSource(now.line);
+    // What the step is about comes first: what passes between lanes, else its access to memory.
+    exchange.el.style.order = exchange.el.dataset.kind ? -1 : 2;
+    access.el.style.order = Number(access.el.dataset.accesses) ? 0 : 1;
     ptx.select([now.line], true); // last: it measures the page
     root.dataset.step = at;
+  }
+
+  /** The line of source that wrote a PTX line. */
+  function showSource(line) {
+    const row = written.get(line);
+    if (!row) return sourceLine.replaceChildren();
+    const code = h("code");
+    code.innerHTML = info.source.lines[row - 1].trim(); // highlighted, and escaped, by Python
+    sourceLine.replaceChildren(h("span.pl-note", null, `${info.source.language} · ${info.source.file}:${info.source.numbers[row - 1]}`), code);
   }
 
   /** Goes on (or back) to the first step that `wanted` accepts; else to `otherwise`, or says why it stays. */
@@ -189,6 +208,7 @@ function render({ model, el }) {
     const read = await readWarp(trace, key);
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
+    shared.open(trace, key);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);

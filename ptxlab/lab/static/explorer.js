@@ -158,6 +158,9 @@ function render({ model, el }) {
     const arrays = [...new Set(lines.map((l) => touched.get(l)).filter(Boolean))];
     if (says || key) parts.push(says || `makes ${key}`);
     if (arrays.length) parts.push(`accesses ${arrays.join(", ")}`);
+    const cost = lines.length === 1 && fresh("run")?.counters?.lines.find(([line]) => line === lines[0]);
+    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} turns of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank`);
+    if (cost && cost[2] > cost[3]) parts.push(`${count(cost[2])} sectors of global memory where ${count(cost[3])} would hold the bytes`);
     const times = lines.reduce((n, l) => n + (run.get(l) || 0), 0);
     if (times) parts.push(`executed ${count(times)} times`);
     if (fresh("sass")?.state === "ok") parts.push(`${codes.length} machine instruction${codes.length === 1 ? "" : "s"}`);
@@ -211,7 +214,8 @@ function render({ model, el }) {
       kernel = c.title;
       paintLesson();
     } else if (kept) ptx.put(carried(before, c, kept[0]), kept[1]);
-    if (before) carrySelection(before, c);
+    if (before && before.title === c.title) carrySelection(before, c);
+    else if (before) link("ptx", null); // another kernel opens at what it is about
     tip.hide();
     showView();
   }
@@ -222,7 +226,8 @@ function render({ model, el }) {
     lesson.hidden = !told;
     if (told) {
       const here = h("button.pl-quiet", { type: "button", title: `select PTX line ${told.line}`, onclick: () => show([told.line], "plot") }, `line ${told.line}`);
-      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ".");
+      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ". ",
+        told.next ? h("button.pl-button.pl-asks.pl-next", { type: "button", title: "pins this kernel, so that the next one is shown beside it", onclick: () => model.send({ do: "next", kernel: told.next.name }) }, `Next: ${told.next.title} →`) : "");
       tabs.pick(told.shows === "counters" ? "counters" : "error");
       if (told.row) python.start(told.row);
     }
@@ -285,7 +290,7 @@ function render({ model, el }) {
     changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
     sample.hidden = !data("run")?.sample;
     sample.textContent = `≈ ${data("run")?.sample}`;
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before));
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, (page) => tabs.pick(page)));
   }
 
   function paintHeat() {

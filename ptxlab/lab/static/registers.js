@@ -77,16 +77,18 @@ function makeRegisterTable(registers, names, onpick) {
         const values = warp.value(r, before ? at - 1 : at), fresh = written.has(r) && !before;
         const css = [fresh ? "pl-written" : "", r === picked ? "pl-picked" : "", before ? "pl-before" : ""].join(" ").trim();
         if (heads[k].className !== css) heads[k].className = css;
-        const was = fresh ? warp.value(r, at - 1) : null;
+        const was = fresh ? warp.value(r, at - 1) : null, blank = !warp.isWritten(r, before ? at - 1 : at);
         const key = was || drawn[k]?.was ? {} : values; // what was or is marked is drawn anew
-        if (drawn[k]?.key === key) return;
+        if (drawn[k]?.key === key && drawn[k].blank === blank) return;
         cells[k].forEach((cell, lane) => {
-          const now = laneText(values, lane, view, registers[r][1], registers[r][2]);
+          const now = blank ? "" : laneText(values, lane, view, registers[r][1], registers[r][2]);
           if (cell.textContent !== now) cell.textContent = now;
+          const title = blank ? "not written yet" : "";
+          if (cell.title !== title) cell.title = title;
           const css = was && was[lane] !== values[lane] ? "pl-changed" : before ? "pl-before" : "";
           if (cell.className !== css) cell.className = css;
         });
-        drawn[k] = { key, was };
+        drawn[k] = { key, was, blank };
       });
       if (step.mask !== mask || active !== doing) markLanes(step.mask, active);
       const here = lanesOf(step.mask).length, held = lanesOf(active).length;

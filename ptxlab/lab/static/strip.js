@@ -1,5 +1,6 @@
 // The strip of figures at the top: what the assembler, the run and the comparison said, each beside what it was before.
 
+const PAGES = { executed: "counters", sectors: "counters", conflicts: "counters", occupancy: "roofline", max_error: "error", tolerance: "error" };
 const LESS = -1, MORE = 1; // which way is better, where one is
 
 /**
@@ -38,16 +39,18 @@ function verdict(was, now, better) {
 
 /**
  * Always the same figures, so that nothing moves when results arrive; what is not known yet is a dash. `was` are those of
- * the setting that is compared with, {title, figures}, or null: where one differs, both are shown.
+ * the setting that is compared with, {title, figures}, or null: where one differs, both are shown. `onopen(page)` hears
+ * of a figure that is clicked: of the page of results that has more about it.
  */
-function stripFigures(code, assembly, run, was) {
+function stripFigures(code, assembly, run, was, onopen) {
   return figuresOf(code, assembly, run).map((f) => {
     const known = f.value !== null && f.value !== undefined, before = was?.figures[f.key];
     const moved = known && before !== null && before !== undefined && f.text(before) !== f.text(f.value);
     const tone = moved ? verdict(before, f.value, f.better) : "";
     const css = ["div.pl-figure", f.mood && `pl-${f.mood}`, moved && "pl-moved"].filter(Boolean).join(".");
-    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, f.title].filter(Boolean).join("\n");
-    return h(css, { title: says },
+    const page = PAGES[f.key];
+    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, f.title, page && "click: more about it below"].filter(Boolean).join("\n");
+    return h(css, { title: says, onclick: page ? () => onopen(page) : null },
       h("dt", null, f.label),
       h("dd", null, moved ? h("span.pl-was", null, `${f.text(before)} → `) : null, h(tone ? `span.pl-${tone}` : "span", null, known ? f.text(f.value) : "–"), h("small", null, f.detail || " ")));
   });

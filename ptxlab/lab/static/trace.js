@@ -139,6 +139,8 @@ async function readWarp(trace, key) {
   return {
     ...warp,
     value: (register, step) => nth(register, until(register, step)),
+    /** Whether a register has been written up to a step; of steps before a trace's first one nothing is known. */
+    isWritten: (register, step) => until(register, step) > 0 || warp.steps[0]?.number > 0,
     written: (step) => warp.registers.slice(warp.firstWrite[step], warp.firstWrite[step + 1]),
     /** The steps that write a register. */
     writesOf: (register) => warp.places[register].map((place) => stepOf[place]),
