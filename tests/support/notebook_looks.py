@@ -54,6 +54,17 @@ assert held[:, :16].any() and not held[:, 16:].any(), "four heads: lanes 16 to 3
 """,
         ),
     ),
+    "15-wgmma": (
+        (
+            "pl.debug(scores",
+            """
+from ptxlab.lab.timeline import timeline
+rows = timeline(opened.recording)["rows"]
+assert [row["warp"] for row in rows] == [0, 1, 2, 3]
+assert all(any(span[0] == "wgmma" for span in row["spans"]) for row in rows), "products in flight"
+""",
+        ),
+    ),
 }
 
 
