@@ -183,3 +183,35 @@ def test_what_cannot_be(line: str) -> None:
     with pytest.raises(PtxError) as refused:
         pl.launch(text, 1, 32, np.zeros(32, np.uint32), 0, device="cpu")
     assert WRONG[line] in str(refused.value)
+
+
+COPIES = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 map)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<3>;
+    .shared .align 128 .b8 s[128];
+    ld.param.u64 %rd1, [map];
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 32;
+    selp.b64 %rd1, %rd1, 0, %p1;
+    mov.u32 %r2, s;
+    mad.lo.u32 %r2, %r1, 4, %r2;
+    @%p1 st.shared.b32 [%r2], %r1;
+    @%p1 tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [s], 128;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_guard_before_the_copy_of_a_map(device: str) -> None:
+    """Of two warps one copies, as Triton writes it; the other has no address to copy to."""
+    out = np.zeros(32, np.uint32)
+    run = pl.launch(COPIES, 1, 64, out, device=device, checks=ALL_CHECKS)
+    assert out.tolist() == list(range(32))
+    assert not run.findings

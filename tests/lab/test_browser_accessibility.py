@@ -20,7 +20,7 @@ def test_axe_finds_nothing_serious_in_the_explorer(tmp_path: Path, browser_path:
         page.set_default_timeout(120_000)
         lab_server.open_notebook(page, url, token, "a.ipynb")
         lab_server.run_all(page)
-        page.wait_for_selector('.ptxlab-explorer[data-busy=""] .pl-plot polyline', state="attached")
+        page.wait_for_selector(".ptxlab-explorer[data-state=done]", state="attached")
         page.wait_for_selector(".ptxlab-parameters [role=slider][aria-label='head dim']", state="attached")
         for theme in ("Light", "Dark"):
             lab_server.use_theme(page, f"JupyterLab {theme}")

@@ -62,8 +62,8 @@ def memory() -> Picture:
         drawing.rect(190, y + 8, 24 * (log10(level.size) - 1), 30, f"h{row}")
         drawing.text(198, y + 28, _bytes(level.size), "on bold")
         wait = f"about {level.cycles}" if level.cycles else "0"
-        drawing.rect(470, y + 8, max(2, level.cycles / 3.6), 30, f"h{row}")
-        drawing.text(476 + level.cycles / 3.6, y + 28, wait)
+        drawing.rect(470, y + 8, max(2, level.cycles / 4.6), 30, f"h{row}")
+        drawing.text(476 + level.cycles / 4.6, y + 28, wait)
         rate = f"{level.rate:,}" if level.rate else "no limit of their own"
         drawing.text(640, y + 28, rate, "small" if level.rate is None else "")
         said.append(f"{level.name} ({level.whose}) {_bytes(level.size)}, {wait} cycles, {rate} GB per second")

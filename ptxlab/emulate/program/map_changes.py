@@ -88,6 +88,7 @@ def copy_map(low: Lowering, code: Code) -> None:
     line, opcode = code.line, code.form.opcode
     if size.value != BYTES:
         raise low.error(f"{opcode}: a tensor map has {BYTES} bytes: write {BYTES}, found {size.value}", line)
+    behind = low.branch_around(code.guard, line) if code.guard else ""  # other warps do not take part
     low.op("bar.warp.sync", (), (Literal(0xFFFFFFFF),), line)
     offset, word = low.register("%offset", "b64", ""), low.register("%word", "b32", "")
     lane = low.register("%lane", "b32", "")
@@ -97,6 +98,8 @@ def copy_map(low: Lowering, code: Code) -> None:
     store = low.op("st.relaxed.gpu.global.b32", (), (_behind(low, to, offset, line), word), line)
     load.part_of = store.part_of = code.instruction
     low.op(f"fence.proxy.tensormap::generic.release.{code.form.scope}", (), (), line)
+    if behind:
+        low.place_label(behind)
 
 
 def _behind(low: Lowering, mem: Mem, offset: Reg, line: int) -> Mem:
