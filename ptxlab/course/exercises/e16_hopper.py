@@ -141,8 +141,9 @@ def {name}(k: Builder, x: TensorMap, {more}y: Ptr[f32], n: u32):
         y[column] = total
 '''
 _PLAIN = {
-    "name": "added", "more": "", "what": "x", "boxes": "", "floats": "512", "stages": "2", "arrivals": "64",
-    "expect": "8 * 64 * 4", "fetch": "x.load(tile + turn.stage * 512, turn.full, t * 8, 0)", "at": "turn.stage * 512 + ",
+    "name": "added", "more": "", "what": "x", "boxes": "", "floats": "512", "stages": "2",
+    "arrivals": "64", "expect": "8 * 64 * 4",
+    "fetch": "x.load(tile + turn.stage * 512, turn.full, t * 8, 0)", "at": "turn.stage * 512 + ",
     "adds": "total.set(total + here[row * 64])",
 }  # fmt: skip
 _PAIR = _PLAIN | {
@@ -167,8 +168,8 @@ BYTES = Exercise(
     kind="fill",
     level=2,
     prompt="""
-Two tensor copies fill one stage, a tile of `x` and one of `w`, and report to the same mbarrier. The author announces the
-bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows all is
+Two tensor copies fill one stage, a tile of `x` and one of `w`, and report to the same mbarrier. The author announces
+the bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows all is
 well; with 20 the last phase ends when a part of the bytes is there, and the rest is still on its way.
 
 Mend the argument of `turn.expect`.
