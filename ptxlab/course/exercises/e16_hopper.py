@@ -169,8 +169,8 @@ BYTES = Exercise(
     level=2,
     prompt="""
 Two tensor copies fill one stage, a tile of `x` and one of `w`, and report to the same mbarrier. The author announces
-the bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows all is
-well; with 20 the last phase ends when a part of the bytes is there, and the rest is still on its way.
+the bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows all
+is well; with 20 the last phase ends when a part of the bytes is there, and the rest is still on its way.
 
 Mend the argument of `turn.expect`.
 """,
