@@ -96,7 +96,7 @@ STARTS: dict[str, Start] = {
     "14-down": Start(1, 3),
     "14-once": Start(2, 5),
     "14-rope": Start(0, 3),
-    "15-holds": Start(2, 8),
+    "15-holds": Start(2, 11),
     "15-byte": Start(3, 9),
     "15-descriptor": Start(0, 4),
     "15-fence": Start(0, 5),

@@ -25,6 +25,13 @@ NATURAL = "lse[row] = m + k.log2({}) * LN2".format
 ACC = "acc = k.vars(f32, D, 0.0) => acc = k.vars(f32, D, 1.0)"
 SUM = "row_sum = k.var(f32, 0.0) => row_sum = k.var(f32, 1.0)"
 SET = "the check asks which keys are named; one that is named twice, or in another order, is named"
+BEHIND = "tiles = (n + 7) // 8 => tiles = (n + 7) * 1"
+ZEROS = "tiles behind the end of the tensor come as zeros, which add nothing"
+ROLES = "with k.if_(k.tid.x >= 32): before with k.if_(k.tid.x == 0):"
+SCORES = (
+    "k.op(f'wgmma.mma_async.sync.aligned.m64n{{keys}}k16.f32.f16.f16', a + 2 * step, b + 2 * step, thread {} 128, "
+    "1, 1, 0, 0, into=d)"
+)
 
 _CONVICTS = "[(32, 2 * tile - 1, columns + 2, 4.0)]"
 _ASK = (
@@ -185,4 +192,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "float total = 0.0f; before const float *row = x + blockIdx.x * n;": APART,
     },
     "14-rope": {"y[first + h] = b * c + a * s before y[first] = a * c - b * s": APART},
+    "15-descriptor": {
+        "arrived = k.pipeline(stages=1) => arrived = k.pipeline(stages=2)": "the second stage is not used",
+        f"{SCORES.format('<')} => {SCORES.format('<=')}": "there are 128 threads, so it holds for all of them",
+    },
+    "15-fence": {
+        "k.op('wgmma.fence.sync.aligned') before k.barrier()": "nothing writes the sums between the two",
+    },
+    "16-bytes": {BEHIND: ZEROS},
+    "16-release": {BEHIND: ZEROS, ROLES: "each warp executes one of the roles only"},
+    "16-ring": {BEHIND: ZEROS, ROLES: "each warp executes one of the roles only"},
 }

@@ -105,7 +105,7 @@ def _sum(g: Grading, answer: Any, rows: int, maps: int, **options: Any) -> Run |
     """Runs an answer; y should be the sum over the rows of x, or of x times w."""
     given = [g.rng.integers(-4, 5, (rows, COLUMNS)).astype(np.float32) for _ in range(maps)]
     y = np.full(COLUMNS, np.nan, np.float32)
-    run = g.launch(answer, 1, 96, *given, y, rows, device="step", budget=200_000, **options)
+    run = g.launch(answer, 1, 96, *given, y, rows, device="step", budget=15_000, **options)
     if run is not None:
         g.equal(f"y for {rows} rows", y, np.prod(given, axis=0).sum(axis=0))
     return run
@@ -157,7 +157,7 @@ _PAIR = _PLAIN | {
 
 
 def _bytes(g: Grading, answer: Any) -> None:
-    for rows in g.vary((16, 20), hidden=lambda r: int(r.integers(17, 80)), edges=(1,)):
+    for rows in g.vary((16, 20), hidden=lambda r: int(r.integers(17, 60)), edges=(1,)):
         _sum(g, answer, rows, 2)
     g.note("Both boxes count, whole: outside of the tensor zeros are written, and these count.")
 
@@ -190,7 +190,7 @@ Mend the argument of `turn.expect`.
 
 
 def _release(g: Grading, answer: Any) -> None:
-    for rows in g.vary((16, 64), hidden=lambda r: int(r.integers(30, 120))):
+    for rows in g.vary((16, 64), hidden=lambda r: int(r.integers(30, 80))):
         _sum(g, answer, rows, 1)
     g.note("A stage is empty when every thread that reads it has said so.")
 
@@ -223,7 +223,7 @@ How often is `release` executed for each tile? Mend one number.
 
 
 def _ring(g: Grading, answer: Any) -> None:
-    for rows in g.vary((16, 64), hidden=lambda r: int(r.integers(30, 120))):
+    for rows in g.vary((16, 64), hidden=lambda r: int(r.integers(30, 80))):
         run = _sum(g, answer, rows, 1, trace=Trace(blocks=None))
         if run is None or run.trace is None or g.failed:
             continue

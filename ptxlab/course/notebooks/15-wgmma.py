@@ -210,7 +210,7 @@ print(out)
 # %% [markdown]
 # ## What is still slow?
 #
-# The timeline of `scores`, under the source: while the products are in flight, the four warps do nothing but wait. In the
+# The debugger's timeline of `scores`: while the products are in flight, the four warps do nothing but wait. In the
 # kernel it is the same on a larger scale: products, then exponentials, then products. Nothing overlaps.
 
 # %%
