@@ -58,9 +58,9 @@ def notebooks_index() -> str:
     """The notebooks in reading order."""
     names = "\n".join(source.stem for source in build.sources())
     return (
-        "# The course\n\nFifteen notebooks, from the first line of PTX to a paged GQA decode on tensor cores. These "
-        "pages show them with the outputs of a run. To work with them, run `ptxlab course release notebooks` and then "
-        "`ptxlab lab`.\n\n"
+        "# The course\n\nSeventeen notebooks, from the first line of PTX to a paged GQA decode on tensor cores, and "
+        "on to Hopper. These pages show them with the outputs of a run. To work with them, run "
+        "`ptxlab course release notebooks` and then `ptxlab lab`.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
     )
 

@@ -369,6 +369,8 @@ for rounding in ("", ".rn"):
 # | [12 · GQA](12-gqa.ipynb) | Why is reading K and V once worth wasting most of a matrix product? |
 # | [13 · The bug gallery](13-gallery.ipynb) | How do you find a bug that the test lets pass? |
 # | [14 · Your own kernel](14-your-own.ipynb) | Who writes the better PTX, a compiler or you? |
+# | [15 · wgmma](15-wgmma.ipynb) | Why does the instruction read shared memory itself? |
+# | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
 #
 # Three more doors:
 #
