@@ -166,7 +166,28 @@ def _sections(bare: str) -> _Found:
             yield match.start(), f"the section .debug_abbrev is damaged: {why}", match[1]
 
 
-_HAZARDS: tuple[Callable[[str], _Found], ...] = (_values, _blocks, _preserved, _large, _labels, _exported, _sections)
+_ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*\(([^)]*)\)")
+
+
+def _own_name(bare: str) -> _Found:
+    """A parameter that has the name of its kernel: a division behind it ends the process."""
+    for match in _ENTRY.finditer(bare):
+        declared = re.search(rf"\.\w+\s+{re.escape(match[1])}(?![\w$%])", match[2])
+        if declared is not None:
+            message = f"the parameter {match[1]} has the name of its kernel"
+            yield match.start(2) + declared.start(), message, declared[0]
+
+
+_HAZARDS: tuple[Callable[[str], _Found], ...] = (
+    _values,
+    _blocks,
+    _preserved,
+    _large,
+    _labels,
+    _exported,
+    _sections,
+    _own_name,
+)
 
 
 def readable(text: str) -> bytes:

@@ -298,8 +298,6 @@ class _Declared:
             why = f"a kernel has no vectors for parameters; write {v.name} as an array"
         elif not why and v.shape and not size_of(v) and (function.kind == "entry" or v not in function.params[-1:]):
             why = f"the array {v.name} needs a length"
-        elif not why and function.kind == "entry" and v.name == function.name:  # it ends nvJitLink in some kernels
-            why, hint = f"the parameter {v.name} has the name of its kernel", self.renamed(v)
         elif not why and size_of(v) > LARGEST:
             why = f"{v.name} has {size_of(v):,} bytes; no GPU has as much memory"
         if why:

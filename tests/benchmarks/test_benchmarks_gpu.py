@@ -217,9 +217,13 @@ def test_ctrl_c_leaves_nothing_running(campaign: Callable[..., Any]) -> None:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     threading.Thread(target=stop_once_it_runs, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        made.run(60)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            made.run(60)
+    finally:
+        signal.signal(signal.SIGINT, before)
     process = int((made.folder / "slow.log").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

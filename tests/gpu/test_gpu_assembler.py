@@ -307,6 +307,12 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
     ("text", "message"),
     [
         (
+            MODULE + ".entry rows(.param .u64 o, .param .u32 rows) { ret; }\n",
+            "<ptx>:4:35: the parameter rows has the name of its kernel\n"
+            "    .entry rows(.param .u64 o, .param .u32 rows) { ret; }\n"
+            "                                      ^~~~~~~~~",
+        ),
+        (
             MODULE + ".global .b32 f[] = 1;\n",
             "<ptx>:4:14: the first values of the array f belong in braces\n    .global .b32 f[] = 1;\n"
             "                 ^",

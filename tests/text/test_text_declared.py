@@ -268,13 +268,3 @@ def test_many_declarations_are_checked_in_one_pass() -> None:
     module = pl.parse(in_body(*singles, ".reg .b32 %q17_<2>;"))
     (error,) = misdeclared(module)
     assert error.message == "the registers %q17_<4> are already on line 4023"
-
-
-def test_a_parameter_with_the_name_of_its_kernel() -> None:
-    """The assembler takes most such kernels, and a division in one ends its process: it is never asked."""
-    text = HEAD + ".visible .entry k(.param .u64 o, .param .u32 k)\n{\nret;\n}\n"
-    wanted = "k.ptx:4:46: the parameter k has the name of its kernel"
-    assert [problem.split("\n")[0] for problem in problems(text)] == [wanted]
-    with pytest.raises(pl.PtxError, match="has the name of its kernel"):
-        pl.assemble(text)
-    assert "has the name of its kernel" in str(runs(text, "step"))

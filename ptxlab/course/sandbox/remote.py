@@ -6,6 +6,7 @@ import time
 from functools import cached_property
 from typing import Any
 
+from ptxlab.builder.tensor_map import TensorMapType
 from ptxlab.course.sandbox.wire import Channel, Gone, Silence, WireError
 from ptxlab.errors import PtxlabError, Span
 from ptxlab.frontends.kernel import Param, Pointer
@@ -55,7 +56,7 @@ class SentKernel:
 
     def __init__(self, sent: dict[str, Any]) -> None:
         self.ptx, self.name = str(sent["ptx"]), str(sent["name"])
-        self.params = tuple(Param(str(n), Pointer(str(t)) if points else str(t)) for n, points, t in sent["params"])
+        self.params = tuple(Param(str(name), _type(*kind)) for name, *kind in sent["params"])
         self.spans = {int(line): Span(str(file), *map(int, place)) for line, file, *place in sent["spans"]}
         self.shared, self.block = int(sent["shared"]), int(sent["block"])
         self.trailing = tuple(sent["trailing"])
@@ -64,6 +65,13 @@ class SentKernel:
     def module(self) -> Module:
         """The parsed text."""
         return parse(self.ptx, file=f"<{self.name or 'kernel'}>", spans=self.spans)
+
+
+def _type(points: Any, name: Any, box: Any, swizzle: Any) -> Any:
+    """The type of a parameter: of a pointer, of a tensor that the kernel copies boxes of, or a PTX type."""
+    if box:
+        return TensorMapType(tuple(int(n) for n in box), int(swizzle))
+    return Pointer(str(name)) if points else str(name)
 
 
 class RemoteKernel:

@@ -183,7 +183,10 @@ def sent_kernel(kernel: Any) -> dict[str, Any]:
     params = []
     for p in getattr(kernel, "params", ()):
         element = getattr(p.type, "element", None)
-        params.append([p.name, element is not None, _type_name(p.type if element is None else element)])
+        box, swizzle = getattr(p.type, "box", ()), getattr(p.type, "swizzle", 0)
+        params.append(
+            [p.name, element is not None, _type_name(p.type if element is None else element), [*box], swizzle]
+        )
     return {
         "ptx": str(kernel.ptx),
         "name": str(getattr(kernel, "name", "") or ""),
