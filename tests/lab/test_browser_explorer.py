@@ -371,7 +371,6 @@ def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
     shot(lab, "explorer-decode")
 
 
-@pytest.mark.rest
 def test_dark_theme_and_small_windows(lab: Any) -> None:
     def darkness(selector: str) -> float:
         colour = lab.eval_on_selector(f"{EXPLORER} {selector}", "e => getComputedStyle(e).backgroundColor")
