@@ -171,7 +171,8 @@ def test_the_error_map_chooses_the_row_and_every_picture_has_its_table(lab: Any)
     before = number(lab)
     lab.locator(f"{EXPLORER} canvas").click(position={"x": 40, "y": 200})
     settle(lab, before)
-    assert "row 99" not in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note")
+    note = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note"
+    lab.wait_for_function("note => !document.querySelector(note).textContent.includes('row 99')", arg=note)
     for title in ("Output error, per element", "Online softmax, tile by tile"):
         toggle = lab.locator(f'{EXPLORER} section[aria-label="{title}"] button:text-is("Table")')
         toggle.click()
