@@ -80,10 +80,12 @@ class Execution(Part):
 
     def _called(self, code: Code, source: Value) -> Value:
         """The result of an instruction with one operand, by a call of a function that computes it for all lanes."""
+        sem = code.form.op.sem
+        assert sem is not None, f"{code.form.opcode} has no semantics to call"
         name, given = "lanes_" + code.form.opcode.replace(".", "_"), source.llvm
         if name not in self.e.helpers:
             around, self.t.lines = self.t.lines, []
-            result = code.form.op.sem(self.semantics, code.form, Value("%a", source.type, False))  # type: ignore[misc]
+            result = sem(self.semantics, code.form, Value("%a", source.type, False))
             body, self.t.lines = self.t.lines, around
             head = f"define internal {result.llvm} @{name}({given} %a) noinline nounwind {{"
             self.e.helpers[name] = "\n".join([head, *body, f"  ret {result.llvm} {result.text}", "}"]) + "\n"
