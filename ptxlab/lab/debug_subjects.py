@@ -18,7 +18,7 @@ PREFILL = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": None, "
 DECODE = {"seq_k": 48, "batch": 1, "heads": 2, "kv_heads": None, "sigma": 1.0, "seed": 0}
 """The same for a decode kernel: seq_k keys for every sequence."""
 OWN = {"hopper": {"tile_q": 128, "tile_kv": 32, "seq_q": 128, "seq_k": 96}}
-"""What a kernel has instead, where nothing is said: for hopper two consumers, and more tiles than the ring has stages."""
+"""What a kernel has instead where nothing is said: hopper two consumers, and more tiles than the ring has stages."""
 OPENS = {"wgmma": "wgmma.mma_async", "hopper": "cp.async.bulk.tensor"}
 """Words of the PTX line that the debugger opens at: what the rung is about. It opens others at their first step."""
 MOST = 1 << 16
