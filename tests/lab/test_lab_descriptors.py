@@ -56,7 +56,7 @@ def test_the_maps_that_a_trace_has_seen(device: str) -> None:
     map = pl.TensorMap(x, box=(8, 16), swizzle=64, fill="nan", steps=(2, 1))
     d = pl.debug(TILE, 1, 1, map, np.zeros(1), device=device)
     (copy,) = d.recording.copies
-    assert (copy.map, copy.place, len(d.recording.maps)) == (0, (0, 4), 1)
+    assert (copy.map, copy.place, len(d.recording.maps)) == (0, [0, 4], 1)
     walker = d.recording.walk(0, 0)
     walker.seek(-1)
     (address,) = d.info["maps"]

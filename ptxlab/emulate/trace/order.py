@@ -28,7 +28,7 @@ class Copied:
     """One bulk copy. begun, ended: how many steps had been made before; ended is -1 where the trace ends first. to: the
     block whose shared memory it writes or reads. barrier: the address of its mbarrier there; group: its bulk group. at:
     where in shared memory the bytes lie. map, place: of a tile, the number of its tensor map in `Recording.maps` and
-    its coordinates, the innermost dimension last; -1 and () of others."""
+    its coordinates, the innermost dimension last; -1 and [] of others."""
 
     block: int
     warp: int
@@ -43,7 +43,7 @@ class Copied:
     ended: int = -1
     at: int = -1
     map: int = -1
-    place: tuple[int, ...] = ()
+    place: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Order:
         if transfer.kind in TILES:
             map = b"".join(int(transfer.map[k]).to_bytes(8, "little") for k in range(BYTES // 8))
             copied.map = self.maps.setdefault(map, len(self.maps))
-            copied.place = tuple(int(transfer.place[k]) for k in reversed(range(int(tensor_maps.rank(transfer.map)))))
+            copied.place = [int(transfer.place[k]) for k in reversed(range(int(tensor_maps.rank(transfer.map))))]
         self.copies.append(copied)
         self._under_way[place] = copied
 

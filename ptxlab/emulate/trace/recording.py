@@ -142,7 +142,7 @@ class Recording:
             raise TraceError(f"{self.name} is damaged: at byte {at} stands {tag!r}, not a page")
         self.capped, self.steps = bool(tail["capped"]), int(tail["steps"])
         self.turns: list[tuple[int, int, int]] = [tuple(turn) for turn in tail.get("turns", ())]
-        self.copies = [Copied(*row[:-1], tuple(row[-1])) for row in tail.get("copies", ())]
+        self.copies = [Copied(*row) for row in tail.get("copies", ())]
         self.maps: list[bytes] = [bytes.fromhex(map) for map in tail.get("maps", ())]
 
     def _page(self, start: int, length: int, crc: int) -> Page:
