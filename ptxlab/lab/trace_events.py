@@ -26,6 +26,8 @@ MAXIMUM = re.compile(r"row_max")
 """Names of the registers whose growth is an event of its own."""
 SHOWN = 7
 """Steps of the static copy, at most."""
+SPANS = 24
+"""Rows of its timeline."""
 AROUND = 3
 """PTX lines above and below the one that a step of the static copy has executed."""
 LANES_SHOWN = 8
@@ -150,6 +152,7 @@ def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, 
         rows["stopped"] = note
     rows["copy"] = "static, with a few steps only; run the cell for the live debugger"
     parts = [f'<div class="pl-head"><b>{display.text(recording.kernel)}</b></div>', display.table(rows)]
+    parts.append(_timeline_html(timeline(recording)))
     if recording.warps:
         key, opened = opens or (recording.warps[0], None)
         walker, lines = recording.walk(*key), highlight.ptx_lines(recording.text)
@@ -159,6 +162,24 @@ def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, 
             title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"
             parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, walker, lines)}</details>")
     return display.page(*parts)
+
+
+def _timeline_html(found: dict[str, Any] | None) -> str:
+    """What is asynchronous, as a table: the first copies, groups of products and waits that last, in their order."""
+    if found is None:
+        return ""
+    spans = [(begin, end, f"{row['block']}:{row['warp']}", kind, says)
+             for row in found["rows"] for kind, begin, end, _, says, *_ in row["spans"]]  # fmt: skip
+    told = sorted(
+        span for span in spans if span[3] in ("copy", "wgmma") or (span[3] == "wait" and span[1] - span[0] > 1)
+    )
+    body = "".join(
+        f"<tr><td>{begin} to {end}</td><td>{warp}</td><td>{display.text(says)}</td></tr>"
+        for begin, end, warp, _, says in told[:SPANS]
+    )
+    more = f", the first {SPANS} of {len(told)}" if len(told) > SPANS else ""
+    head = "<tr><th>steps of all warps</th><th>warp</th><th>what</th></tr>"
+    return f"<details><summary>Timeline{more}</summary><table>{head}{body}</table></details>" if told else ""
 
 
 def _step_html(moment: Moment, walker: Walker, lines: list[str]) -> str:

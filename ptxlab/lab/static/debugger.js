@@ -125,7 +125,7 @@ function render({ model, el }) {
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     status.textContent = `${says || edge}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
-    timeline?.at(warp.key, at);
+    timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
     access.show(now, now.opcode.startsWith("wgmma.mma_async") ? descriptorsOf(text, wide) : []);
@@ -195,13 +195,16 @@ function render({ model, el }) {
     return load(`${blocks.value}:${warps.value}`);
   }
 
-  /** Goes to a step of any warp. */
+  /** Goes to a step of any warp, counted among all that it made. */
   async function goTo(block, of, step) {
-    if (warp?.key !== `${block}:${of}`) {
+    const key = `${block}:${of}`, [begin] = info.kept?.[key] || [0];
+    if (!trace.pages.has(key)) return seek(at, `this copy keeps nothing of block ${block}, warp ${of}: `);
+    if (warp?.key !== key) {
       blocks.value = block;
       await listWarps(of);
     }
-    seek(step);
+    const there = step >= begin && step - begin < warp.steps.length;
+    seek(step - begin, there ? "" : `this copy does not keep step ${step + 1} of warp ${of}: `);
   }
 
   async function load(key) {
