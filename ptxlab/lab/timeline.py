@@ -42,7 +42,7 @@ class Span:
 def timeline(recording: Recording) -> dict[str, Any] | None:
     """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says]]}]} for a
     page. None where nothing is asynchronous in the trace, or where steps of its warps are missing."""
-    places = _places(recording)
+    places = places_of(recording)
     if places is None:
         return None
     total = sum(turn[2] for turn in recording.turns)
@@ -71,7 +71,7 @@ def _timed(span: Span, time: np.ndarray) -> list[Any]:
     return [span.kind, begin, max(end, begin + 1), span.step, span.says]
 
 
-def _places(recording: Recording) -> dict[tuple[int, int], np.ndarray] | None:
+def places_of(recording: Recording) -> dict[tuple[int, int], np.ndarray] | None:
     """Where each step of a warp lies among those of all warps."""
     found: dict[tuple[int, int], list[np.ndarray]] = {}
     at = 0

@@ -15,7 +15,7 @@ from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_
 from ptxlab.emulate.trace.recording import Moment, Recording, Walker
 from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
-from ptxlab.lab import display, highlight, hover
+from ptxlab.lab import descriptors, display, highlight, hover
 from ptxlab.lab.exchange import exchanges, maxima
 from ptxlab.lab.timeline import timeline
 
@@ -105,19 +105,21 @@ def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[
         "note": note,
         "source": source,
         "links": links,
+        "maps": descriptors.seen(recording),
         **_words(recording.text),
     }
 
 
 def _words(text: str) -> dict[str, Any]:
-    """{docs, words, registers} of a trace's PTX, as `hover` has them for the mouse; nothing where it cannot be read."""
+    """{docs, words, registers, roles, fields} of a trace's PTX for the mouse, as `hover` and `descriptors` have them;
+    nothing where it cannot be read."""
     from ptxlab.text import parse
 
     try:
         module = parse(text)
     except PtxError:
-        return {"docs": {}, "words": {}, "registers": {}}
-    return {"docs": hover.opcodes(module), "words": hover.words(module), "registers": hover.registers(module)}
+        return hover.NOTHING
+    return hover.of_module(module)
 
 
 # -- the static copy ---------------------------------------------------------------------------------------------------

@@ -74,6 +74,16 @@ def test_where_it_opens() -> None:
     assert "at" not in pl.debug(traced).info
 
 
+def test_the_rungs_for_hopper_open_at_what_they_are_about() -> None:
+    for name, opcode in (("wgmma", "wgmma.mma_async"), ("hopper", "cp.async.bulk.tensor")):
+        d = pl.debug(name, seq_len=16, **({"tile_q": 64, "tile_kv": 16} if name == "hopper" else {}))
+        found = trace_events.first_step(d.recording, d.at)
+        assert found is not None
+        assert d.info["start"] == [0, 0] == list(found[0])
+        moment = d.recording.walk(*found[0]).moment(found[1])
+        assert moment.opcode.startswith(opcode)
+
+
 def test_what_is_accepted(tmp_path: Path) -> None:
     out = np.zeros(64 * 16, np.float32)
     run = pl.launch(PTX, 1, 64, out, trace=pl.Trace())

@@ -1,7 +1,6 @@
 // The access to memory of one step, drawn and as a table: global memory in 32-byte sectors, shared memory by bank.
 
 const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
-const hex = (n) => "0x" + n.toString(16);
 
 /** {sectors: Map of sector number -> [[first byte, bytes, lane]], ideal} of an access to global memory. */
 function sectorsOf(access) {

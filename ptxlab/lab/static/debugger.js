@@ -88,7 +88,8 @@ function render({ model, el }) {
     h("div.pl-step-cards", null, access.el, exchange.el, shared.el));
   el.append(root);
   const tip = makeTooltip(root);
-  if (Object.keys(info.docs || {}).length) hoverDocs(ptx, tip, () => info);
+  const explained = { ...info, value: (name) => { const bits = wide(name, true); return bits === null ? null : { bits, when: `after step ${kept()[0] + at + 1}` }; } };
+  if (Object.keys({ ...info.docs, ...info.roles }).length) hoverDocs(ptx, tip, () => explained);
   ptx.fill(info.lines);
   ptx.note.textContent = "click a line to set a breakpoint";
 
@@ -102,10 +103,12 @@ function render({ model, el }) {
     return (step.mask & mask) >>> 0;
   }
 
-  /** The bits of a 64-bit register of the kernel in the first lane, null for any other. */
-  function wide(name) {
+  /** The bits of a 64-bit register of the kernel in the first lane that executes the step, null for any other and,
+   * where it must be `known`, for one that was not written yet. */
+  function wide(name, known = false) {
     const register = names.indexOf(name);
-    return register >= 0 && registers[register][2] === "i64" ? BigInt.asUintN(64, BigInt(warp.value(register, at)[0])) : null;
+    if (!warp || register < 0 || registers[register][2] !== "i64" || (known && !warp.isWritten(register, at))) return null;
+    return BigInt.asUintN(64, BigInt(warp.value(register, at)[lanesOf(warp.steps[at].mask)[0] ?? 0]));
   }
 
   const atBreakpoint = (step) => breakpoints.has(step.line);
