@@ -100,6 +100,7 @@ def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[
         "lines": highlight.ptx_lines(recording.text),
         "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
         "exchange": exchanges(recording),
+        "actions": {opcode: done.name for _, opcode, _ in recording.codes if (done := action_of(opcode)) is not None},
         "timeline": timeline(recording),
         "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,

@@ -361,14 +361,14 @@ def test_votes_and_reductions_are_told_to_the_page() -> None:
     plain |= {"d": number["%bank"], "p": None, "mask": None}
     p, t, everyone = number["%p"], number["%t"], {"value": 0xFFFFFFFF}
     assert found == {
-        "vote.sync.any.pred": plain | {"what": "vote", "mode": "any", "type": "pred", "a": p, "not": True, "d": p,
+        "vote.sync.any.pred": plain | {"action": "VOTE", "mode": "any", "type": "pred", "a": p, "not": True, "d": p,
                                        "mask": everyone},
-        "activemask.b32": plain | {"what": "activemask", "type": "b32"},
-        "match.all.sync.b32": plain | {"what": "match", "mode": "all", "type": "b32", "a": t, "p": p,
+        "activemask.b32": plain | {"action": "ACTIVE_MASK", "type": "b32"},
+        "match.all.sync.b32": plain | {"action": "MATCH", "mode": "all", "type": "b32", "a": t, "p": p,
                                        "mask": {"value": -1}},
-        "redux.sync.min.s32": plain | {"what": "redux", "operation": "min", "type": "s32", "a": t, "d": t,
+        "redux.sync.min.s32": plain | {"action": "REDUCE_LANES", "operation": "min", "type": "s32", "a": t, "d": t,
                                        "mask": number["%bank"]},
-        "elect.sync": plain | {"what": "elect", "d": None, "p": p, "mask": {"value": 3}},
-        "match.any.sync.b64": plain | {"what": "match", "mode": "any", "type": "b64",
+        "elect.sync": plain | {"action": "ELECT", "d": None, "p": p, "mask": {"value": 3}},
+        "match.any.sync.b64": plain | {"action": "MATCH", "mode": "any", "type": "b64",
                                        "a": {"value": "18446744073709551615"}, "mask": {"value": 3}},
     }  # fmt: skip

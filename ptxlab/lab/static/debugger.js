@@ -1,6 +1,6 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
-const BARRIER = /^(bar|barrier)(\.|$)/;
+const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
 const EVENTS = [["barrier", "barrier"], ["divergence", "divergence"], ["maximum", "new maximum"], ["write", "register write"]];
 
 /** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
@@ -40,7 +40,7 @@ function makeScrubber(onseek) {
 function render({ model, el }) {
   const info = model.get("info"), data = model.get("trace");
   const bytes = data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  const trace = openTrace(bytes), registers = trace.head.registers;
+  const trace = openTrace(bytes, info.actions), registers = trace.head.registers;
   const several = new Map();
   for (const [name] of registers) several.set(name, (several.get(name) || 0) + 1);
   const names = registers.map(([name, , , owner]) => (several.get(name) === 1 || owner === trace.head.kernel ? name : `${owner}.${name}`));
@@ -78,7 +78,7 @@ function render({ model, el }) {
       button("Step ▶", "one step forward (→)", () => seek(at + 1)), button("▶|", "last step (End)", () => seek(Infinity)),
       button("◀◀ Continue back", "back to a breakpoint, or the start", () => run(-1, atBreakpoint, 0)),
       button("Continue ▶▶", "on to a breakpoint, or the end (c)", () => run(1, atBreakpoint, Infinity)),
-      button("To barrier", "on to the next barrier", () => run(1, (step) => BARRIER.test(step.opcode), null, "no barrier follows")),
+      button("To barrier", "on to the next barrier", () => run(1, (step) => BARRIERS.includes(step.action), null, "no barrier follows")),
       choose,
       button("Next write", "on to the next write of the register", () => jump((r) => warp.nextWrite(r, at), "is not written again")),
       button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
@@ -128,7 +128,7 @@ function render({ model, el }) {
     timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
-    access.show(now, now.opcode.startsWith("wgmma.mma_async") ? descriptorsOf(text, wide) : []);
+    access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : []);
     exchange.show(warp, at, active);
     shared.show(warp, at);
     showSource(now.line);
