@@ -108,13 +108,13 @@ mov.u32 %r4, 0;
 .loc 1 9 1
 ld.global.u32 %r4, [%rd1];
 \t// end inline asm
-.file 1 "/home/me/mine.py"
+.file 1 "/mine/kernels.py"
 .file 2 "/site/language/standard.py"
 """
     inside = {line: str(span) for line, span in spans_of(ptx, {}).items()}
     assert inside[6] == "/site/language/standard.py:80"
     outside = {line: str(span) for line, span in spans_of(ptx, {}, library="/site/language/").items()}
     assert outside == {
-        2: "/home/me/mine.py:5", 4: "/home/me/mine.py:6", 6: "/home/me/mine.py:6", 10: "/home/me/mine.py:8",
-        12: "/home/me/mine.py:8",
+        2: "/mine/kernels.py:5", 4: "/home/me/mine.py:6", 6: "/home/me/mine.py:6", 10: "/home/me/mine.py:8",
+        12: "/mine/kernels.py:8",
     }  # fmt: skip
