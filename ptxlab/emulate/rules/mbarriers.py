@@ -157,7 +157,7 @@ def tell(
     asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
 ) -> u32:  # fmt: skip
     """Reports to the checks (`ptxlab.emulate.rules.mbarrier_phases`) what the lanes of `mask` have done and, unless
-    `problem` is FINE, the invalid operation of `lane`. Not 0 if the block can certainly never go on."""
+    `problem` is FINE, the invalid operation of `lane`. Not 0 if the checks have failed."""
     raise AssertionError("the function is known to compiled code only")
 
 
