@@ -413,19 +413,12 @@ def _marks(
     right: list[tuple[int, int]] = []
     keys_old = [renaming.forward.get(w[1], w[1]) if _is_register(w) else w[1] for w in old]
     keys_new = [w[1] for w in new]
-    for i0, i1, j0, j1 in _differing(keys_old, keys_new):
+    if [w[0] for w in old] == [w[0] for w in new]:  # most changed lines: another number, or another register
+        stretches = [(k, k + 1, k, k + 1) for k, (x, y) in enumerate(zip(keys_old, keys_new, strict=True)) if x != y]
+    else:
+        found = SequenceMatcher(None, keys_old, keys_new, autojunk=False).get_opcodes()
+        stretches = [(i0, i1, j0, j1) for tag, i0, i1, j0, j1 in found if tag != "equal"]
+    for i0, i1, j0, j1 in stretches:
         left += [(w[2], w[2] + len(w[1])) for w in old[i0:i1]]
         right += [(w[2], w[2] + len(w[1])) for w in new[j0:j1]]
     return tuple(left), tuple(right)
-
-
-def _differing(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """The stretches of two lines that differ: one word each where only one does, as in most changed lines."""
-    if len(a) == len(b):
-        wrong = [k for k, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
-        if len(wrong) == 1:
-            yield wrong[0], wrong[0] + 1, wrong[0], wrong[0] + 1
-            return
-    for tag, i0, i1, j0, j1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield i0, i1, j0, j1
