@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--seed", type=int, metavar="N", help="shuffles the warps")
     check.add_argument("--budget", type=int, metavar="N", help="stop after so many warp-instructions")
     check.add_argument("--device", default="cpu", choices=("cpu", "step"))
+    check.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF, for code scanning")
     _json(check)
     isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
     isa.add_argument("name", nargs="?", metavar="INSTRUCTION", help="such as fma or ld.global.f32")
@@ -169,6 +170,7 @@ def _check(options: argparse.Namespace) -> int:
     from ptxlab.cli.check import check
     from ptxlab.errors import DeviceFault
     from ptxlab.launch.run import ALL_CHECKS
+    from ptxlab.testing.reports import notes, sarif, workflow_command
 
     try:
         where = options.file, options.arguments, options.grid, options.block
@@ -177,6 +179,11 @@ def _check(options: argparse.Namespace) -> int:
         findings: Sequence[Any] = check(*where, checks=checks, **more).findings
     except DeviceFault as stopped:
         findings = stopped.findings
+    found = notes(findings, (options.file, 1), options.file)
+    if options.sarif is not None:
+        options.sarif.write_text(sarif(found), encoding="utf-8")
+    if os.environ.get("GITHUB_ACTIONS") == "true" and not options.json:
+        print("".join(workflow_command(note) + "\n" for note in found), end="")
     if options.json:
         print_json([finding.to_dict() for finding in findings])
     else:

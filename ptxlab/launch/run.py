@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -134,7 +135,7 @@ def launch(
         cluster_size = None if cluster is None else _size("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
-        _check_limits(plan, *sizes, shared, arch, cluster_size if device != "gpu" else None)  # a driver knows its GPU
+        _check_limits(plan, *sizes, shared, arch, device, cluster_size)
         if device != "gpu":
             _check_loads(module, function, arch)
 
@@ -185,15 +186,25 @@ def _size(what: str, size: Size) -> tuple[int, int, int]:
 
 def _check_limits(
     plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None,
-    cluster: tuple[int, int, int] | None,
+    device: str, cluster: tuple[int, int, int] | None,
 ) -> None:  # fmt: skip
     """`TargetError` where the target cannot hold such a launch."""
     name = arch or plan.module.target.partition(",")[0].strip()
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
-    target.check_shared(plan.static_shared, shared)
-    if cluster is not None and target.number < FIRST_WITH_CLUSTERS:
+    static = plan.static_shared
+    if device == "gpu" or not target.static_shared < static <= target.optin_shared:
+        target.check_shared(static, shared)
+    else:
+        target.check_shared(0, static + shared)
+        warnings.warn(
+            f"shared memory: {plan.function.name} declares {static} bytes, which the CPU machine allows; NVIDIA's "
+            f"assembler takes {target.static_shared} for {target.name}: declare `.extern .shared` and ask for the "
+            "bytes at the launch",
+            stacklevel=3,
+        )
+    if cluster is not None and device != "gpu" and target.number < FIRST_WITH_CLUSTERS:
         raise LaunchError(
             f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +35,9 @@ def shown(finding: Finding) -> str:
     if party is None or party.span is None:
         return str(finding)
     span = party.span
-    return f"{span}: {_source_line(span.file, span.line)}\n{finding}"
+    near = Path(span.file).is_file() and Path(span.file).resolve().is_relative_to(Path.cwd().resolve())
+    place = f"{os.path.relpath(span.file)}:{span.line}" if near else str(span)
+    return f"{place}: {_source_line(span.file, span.line)}\n{finding}"
 
 
 def _source_line(file: str, line: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from ptxlab.errors import DeviceFault
 from ptxlab.launch import run as running
-from ptxlab.testing.launches import FindingError, Launches, Wishes
+from ptxlab.testing.launches import FindingError, Launches, Wishes, shown
 from ptxlab.testing.mutants import Deletion, deletions
+from ptxlab.testing.reports import Note, findings_of, notes, sarif, workflow_command
 
 DELETION = pytest.StashKey[Deletion | None]()
 """What is left out of a test's kernels while it runs again."""
 LAUNCHED = pytest.StashKey[list[Any]]()
 """The kernels that a test has launched."""
-SURVIVED, UNCHECKED = "ptxlab survived", "ptxlab unchecked"
+SURVIVED, UNCHECKED, FOUND = "ptxlab survived", "ptxlab unchecked", "ptxlab found"
 """Names of a report's properties: they travel from a worker of pytest-xdist to the terminal."""
 
 
@@ -30,6 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--ptxlab-mutate", action="store_true",
                     help="run each test again without one barrier, wait or fence of its kernels at a time")  # fmt: skip
     group.addoption("--ptxlab-update", action="store_true", help="record the counters that tests compare")
+    group.addoption("--ptxlab-sarif", type=Path, metavar="FILE",
+                    help="write what the checks find as SARIF, for code scanning")  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,10 +89,17 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """A finding is shown by itself, at the line of the kernel's source: the test's own lines say nothing about it."""
+    """A finding is shown at the line of the kernel's source and of the test, without the lines of ptxlab between."""
     report = yield
-    if call.excinfo is not None and isinstance(call.excinfo.value, FindingError):
-        report.longrepr = str(call.excinfo.value)
+    if call.excinfo is None or not isinstance(call.excinfo.value, FindingError | DeviceFault):
+        return report
+    error = call.excinfo.value
+    findings = error.findings if isinstance(error, FindingError) else findings_of(error)
+    lines = [step.lineno + 1 for step in call.excinfo.traceback if Path(str(step.path)) == item.path]
+    line = lines[-1] if lines else (item.location[1] or 0) + 1
+    file = os.path.relpath(item.path, item.config.invocation_params.dir)
+    report.longrepr = "\n".join([*map(shown, findings), f"  launched at {file}:{line}"])
+    report.user_properties.append((FOUND, [note.to_dict() for note in notes(findings, (item.path, line))]))
     return report
 
 
@@ -139,15 +151,19 @@ def _again(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Launches without checks, and deletions that nobody missed."""
-    reports = [r for name in ("passed", "failed") for r in terminalreporter.stats.get(name, ()) if hasattr(r, "nodeid")]
-    unchecked, survived = dict[str, int](), list[tuple[str, str]]()
-    for report in reports:
-        for name, value in report.user_properties:
-            if name == UNCHECKED:
-                unchecked[report.nodeid] = value
-            elif name == SURVIVED:
-                survived.append((report.nodeid, value))
+    """Launches without checks, and deletions that nobody missed; findings go where a CI service looks for them."""
+    stats = terminalreporter.stats
+    reports = [r for name in ("passed", "failed", "error") for r in stats.get(name, ()) if hasattr(r, "nodeid")]
+    properties = [(report.nodeid, name, value) for report in reports for name, value in report.user_properties]
+    unchecked = {nodeid: value for nodeid, name, value in properties if name == UNCHECKED}
+    survived = [(nodeid, value) for nodeid, name, value in properties if name == SURVIVED]
+    found = [Note.from_dict(saved) for _, name, value in properties if name == FOUND for saved in value]
+    path = terminalreporter.config.getoption("--ptxlab-sarif")
+    if path is not None:
+        path.write_text(sarif(found), encoding="utf-8")
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for note in found:
+            terminalreporter.write_line(workflow_command(note))
     if terminalreporter.config.getoption("--ptxlab-mutate"):
         terminalreporter.section("ptxlab: deletions that no test and no check has missed")
         for nodeid, what in survived:

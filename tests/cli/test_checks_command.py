@@ -31,10 +31,15 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     assert "argument --block: 'x' is no size: write 64, or 8,4 or 8,4,2" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["check", str(repaired), "--blocks", "64"])
-    assert cli.main(["check", str(buggy), *rest, "--checks", "racecheck,memcheck", "--json"]) == 1
+    sarif = tmp_path / "found.sarif"
+    given = ["check", str(buggy), *rest, "--checks", "racecheck,memcheck", "--json", "--sarif", str(sarif)]
+    assert cli.main(given) == 1
     found = json.loads(capsys.readouterr().out)
     assert {f["check"] for f in found} == {"racecheck"}
     assert {f["kind"] for f in found} == {"RAW", "WAR"}
+    places = [r["locations"][0]["physicalLocation"] for r in json.loads(sarif.read_text())["runs"][0]["results"]]
+    assert [place["artifactLocation"] for place in places] == [{"uri": buggy.as_uri()}] * len(found)
+    assert [place["region"]["startLine"] for place in places] == [f["first"]["line"] for f in found]
     assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
     assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ptxlab.testing.mutants import deletions, without
 
 pytest_plugins = ("pytester",)
+ROOT = Path(__file__).parents[2]
 
 KERNELS = """
 import numpy as np
@@ -32,13 +36,19 @@ def racy(k, x: Ptr[f32], out: Ptr[f32]):
     t = k.tid.x
     tile[t] = x[t]
     out[t] = tile[63 - t]
+
+
+@kernel
+def beyond(k, x: Ptr[f32], out: Ptr[f32]):
+    t = k.tid.x
+    out[t] = x[t + 1]
 """
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project with kernels of its own; the plugin as its entry point loads it."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makepyfile(kernels=KERNELS)
     return pytester
 
@@ -86,7 +96,7 @@ def test_a_right_kernel_passes_and_its_counters_are_recorded(project: pytest.Pyt
 RED = """
 import numpy as np
 import pytest
-from kernels import racy
+from kernels import beyond, racy
 
 
 def test_values_alone(ptxlab):
@@ -98,19 +108,54 @@ def test_values_alone(ptxlab):
 @pytest.mark.ptxlab(checks="racecheck", seeds=2)
 def test_race(ptxlab):
     ptxlab.launch(racy, 1, 64, np.arange(64, dtype=np.float32), np.zeros(64, np.float32))
+
+
+def test_beyond(ptxlab):
+    ptxlab.launch(beyond, 1, 64, np.arange(64, dtype=np.float32), np.zeros(64, np.float32))
 """
 
 
 @pytest.mark.long
-def test_a_finding_fails_the_test_at_the_line_of_the_kernel(project: pytest.Pytester) -> None:
+def test_a_finding_fails_the_test_at_the_line_of_the_kernel(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run as the ready GitHub Action runs it: in the terminal, beside the pull request's diff, and as SARIF."""
     project.makepyfile(test_red=RED)
-    found = run(project, "-v")
-    found.assert_outcomes(passed=1, failed=1)
-    line = 1 + KERNELS.strip().split("\n").index("    out[t] = tile[63 - t]", 12)
+    action = yaml.safe_load((ROOT / ".github/actions/kernels/action.yml").read_text())
+    [step] = [step for step in action["runs"]["steps"] if step.get("name") == "test"]
+    monkeypatch.setenv("OPTIONS", "-v -p ptxlab.testing.plugin -p no:cacheprovider")
+    monkeypatch.setenv("RUNNER_TEMP", str(project.path))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    found = project.run("bash", "-c", step["run"])
+    found.assert_outcomes(passed=1, failed=2)
+    lines = KERNELS.strip().split("\n")
+    write, read = 1 + lines.index("    tile[t] = x[t]", 12), 1 + lines.index("    out[t] = tile[63 - t]", 12)
+    beyond = 1 + lines.index("    out[t] = x[t + 1]")
     found.stdout.fnmatch_lines(
-        [f"*kernels.py:{line}: out[[]t] = tile[[]63 - t]", "racecheck: RAW hazard in shared memory*"]
+        [f"kernels.py:{read}: out[[]t] = tile[[]63 - t]", "racecheck: RAW hazard in shared memory*",
+         "  launched at test_red.py:14"]
+    )  # fmt: skip
+    found.stdout.fnmatch_lines(
+        [f"kernels.py:{beyond}: out[[]t] = x[[]t + 1]", "memcheck: load of 4 bytes*", "  launched at test_red.py:18"]
     )
+    found.stdout.fnmatch_lines([f"::error file=kernels.py,line={read},title=racecheck/RAW::racecheck: RAW hazard in *"])
     found.stdout.fnmatch_lines(["*ptxlab: launches with memcheck only*", "1 in test_red.py::test_values_alone"])
+    [run] = json.loads((project.path / "ptxlab.sarif").read_text())["runs"]
+
+    def place(location: dict[str, Any]) -> tuple[str, int]:
+        where = location["physicalLocation"]
+        return where["artifactLocation"]["uri"], where["region"]["startLine"]
+
+    assert [
+        (result["ruleId"], *(place(each) for each in (*result["locations"], *result["relatedLocations"])))
+        for result in run["results"]
+    ] == [
+        ("racecheck/WAR", ("kernels.py", write), ("kernels.py", read)),
+        ("racecheck/RAW", ("kernels.py", read), ("kernels.py", write)),
+        ("memcheck/invalid access", ("kernels.py", beyond)),
+    ]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(r["ruleId"] for r in run["results"])
 
 
 @pytest.mark.long

@@ -105,7 +105,8 @@ class Loaded:
         """The object codes of the rules that a function calls, and their lowest quality."""
         wanted = parts(symbols, self.program, self.instruments, self.cpu)
         if which == "fast":
-            wanted.append(scheduler(bool(self.instruments.checks), self.instruments.trace, self.cpu))
+            checked = bool(self.instruments.checks)
+            wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
         return object_codes(wanted, quality)
 
     def slow(self) -> native.Code:
