@@ -78,7 +78,7 @@ class Run:
 def launch(
     kernel: Any,
     grid: Size,
-    block: Size,
+    block: Size | None,
     *args: Any,
     entry: str | None = None,
     shared: int = 0,
@@ -93,7 +93,8 @@ def launch(
     cooperative: bool = False,
     cluster: Size | None = None,
 ) -> Run:
-    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it.
+    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it. A kernel of
+    Triton knows its own block: None.
 
     kernel: PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`. args: one for each
     parameter; see `ptxlab.launch.arguments`.
@@ -128,7 +129,8 @@ def launch(
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
         bound = plan.bind(args)
-        sizes = _size("grid", grid), _size("block", block)
+        own = getattr(kernel, "block", 0)
+        sizes = _size("grid", grid), _size("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
@@ -174,7 +176,7 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 # -- what is launched --------------------------------------------------------------------------------------------------
 
 
-def _size(what: str, size: Size) -> tuple[int, int, int]:
+def _size(what: str, size: Any) -> tuple[int, int, int]:
     if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
         return size
     given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)

@@ -258,8 +258,10 @@ def take_turns(context: Context, cta: Cta) -> u32:
 @rule
 def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     """A warp has spent its quantum: must the launch stop, is its budget spent, is it another CTA's turn?"""
-    used = context.quantum_size - context.quantum
+    gave_up = context.forgone != 0
+    used = context.quantum_size - context.quantum - context.forgone
     context.quantum = context.quantum_size
+    context.forgone = 0
     context.clock += u64(used)
     if atomic("sub", context.budget, 0, used) < used:
         lane = first(warp.live)
@@ -269,6 +271,8 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     if context.stop[0] != 0:
         return STOPPED
     cta.position += 1
+    if gave_up:  # another warp of the cluster ends its wait, or none does: `end_round` sees to both
+        return GO_ON
     context.suspensions += 1
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENCE == 0:
         complete_copies(context, cta)  # threads may poll memory for what is on its way
