@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.static import inspect, occupancy
+    from ptxlab.sweeps import open_sweep, sweep
     from ptxlab.text import parse
 
 __version__ = "0.1.0"
@@ -87,6 +88,7 @@ _HOMES = {
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
         "static": "inspect occupancy",
+        "sweeps": "open_sweep sweep",
         "text": "parse",
     }.items()
     for name in names.split()
@@ -94,7 +96,7 @@ _HOMES = {
 """Where each public name lives."""
 
 _MODULES = ("build", "builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
-            "reference", "targets", "text")  # fmt: skip
+            "reference", "sweeps", "targets", "text")  # fmt: skip
 
 __all__ = [
     "AssemblyError",
@@ -133,6 +135,7 @@ __all__ = [
     "merge_states",
     "numba",
     "occupancy",
+    "open_sweep",
     "open_trace",
     "out",
     "parse",
@@ -144,6 +147,7 @@ __all__ = [
     "reference",
     "sass",
     "show",
+    "sweep",
     "to_device",
     "triton",
 ]
