@@ -91,6 +91,7 @@ STARTS: dict[str, Start] = {
     "13-dropped": Start(1, 4),
     "13-leave": Start(1, 3),
     "13-turns": Start(1, 4),
+    "13-digits": Start(0, 4),
     "13-convict": Start(6, 13),
     "14-clamp": Start(0, 3),
     "14-down": Start(1, 3),

@@ -89,7 +89,7 @@ def _explain(source: Source, complaint: Complaint, target: str, arch: str, log: 
         hint = f".version {major}.{minor}"
     elif match := re.search(r"requires PTX ISA \.version ([\d.]+) or later", words):
         hint = f".version {match[1]} at the top of the text"
-    elif match := re.search(r"[Rr]equires \.target (sm_\w+) or higher", words):
+    elif match := re.search(r"requires \.target (sm_\w+) or higher", words, re.IGNORECASE):
         hint = f".target {match[1]} at the top of the text"
     elif match := re.search(r"Entry function '([^']+)' uses too much shared data \((\w+) bytes, (\w+) max\)", words):
         words += f": {int(match[2], 16)} bytes of static shared memory, {int(match[3], 16)} are allowed"

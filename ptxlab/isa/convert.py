@@ -44,6 +44,9 @@ op("mov.type  d, a", """Copies a register, an immediate, a special register such
    variable into d. With `{...}` on one side it packs small registers into a large one or takes it apart: two f16 in
    one b32, two words of a pointer.""", _mov,
    type=("pred", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"))  # fmt: skip
+op("mov.vec.type  d:vec, a:vec", """Copies a vector: each element of a, registers in braces or a register that was
+   declared as a vector, into the same one of d.""", lambda m, i, a: a, vec=("v2", "v4"),
+   type=("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"))  # fmt: skip
 op("mov.b128  d:b128, a:b128", """Packs two 64-bit registers (or four of 32 bits) into a 128-bit one, takes it apart, or
    copies it.""", lambda m, i, a: a, fixed=WHOLE, version=(8, 3), sm=70)  # fmt: skip
 

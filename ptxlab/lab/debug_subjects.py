@@ -17,6 +17,10 @@ PREFILL = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": None, "
 """Sizes of the random inputs for a prefill kernel, where nothing is said; kv_heads is then heads."""
 DECODE = {"seq_k": 48, "batch": 1, "heads": 2, "kv_heads": None, "sigma": 1.0, "seed": 0}
 """The same for a decode kernel: seq_k keys for every sequence."""
+OWN = {"hopper": {"tile_q": 128, "tile_kv": 32, "seq_q": 128, "seq_k": 96}}
+"""What a kernel has instead where nothing is said: hopper two consumers, and more tiles than the ring has stages."""
+OPENS = {"wgmma": "wgmma.mma_async", "hopper": "cp.async.bulk.tensor"}
+"""Words of the PTX line that the debugger opens at: what the rung is about. It opens others at their first step."""
 MOST = 1 << 16
 """The largest of these sizes: a trace is capped, the inputs are not."""
 OPTIONS = ("device", "checks", "budget")
@@ -93,7 +97,7 @@ def _sizes(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
 def _prefill(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     from ptxlab.launch.run import launch
 
-    given = dict(parameters)
+    given = {**OWN.get(name, {}), **parameters}
     p = _sizes(given, PREFILL)
     options: dict[str, Any] = {key: given.pop(key) for key in OPTIONS if key in given}
     built = build(name, given)

@@ -100,7 +100,8 @@ def debug(
     seq_k (or seq_len), batch, heads, kv_heads, sigma, seed, for decode also splits; a run, or a fault, that carries a
     trace; a result of `pl.attention` or `pl.decode`, which is run once more where it carries none; a trace; or a trace
     file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. at:
-    where to open, the number of a PTX line or words that it has: `at="bar.sync"`.
+    where to open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of "wgmma"
+    the first product, of "hopper" the first copy of a tile.
 
     A launch that faults is shown up to its fault, one that does not end up to its `budget` (10 million
     warp-instructions), as far as the trace has room. Raises `TraceError` where there is no trace or it is too large,
@@ -108,6 +109,7 @@ def debug(
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20))
     found = _found(what, grid, block, args, trace, options)
+    at = debug_subjects.OPENS.get(what) if at is None and isinstance(what, str) else at
     if at is not None:
         found.open_at(at)
     return found

@@ -27,8 +27,8 @@ def exchanges(recording: Recording) -> dict[str, Any]:
     """{fragments, codes, guards} of a trace.
 
     codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note}, {kind: "shuffle",
-    mode, a, d, p, by, clamp, mask} or {kind: "together", what, mode, operation, type, abs, a, not, d, p, mask}, where
-    `what` is the first word of the opcode, of an action in `TOGETHER`. guards: "line:opcode" -> [register, inverted,
+    mode, a, d, p, by, clamp, mask} or {kind: "together", action, mode, operation, type, abs, a, not, d, p, mask}, where
+    `action` is one of `TOGETHER`, by its name. guards: "line:opcode" -> [register, inverted,
     whether the instruction writes it]. An operand is a register by its number in the trace, {"value": bits},
     {"special": name} or None. fragments: [{rows, columns, type, packed, width, blocks, row, column}], the last two a
     list of registers * packed * 32 places, the lane last; blocks counts the matrices that lie below each other (of
@@ -127,7 +127,7 @@ def _together(code: Code) -> dict[str, Any]:
     how = {"mode": mode, "operation": form.operation, "type": form.type or "", "abs": bool(form.abs)}
     return {
         "kind": "together",
-        "what": code.name,
+        "action": code.action.name,
         **how,
         "not": isinstance(a, Inverted),
         **_shown(a=a, d=d, p=p, mask=mask),

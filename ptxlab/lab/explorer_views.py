@@ -131,9 +131,7 @@ def finish(version: Version) -> None:
         "ptx": highlight.ptx_lines(ptx),
         "python": None,
         "links": [],
-        "docs": {},
-        "words": {},
-        "registers": {},
+        **hover.NOTHING,
         "touched": [],
         "stores": [],
         "lesson": None,
@@ -141,8 +139,7 @@ def finish(version: Version) -> None:
     if module is not None:
         code["python"], code["links"] = highlight.python_pane(module.spans, subject.sources)
         code["instructions"] = sum(1 for f in module.functions for _ in f.instructions())
-        code["docs"], code["words"] = hover.opcodes(module), hover.words(module)
-        code["registers"] = hover.registers(module)
+        code |= hover.of_module(module)
         accesses = dataflow.accesses(module)
         code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
         code["stores"] = dataflow.stores_of(accesses, "o")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ptxlab import isa
 from ptxlab.isa import glossary
+from ptxlab.lab import descriptors
 from ptxlab.text.model import Declaration, Module
 
 DIRECTIVES = {
@@ -83,3 +84,16 @@ def registers(module: Module) -> dict[str, str]:
     blocks = [f.body for f in module.functions if f.body is not None]
     declared = (s for block in blocks for s in block.walk() if isinstance(s, Declaration))
     return {v.name: f".{v.type}" for s in declared for v in s.variables if v.space == "reg"}
+
+
+NOTHING: dict[str, Any] = {"docs": {}, "words": {}, "registers": {}, "roles": {}, "fields": {}}
+"""What there is to say where the text cannot be read."""
+
+
+def of_module(module: Module) -> dict[str, Any]:
+    """All that a page is given: {docs, words, registers, roles, fields}; the last two are of `descriptors`."""
+    found = registers(module)
+    roles = descriptors.roles(str(module), found)
+    fields = {role: descriptors.ROLES[role] for role in dict.fromkeys(roles.values())}
+    docs = {"docs": opcodes(module), "words": words(module), "registers": found}
+    return {**docs, "roles": roles, "fields": fields}

@@ -11,7 +11,7 @@ from typing import Any
 from ptxlab import isa
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
 from ptxlab.isa.table import Op
-from ptxlab.lab import hover
+from ptxlab.lab import descriptors, hover
 from ptxlab.text.collection import uncollected
 
 BRANCHES = (isa.Action.BRANCH, isa.Action.INDEXED_BRANCH)
@@ -37,8 +37,14 @@ def explain(word: str, text: str = "") -> dict[str, Any] | None:
     if word in isa.SPECIAL:
         return {"word": word, "says": isa.SPECIAL[word].says}
     if word.startswith("%"):
-        type_ = declared(text).get(word)
-        return {"word": word, "says": f"A register of type .{type_}."} if type_ else None
+        types = declared(text)
+        if word not in types:
+            return None
+        says = f"A register of type .{types[word]}."
+        role = descriptors.roles(text, types).get(word)
+        if role is None:
+            return {"word": word, "says": says}
+        return {"word": word, "says": f"{says} It holds: {role}.", "terms": descriptors.ROLES[role]}
     name = word.partition(".")[0]
     if name not in isa.TABLE:
         return None

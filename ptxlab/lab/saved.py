@@ -16,10 +16,12 @@ from typing import Any
 
 from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
-from ptxlab.lab import assets, trace_events
+from ptxlab.lab import assets, descriptors, timeline, trace_events
 
 BYTES = 14_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
+TIMELINE = 30_000
+"""Bytes of the timeline that it keeps; a tenth of them once they are packed."""
 
 _LOADER = """<script>(() => {
 const host = document.currentScript.closest(".ptxlab-copy"), data = DATA;
@@ -67,7 +69,8 @@ def copy_part(
     part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
     info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
     if limit is not None:  # what a notebook keeps stays small
-        info |= {"docs": {}, "words": {}, "registers": {}}
+        info |= {"docs": {}, "words": {}, "registers": {}, "maps": descriptors.seen(recording)}
+        info["timeline"] = timeline.beginning(timeline.timeline(recording), TIMELINE)
     if part.steps < recording.steps:
         whole = {key: len(recording.walk(*key)) for key in begins}
         info["kept"] = {f"{b}:{w}": [begins[b, w], total] for (b, w), total in whole.items()}

@@ -1,11 +1,15 @@
 """What is asynchronous in a trace, as a timeline: per warp the bulk copies and products in flight, and its waits.
 
+The page draws a row for each role (warps that do the same, a warpgroup at most) and one for each mbarrier: what is on
+its way to it, and who waits.
+
 Time is the order in which the recorded warps made their steps; see `ptxlab.emulate.trace.order`. It stands still while
 a warp tries again to wait: how often it does depends on the CPU machine's turns, and says nothing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,14 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.recording import Recording
+from ptxlab.emulate.trace.recording import Access, Recording
 from ptxlab.isa import Action, action_of
 
 WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
 BARRIERS = (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARP_BARRIER)
 LOOP = 8
 """Steps between two tries of one wait, at most."""
+GROUP = 4
+"""Warps of a warpgroup."""
 MOST = 4000
 """Spans that a page is given."""
 _LEFT = re.compile(r"wait_group\S*\s+(\d+)")
@@ -29,7 +36,8 @@ _LEFT = re.compile(r"wait_group\S*\s+(\d+)")
 @dataclass(frozen=True)
 class Span:
     """Something that lasts: "copy", "wgmma", "wait" or "blocked". begin, end: in steps of all warps; step: where it
-    begins, counted in its warp's own steps; says: what it is, in words; last: of a wait, the step that ends it."""
+    begins, counted in its warp's own steps; says: what it is, in words; last: of a wait, the step that ends it; line:
+    of PTX; mbarrier: which one a copy reports to or a warp waits for, "block:address"; bytes: of a copy."""
 
     kind: str
     begin: int
@@ -37,12 +45,16 @@ class Span:
     step: int
     says: str
     last: int = 0
+    line: int = 0
+    mbarrier: str = ""
+    bytes: int = 0
 
 
 def timeline(recording: Recording) -> dict[str, Any] | None:
-    """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says]]}]} for a
-    page. None where nothing is asynchronous in the trace, or where steps of its warps are missing."""
-    places = _places(recording)
+    """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says, line,
+    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], cut: whether there is more} for a page. None where
+    nothing is asynchronous in the trace, or where steps of its warps are missing."""
+    places = places_of(recording)
     if places is None:
         return None
     total = sum(turn[2] for turn in recording.turns)
@@ -63,15 +75,48 @@ def timeline(recording: Recording) -> dict[str, Any] | None:
         {"block": block, "warp": warp, "spans": [_timed(span, time) for span in spans]}
         for (block, warp), spans in found.items()
     ]
-    return {"time": int(time[-1]), "turns": turns, "rows": rows, "cut": left <= 0}
+    return {"time": int(time[-1]), "turns": turns, "rows": rows, "roles": roles(found), "cut": left <= 0}
+
+
+def roles(found: dict[tuple[int, int], list[Span]]) -> list[list[int]]:
+    """[block, first warp, last warp] of neighbouring warps that do the same: they multiply and wait at the same lines
+    of PTX, whichever of them issues the copies. Warpgroups that multiply stay apart."""
+    out: list[list[int]] = []
+    before: set[tuple[str, int]] = set()
+    for (block, warp), spans in found.items():
+        told = {(span.kind, span.line) for span in spans if span.kind != "blocked"}
+        does = {one for one in told if one[0] != "copy"} or told
+        begins = warp % GROUP == 0 and any(kind == "wgmma" for kind, _ in does)
+        if out and out[-1][0] == block and out[-1][2] == warp - 1 and does == before and not begins:
+            out[-1][2] = warp
+        else:
+            out.append([block, warp, warp])
+        before = does
+    return out
+
+
+def beginning(found: dict[str, Any] | None, most: int) -> dict[str, Any] | None:
+    """The first part of a timeline, as long as its text may be."""
+    while found is not None and len(json.dumps(found)) > most and found["time"] > 1:
+        end, turns, at = found["time"] // 2, [], 0
+        for block, warp, steps, time in found["turns"]:
+            if at >= end:
+                break
+            turns.append([block, warp, steps, time])
+            at += time
+        spans = [[span for span in row["spans"] if span[1] < end] for row in found["rows"]]
+        cut = [[[kind, begin, min(to, end), *rest] for kind, begin, to, *rest in some] for some in spans]
+        rows = [{**row, "spans": some} for row, some in zip(found["rows"], cut, strict=True)]
+        found = {**found, "time": end, "turns": turns, "rows": rows, "cut": True}
+    return found
 
 
 def _timed(span: Span, time: np.ndarray) -> list[Any]:
     begin, end = int(time[span.begin]), int(time[span.end])
-    return [span.kind, begin, max(end, begin + 1), span.step, span.says]
+    return [span.kind, begin, max(end, begin + 1), span.step, span.says, span.line, span.mbarrier, span.bytes]
 
 
-def _places(recording: Recording) -> dict[tuple[int, int], np.ndarray] | None:
+def places_of(recording: Recording) -> dict[tuple[int, int], np.ndarray] | None:
     """Where each step of a warp lies among those of all warps."""
     found: dict[tuple[int, int], list[np.ndarray]] = {}
     at = 0
@@ -88,7 +133,17 @@ def _copies(recording: Recording, key: tuple[int, int], places: np.ndarray, tota
     for copy in recording.copies:
         if (copy.block, copy.warp) == key:
             end = total if copy.ended < 0 else max(copy.ended, copy.begun + 1)
-            yield Span("copy", copy.begun, end, int(np.searchsorted(places, copy.begun)), _says(copy, key[0]))
+            step, mbarrier = (
+                int(np.searchsorted(places, copy.begun)),
+                "" if copy.group else f"{copy.to}:{copy.barrier:#x}",
+            )
+            yield Span("copy", copy.begun, end, step, _says(copy, key[0]), 0, copy.line, mbarrier, copy.bytes)
+
+
+def _in_shared(access: Access) -> int:
+    """The address in its block's shared memory that the first lane accesses."""
+    at = int(access.address[access.mask][0])
+    return at - SHARED_WINDOW if SHARED_WINDOW <= at < SHARED_WINDOW + WINDOW_SIZE else at
 
 
 def _says(copy: Copied, block: int) -> str:
@@ -96,7 +151,8 @@ def _says(copy: Copied, block: int) -> str:
     way = f"out of {where}" if copy.reads else f"to {where}"
     known = f"bulk group {copy.group}" if copy.group else f"mbarrier {copy.barrier:#x}"
     end = "" if copy.ended >= 0 else ", not performed in this trace"
-    return f"{copy.kind} of {copy.bytes:,} bytes {way}, {known}, line {copy.line}{end}"
+    place = f" at ({', '.join(map(str, copy.place))})" if copy.place else ""
+    return f"{copy.kind}{place} of {copy.bytes:,} bytes {way}, {known}, line {copy.line}{end}"
 
 
 def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total: int) -> Iterator[Span]:
@@ -114,9 +170,9 @@ def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total
     def waited() -> Span:
         line = recording.codes[int(codes[first])][0]
         access = walker.moment(first).accesses
-        at = f" {int(access[0].address[access[0].mask][0]):#x}" if access and access[0].mask.any() else ""
-        words = f"waits for mbarrier{at}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
-        return Span("wait", int(places[first]), int(places[last]) + 1, first, words, last)
+        at = f"{_in_shared(access[0]):#x}" if access and access[0].mask.any() else ""
+        words = f"waits for mbarrier {at}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
+        return Span("wait", int(places[first]), int(places[last]) + 1, first, words, last, line, f"{key[0]}:{at}")
 
     for step in np.flatnonzero(np.isin(codes, [k for k, action in enumerate(actions) if action in _TOLD])).tolist():
         action, line = actions[int(codes[step])], recording.codes[int(codes[step])][0]
@@ -138,7 +194,8 @@ def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total
                 yield _products(flying.pop(0), places, int(places[step]) + 1)
         elif action in BARRIERS and step + 1 < len(codes) and places[step + 1] - places[step] > 1:
             opcode = recording.codes[int(codes[step])][1]
-            yield Span("blocked", int(places[step]), int(places[step + 1]), step, f"waits at {opcode}, line {line}")
+            says = f"waits at {opcode}, line {line}"
+            yield Span("blocked", int(places[step]), int(places[step + 1]), step, says, line=line)
     if tries:
         yield waited()
     for group in flying:
@@ -151,4 +208,4 @@ _TOLD = (*WAITS, *BARRIERS, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_COMMIT, A
 def _products(group: tuple[int, int, int], places: np.ndarray, end: int) -> Span:
     step, count, line = group
     says = f"group of {count} wgmma {'product' if count == 1 else 'products'} in flight, from line {line}"
-    return Span("wgmma", int(places[step]), end, step, says)
+    return Span("wgmma", int(places[step]), end, step, says, line=line)

@@ -15,7 +15,7 @@ from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_
 from ptxlab.emulate.trace.recording import Moment, Recording, Walker
 from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
-from ptxlab.lab import display, highlight, hover
+from ptxlab.lab import descriptors, display, highlight, hover
 from ptxlab.lab.exchange import exchanges, maxima
 from ptxlab.lab.timeline import timeline
 
@@ -26,6 +26,8 @@ MAXIMUM = re.compile(r"row_max")
 """Names of the registers whose growth is an event of its own."""
 SHOWN = 7
 """Steps of the static copy, at most."""
+SPANS = 24
+"""Rows of its timeline."""
 AROUND = 3
 """PTX lines above and below the one that a step of the static copy has executed."""
 LANES_SHOWN = 8
@@ -98,25 +100,28 @@ def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[
         "lines": highlight.ptx_lines(recording.text),
         "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
         "exchange": exchanges(recording),
+        "actions": {opcode: done.name for _, opcode, _ in recording.codes if (done := action_of(opcode)) is not None},
         "timeline": timeline(recording),
         "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,
         "note": note,
         "source": source,
         "links": links,
+        "maps": descriptors.seen(recording),
         **_words(recording.text),
     }
 
 
 def _words(text: str) -> dict[str, Any]:
-    """{docs, words, registers} of a trace's PTX, as `hover` has them for the mouse; nothing where it cannot be read."""
+    """{docs, words, registers, roles, fields} of a trace's PTX for the mouse, as `hover` and `descriptors` have them;
+    nothing where it cannot be read."""
     from ptxlab.text import parse
 
     try:
         module = parse(text)
     except PtxError:
-        return {"docs": {}, "words": {}, "registers": {}}
-    return {"docs": hover.opcodes(module), "words": hover.words(module), "registers": hover.registers(module)}
+        return hover.NOTHING
+    return hover.of_module(module)
 
 
 # -- the static copy ---------------------------------------------------------------------------------------------------
@@ -148,6 +153,7 @@ def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, 
         rows["stopped"] = note
     rows["copy"] = "static, with a few steps only; run the cell for the live debugger"
     parts = [f'<div class="pl-head"><b>{display.text(recording.kernel)}</b></div>', display.table(rows)]
+    parts.append(_timeline_html(timeline(recording)))
     if recording.warps:
         key, opened = opens or (recording.warps[0], None)
         walker, lines = recording.walk(*key), highlight.ptx_lines(recording.text)
@@ -157,6 +163,24 @@ def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, 
             title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"
             parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, walker, lines)}</details>")
     return display.page(*parts)
+
+
+def _timeline_html(found: dict[str, Any] | None) -> str:
+    """What is asynchronous, as a table: the first copies, groups of products and waits that last, in their order."""
+    if found is None:
+        return ""
+    spans = [(begin, end, f"{row['block']}:{row['warp']}", kind, says)
+             for row in found["rows"] for kind, begin, end, _, says, *_ in row["spans"]]  # fmt: skip
+    told = sorted(
+        span for span in spans if span[3] in ("copy", "wgmma") or (span[3] == "wait" and span[1] - span[0] > 1)
+    )
+    body = "".join(
+        f"<tr><td>{begin} to {end}</td><td>{warp}</td><td>{display.text(says)}</td></tr>"
+        for begin, end, warp, _, says in told[:SPANS]
+    )
+    more = f", the first {SPANS} of {len(told)}" if len(told) > SPANS else ""
+    head = "<tr><th>steps of all warps</th><th>warp</th><th>what</th></tr>"
+    return f"<details><summary>Timeline{more}</summary><table>{head}{body}</table></details>" if told else ""
 
 
 def _step_html(moment: Moment, walker: Walker, lines: list[str]) -> str:

@@ -2,11 +2,13 @@
 
 A pointer takes an array, which is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
 `out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used in place, None is a null pointer. Scalar
-parameters take numbers, `.param .b8 name[n]` takes bytes. Anything else is a `LaunchError` that names the parameter.
+parameters take numbers; a structure, `.param .b8 name[n]`, takes bytes, a numpy record or array of as many bytes, or
+a ctypes structure. Anything else is a `LaunchError` that names the parameter.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import struct
 from collections.abc import Sequence
@@ -119,19 +121,18 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
         return _bind_map(where, p, value)
     if p.box and isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_tiled(where, p, value)
+    if p.array and isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return _bind_bytes(where, p, value.tobytes())
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
     if value is None and p.pointer is not False and p.size == 8 and not p.array:
         return Bound(p, bytes(8))
     if p.pointer:
         raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
-    if isinstance(value, bytes | bytearray | memoryview | np.void):
-        raw = bytes(value) if not isinstance(value, np.void) else value.tobytes()
+    if isinstance(value, bytes | bytearray | memoryview | np.void | ctypes.Structure | ctypes.Array):
         if not p.array:
             raise LaunchError(f"{where} wants {_wanted_scalar(p)}, got {_show(value)}")
-        if len(raw) != p.size:
-            raise LaunchError(f"{where} wants {p.size} bytes, got {len(raw)}")
-        return Bound(p, raw)
+        return _bind_bytes(where, p, value.tobytes() if isinstance(value, np.void) else bytes(value))
     if p.array:
         raise LaunchError(f"{where} wants {p.size} bytes, got {_show(value)}")
     return Bound(p, _pack(where, p, value))
@@ -181,6 +182,13 @@ def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
     if isinstance(value, Const | Out):
         bound.back, bound.poison = isinstance(value, Out), isinstance(value, Out)
     return bound
+
+
+def _bind_bytes(where: Where, p: Parameter, raw: bytes) -> Bound:
+    """A structure by value: the bytes of an array, of a record, or as they are."""
+    if len(raw) != p.size:
+        raise LaunchError(f"{where} wants {p.size} bytes, got {len(raw)}")
+    return Bound(p, raw)
 
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:

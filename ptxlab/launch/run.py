@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,7 @@ class Run:
 def launch(
     kernel: Any,
     grid: Size,
-    block: Size,
+    block: Size | None,
     *args: Any,
     entry: str | None = None,
     shared: int = 0,
@@ -92,7 +93,8 @@ def launch(
     cooperative: bool = False,
     cluster: Size | None = None,
 ) -> Run:
-    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it.
+    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it. A kernel of
+    Triton knows its own block: None.
 
     kernel: PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`. args: one for each
     parameter; see `ptxlab.launch.arguments`.
@@ -127,14 +129,15 @@ def launch(
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
         bound = plan.bind(args)
-        sizes = _size("grid", grid), _size("block", block)
+        own = getattr(kernel, "block", 0)
+        sizes = _size("grid", grid), _size("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else _size("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
-        _check_limits(plan, *sizes, shared, arch, cluster_size if device != "gpu" else None)  # a driver knows its GPU
+        _check_limits(plan, *sizes, shared, arch, device, cluster_size)
         if device != "gpu":
             _check_loads(module, function, arch)
 
@@ -173,7 +176,7 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 # -- what is launched --------------------------------------------------------------------------------------------------
 
 
-def _size(what: str, size: Size) -> tuple[int, int, int]:
+def _size(what: str, size: Any) -> tuple[int, int, int]:
     if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
         return size
     given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
@@ -185,15 +188,25 @@ def _size(what: str, size: Size) -> tuple[int, int, int]:
 
 def _check_limits(
     plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None,
-    cluster: tuple[int, int, int] | None,
+    device: str, cluster: tuple[int, int, int] | None,
 ) -> None:  # fmt: skip
     """`TargetError` where the target cannot hold such a launch."""
     name = arch or plan.module.target.partition(",")[0].strip()
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
-    target.check_shared(plan.static_shared, shared)
-    if cluster is not None and target.number < FIRST_WITH_CLUSTERS:
+    static = plan.static_shared
+    if device == "gpu" or not target.static_shared < static <= target.optin_shared:
+        target.check_shared(static, shared)
+    else:
+        target.check_shared(0, static + shared)
+        warnings.warn(
+            f"shared memory: {plan.function.name} declares {static} bytes, which the CPU machine allows; NVIDIA's "
+            f"assembler takes {target.static_shared} for {target.name}: declare `.extern .shared` and ask for the "
+            "bytes at the launch",
+            stacklevel=3,
+        )
+    if cluster is not None and device != "gpu" and target.number < FIRST_WITH_CLUSTERS:
         raise LaunchError(
             f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"
         )

@@ -39,6 +39,7 @@ class Declarations(Operands):
         return self.listed(")", self._parameter)
 
     def _parameter(self) -> Variable:
+        hidden = (".hidden",) if self.take(".hidden") else ()
         token = self.tokens[self.at]
         if token.text not in (".param", ".reg"):
             raise self.error(f"expected .param (or .reg); found {found(token)}")
@@ -46,8 +47,10 @@ class Declarations(Operands):
             case type_, name, following if name.kind == "word" and following.text in (",", ")"):
                 if type_.text[1:] in TYPES:  # `.param .u64 x`, as most are
                     self.at += 3
-                    return Variable(token.text[1:], type_.text[1:], name.text, line=name.line, column=name.column)
-        return self._declarator(*self._header(), "")
+                    return Variable(token.text[1:], type_.text[1:], name.text, attributes=hidden, line=name.line,
+                                    column=name.column)  # fmt: skip
+        space, type_word, vector, align, attributes = self._header()
+        return self._declarator(space, type_word, vector, align, (*hidden, *attributes), "")
 
     def declaration(self) -> Declaration:
         """A whole statement, `.shared .align 16 .b8 a[4], b;`, its linkage included."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -110,7 +110,7 @@ class _Declared:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.const = 0
-        self.known: dict[str, str] = {}  # what an initialiser may name -> its space, or "function"
+        self.known: ChainMap[str, str] = ChainMap()  # what an initialiser may name -> its space, or "function"
 
     @functools.cached_property
     def lines(self) -> list[str]:
@@ -206,6 +206,7 @@ class _Declared:
 
     def block(self, block: Block, names: _Names) -> Iterator[PtxError]:
         """The mistakes in one pair of braces."""
+        self.known = self.known.new_child()
         for statement in block.statements:
             if isinstance(statement, Instruction):
                 continue  # most are, and none declares anything
@@ -213,6 +214,7 @@ class _Declared:
                 for variable in statement.variables:
                     yield from self.declared(variable, names)
                     yield from self.variable(variable)
+                    self.known[variable.name] = variable.space
             elif isinstance(statement, Block):
                 yield from self.block(statement, _Names())
             elif isinstance(statement, Label) or (isinstance(statement, Directive) and statement.label):
@@ -221,6 +223,7 @@ class _Declared:
                     yield self.under(statement.tokens[0], why, f"{name}_2:")
                 else:
                     names.add(name, "label", statement.line)
+        self.known = self.known.parents
 
     def declared(self, variable: Variable, names: _Names) -> Iterator[PtxError]:
         """A name that cannot be declared, or not here."""

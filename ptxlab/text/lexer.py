@@ -19,6 +19,7 @@ _TOKEN = r"""
     ( (?: [ \t\r\n\f\v]+ | //[^\n]* | /\* (?s:.*?) \*/ )* )
     (?: ( LINE ) |
     ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]* (?: (?:\.|::) [\w$]+ )*       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
+    | \.source_begin \b (?s:.*?) \.source_end \b                         # any text: the source of another language
     | \.[A-Za-z_] [\w$]* (?: :: [\w$]+ )*                                # .reg (also in `.reg.b32`)  .L2::cache_hint
     | [0-9]+ (?: \.[0-9]* )? [eE] [+-]? [0-9]+ | [0-9] [\w.$]*         # 1.5e-3  0x10U  0f3F800000  8.0
     | "[^"\\\n]* (?: \\. [^"\\\n]* )* "

@@ -26,22 +26,29 @@ from ptxlab.text.model import (
 )
 from ptxlab.text.operands import found, literal
 
+SOURCES = ".nv_intermediate_source_section"
+"""A section that quotes the source which the compiler before this one has read."""
 STARTS_ITEM = (*LINKAGES, ".entry", ".func")
 WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
-WITHOUT_SEMICOLON = (".version", ".target", ".address_size", ".file", ".loc", ".section")
+WITHOUT_SEMICOLON = (
+    ".version", ".target", ".address_size", ".file", ".loc", ".loc_intermediate", ".section", SOURCES,
+)  # fmt: skip
 LABELLED = (".branchtargets", ".calltargets", ".callprototype")
 WITHOUT_ARGUMENTS = (".noreturn", ".explicitcluster", ".blocksareclusters")
 PERFORMANCE = (
     ".maxnreg", ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".noreturn", ".pragma", ".attribute",
     ".explicitcluster", ".reqnctapercluster", ".maxclusterrank", ".blocksareclusters", ".abi_preserve",
-    ".abi_preserve_control",
+    ".abi_preserve_control", ".language",
 )  # fmt: skip
 DIRECTIVES = (
     *WITHOUT_SEMICOLON, *WITH_SEMICOLON, *STARTS_ITEM, *PERFORMANCE, ".align", ".ptr", ".managed", ".unified",
+    ".hidden",
 )  # fmt: skip
 """Every directive, state spaces left out, with the words in front of declarations and in their attributes."""
 THREE_SIZES = (".maxntid", ".reqntid", ".reqnctapercluster")
-FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster")
+FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster", ".language")
+BEHIND_PROTOTYPE = (*STARTS_ITEM, ".global", ".const", ".shared", ".tex", *WITHOUT_SEMICOLON)
+"""What may follow the prototype of a function whose semicolon is left out, which early compilers did."""
 ONCE = ("version", "target", "address_size")
 
 
@@ -148,9 +155,9 @@ class _Parser(Declarations):
         returns = self.parameters() if self.text() == "(" and opening.text == ".func" else ()
         name = self.word(f"the name of the {opening.text[1:]}")
         params = self.parameters() if self.text() == "(" else ()
-        while self.tokens[self.at].kind == "directive":
+        while self.tokens[self.at].kind == "directive" and not self._prototype_ends(opening):
             self._performance(directives)
-        if self.take(";"):
+        if self.take(";") or self._prototype_ends(opening):
             body, head = None, tuple(self.tokens[start : self.at])
         elif self.text() == "{":
             head = tuple(self.tokens[start : self.at])
@@ -159,6 +166,11 @@ class _Parser(Declarations):
             raise self.missing(f"'{{' to open the body of {name}, or ';'", " {")
         kind = opening.text[1:]
         return Function(kind, name, linkage, params, returns, directives, body, head, opening.line)
+
+    def _prototype_ends(self, opening: Token) -> bool:
+        """Whether a .func ends before the current token, without a semicolon."""
+        token = self.tokens[self.at]
+        return opening.text == ".func" and (token.kind == "end" or token.text in BEHIND_PROTOTYPE)
 
     def _performance(self, directives: dict[str, tuple[str, ...]]) -> None:
         token = self.tokens[self.at]
@@ -202,12 +214,15 @@ class _Parser(Declarations):
         start = self.at if start < 0 else start
         token = self.tokens[self.at]
         name = token.text
-        if name not in WITH_SEMICOLON and name not in WITHOUT_SEMICOLON:
+        section = self.depth == 0 and self.text(1) == "{"  # one that a later compiler writes; `validate` says so
+        if name not in WITH_SEMICOLON and name not in WITHOUT_SEMICOLON and not section:
             raise self.unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
         self.at += 1
         first = self.at
         if name == ".section":
             self._section(token)
+        elif name == SOURCES or section:
+            self._braces(token)
         elif name in WITH_SEMICOLON:
             while self.text() != ";":
                 following = self.tokens[self.at]
@@ -215,8 +230,8 @@ class _Parser(Declarations):
                     raise self.missing(f"';' after {name}", ";")
                 self.at += 1
             self.at += 1
-        elif name == ".loc":
-            self._location()
+        elif name in (".loc", ".loc_intermediate"):
+            self._location(name)
         else:
             self._plain(token)
         tokens = [*self.tokens[start:first], *_split(self.tokens[first : self.at])]
@@ -253,10 +268,10 @@ class _Parser(Declarations):
             while self.take(","):
                 self._number_word(name)
 
-    def _location(self) -> None:
+    def _location(self, name: str) -> None:
         """`.loc 1 20 3, function_name $L__info_string0+7, inlined_at 1 30 5`."""
         for _ in range(3):
-            self._number_word(".loc")
+            self._number_word(name)
         while self.text() == "," and self.text(1) in ("function_name", "inlined_at"):
             self.at += 2
             if self.text(-1) == "inlined_at":
@@ -277,6 +292,17 @@ class _Parser(Declarations):
                 raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
             self.at += 1
         self.at += 1
+
+    def _braces(self, directive: Token) -> None:
+        """Everything between two braces, braces inside included."""
+        opening = self.expect("{", f"after {directive.text}")
+        depth = 1
+        while depth:
+            token = self.tokens[self.at]
+            if token.kind == "end":
+                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
+            depth += (token.text == "{") - (token.text == "}")
+            self.at += 1
 
     # -- statements
 

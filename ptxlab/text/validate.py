@@ -28,6 +28,7 @@ from ptxlab.text.model import (
     Variable,
     Words,
 )
+from ptxlab.text.parser import DIRECTIVES
 from ptxlab.text.parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
 from ptxlab.text.scope import Names, Scope
 from ptxlab.text.shape import shape_of
@@ -114,6 +115,8 @@ class _Validator:
                     outermost.declare(variable)
             elif isinstance(item, Directive):
                 outermost.names.update(dict.fromkeys(labels_in(item)))
+                if f".{item.name}" not in DIRECTIVES:
+                    yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
                 scope = Scope(outermost)
                 for variable in chain(item.params, item.returns):

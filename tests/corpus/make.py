@@ -144,6 +144,8 @@ def with_triton() -> None:
             "signature": signature, "constants": constants, "shared": compiled.metadata.shared,
             "num_warps": compiled.metadata.num_warps, "num_stages": compiled.metadata.num_stages,
         }  # fmt: skip
+        if scratch := compiled.metadata.global_scratch_size:
+            launches[f"{name}.sm_{arch}"]["scratch"] = scratch
     (HERE / "triton" / "launches.json").write_text(json.dumps(launches, indent=1) + "\n")
 
 

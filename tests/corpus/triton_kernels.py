@@ -71,6 +71,42 @@ def attention(q, k, v, out, n, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.
 
 
 @triton.jit
+def matmul_tma(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ROLES: tl.constexpr):
+    """C = A * B with tensor maps that the kernel writes itself; ROLES: by a producer and its consumers."""
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    left = tl.make_tensor_descriptor(a, [m, k], [k, 1], [BM, BK])
+    right = tl.make_tensor_descriptor(b, [k, n], [n, 1], [BK, BN])
+    product = tl.make_tensor_descriptor(c, [m, n], [n, 1], [BM, BN])
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in tl.range(0, k, BK, warp_specialize=ROLES):
+        acc = tl.dot(left.load([row, start]), right.load([start, column]), acc)
+    product.store([row, column], acc)
+
+
+@triton.jit
+def attention_tma(q, k, v, out, n, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ROLES: tl.constexpr):
+    """Attention of one head by tensor maps; n: a multiple of BN. ROLES: by a producer and its consumers."""
+    row = tl.program_id(0) * BM
+    queries = tl.make_tensor_descriptor(q, [n, D], [D, 1], [BM, D])
+    keys = tl.make_tensor_descriptor(k, [n, D], [D, 1], [BN, D])
+    values = tl.make_tensor_descriptor(v, [n, D], [D, 1], [BN, D])
+    result = tl.make_tensor_descriptor(out, [n, D], [D, 1], [BM, D])
+    query = queries.load([row, 0])
+    row_max = tl.full((BM,), -float("inf"), tl.float32)
+    row_sum = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, D), tl.float32)
+    for start in tl.range(0, n, BN, warp_specialize=ROLES):
+        score = tl.dot(query, keys.load([start, 0]).T) * scale
+        new_max = tl.maximum(row_max, tl.max(score, axis=1))
+        p = tl.exp2(score - new_max[:, None])
+        rescale = tl.exp2(row_max - new_max)
+        row_sum = row_sum * rescale + tl.sum(p, axis=1)
+        acc = tl.dot(p.to(tl.float16), values.load([start, 0]), acc * rescale[:, None])
+        row_max = new_max
+    result.store([row, 0], (acc / row_sum[:, None]).to(tl.float16))
+
+
+@triton.jit
 def layernorm(x, weight, bias, out, columns, eps, BLOCK: tl.constexpr):
     """Each row normalised to mean 0 and variance 1, scaled and shifted."""
     row = tl.program_id(0)
@@ -129,6 +165,7 @@ def _case(
 
 _MATMUL = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"}
 _ATTENTION = {"q": "*bf16", "k": "*bf16", "v": "*bf16", "out": "*fp32", "n": "i32", "scale": "fp32"}
+_ATTENTION_TMA = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "out": "*fp16", "n": "i32", "scale": "fp32"}
 _LAYERNORM = {"x": "*fp16", "weight": "*fp32", "bias": "*fp32", "out": "*fp32", "columns": "i32", "eps": "fp32"}
 _DROPOUT = {"x": "*fp32", "out": "*fp32", "kept": "*i8", "n": "i32", "probability": "fp32", "seed": "i32"}
 
@@ -156,4 +193,14 @@ ALL = [
     _case("dropout", dropout, 80, _DROPOUT, {"BLOCK": 256}),
     _case("scan", scan, 80, {"x": "*i32", "out": "*i32", "totals": "*i32", "columns": "i32"}, {"BLOCK": 256}),
     _case("transpose", transpose, 80, {"x": "*fp32", "out": "*fp32", "rows": "i32", "columns": "i32"}, {"BLOCK": 32}),
+    *(
+        _case(
+            f"{name}_{'roles' if roles else 'tma'}", kernel, 90, arguments, constants | {"ROLES": roles}, divisible=True
+        )
+        for name, kernel, arguments, constants in (
+            ("matmul", matmul_tma, _MATMUL, {"BM": 128, "BN": 64, "BK": 64}),
+            ("attention", attention_tma, _ATTENTION_TMA, {"D": 64, "BM": 128, "BN": 64}),
+        )
+        for roles in (False, True)
+    ),
 ]

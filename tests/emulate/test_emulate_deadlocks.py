@@ -107,6 +107,23 @@ CONSUME:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_full_barrier_is_no_deadlock(engine: str) -> None:
+    """The last warp has arrived at a barrier that counts two, and none of them has run on yet: a third one waits for an
+    mbarrier at which the first arrives behind it."""
+    body = START + """
+    setp.ge.u32 %p3, %r1, 64;
+    @%p3 bra CONSUME;
+    bar.sync 1, 64;
+    setp.lt.u32 %p4, %r1, 3;
+    @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
+    exit;
+CONSUME:
+""" + LOOPS["test_wait"] + "\n    st.global.u32 [%rd3], 7;"  # fmt: skip
+    out, _ = run(engine, text(body), threads=96, budget=None, checks=("synccheck",))
+    assert (out[64:] == 7).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_block_that_polls_another_blocks_flag_is_no_deadlock(engine: str) -> None:
     body = START + """
     setp.ne.u32 %p3, %r2, 0;

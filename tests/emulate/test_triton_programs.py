@@ -153,6 +153,34 @@ def test_wgmma(engine: str) -> None:
     assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
 
 
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("engine", ["jit", pytest.param("step", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("roles", ["roles", "tma"])
+@pytest.mark.parametrize("name", ["attention", "matmul"])
+def test_tensor_maps(name: str, roles: str, engine: str) -> None:
+    """Hopper's kernels with tensor maps that they write themselves: one warpgroup; a producer and two consumers."""
+    rng, file = np.random.default_rng(5), f"{name}_{roles}.sm_90"
+    launch, expected = LAUNCHES[file], np.zeros(0)
+    if name == "matmul":
+        a, b = rng.integers(-8, 8, (128, 192)).astype(np.float16), rng.integers(-8, 8, (192, 64)).astype(np.float16)
+        out, expected = np.zeros((128, 64), np.float32), a.astype(np.float32) @ b.astype(np.float32)
+        arguments: tuple[Any, ...] = (a, b, out, 128, 64, 192)
+    else:
+        q, k, v = rng.standard_normal((3, 128, 64)).astype(np.float16)
+        out = np.zeros_like(q)
+        arguments = (q.copy(), k.copy(), v.copy(), out, 128, np.float32(np.log2(np.e) / 8))
+        score = q.astype(np.float64) @ k.T.astype(np.float64) / 8
+        p = np.exp(score - score.max(1, keepdims=True))
+        expected = p / p.sum(1, keepdims=True) @ v.astype(np.float64)
+    report = pl.launch(
+        (CORPUS / f"{file}.ptx").read_text(), 1, 32 * launch["num_warps"], *arguments,
+        np.zeros(launch["scratch"], np.uint8), None, shared=launch["shared"], device=DEVICES[engine],
+        checks=("memcheck", "initcheck", "racecheck", "synccheck"), workers=1,
+    )  # fmt: skip
+    close(out, expected, 0, 0 if name == "matmul" else 5e-4)
+    assert report.findings == []
+
+
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton: pip install 'ptxlab[triton]'")
 @pytest.mark.parametrize("name", ["add", "matmul_3_stages", "layernorm", "scan"])
 def test_compiled_now(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

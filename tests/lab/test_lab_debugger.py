@@ -74,6 +74,16 @@ def test_where_it_opens() -> None:
     assert "at" not in pl.debug(traced).info
 
 
+def test_the_rungs_for_hopper_open_at_what_they_are_about() -> None:
+    for name, opcode in (("wgmma", "wgmma.mma_async"), ("hopper", "cp.async.bulk.tensor")):
+        d = pl.debug(name, seq_len=16, **({"tile_q": 64, "tile_kv": 16} if name == "hopper" else {}))
+        found = trace_events.first_step(d.recording, d.at)
+        assert found is not None
+        assert d.info["start"] == [0, 0] == list(found[0])
+        moment = d.recording.walk(*found[0]).moment(found[1])
+        assert moment.opcode.startswith(opcode)
+
+
 def test_what_is_accepted(tmp_path: Path) -> None:
     out = np.zeros(64 * 16, np.float32)
     run = pl.launch(PTX, 1, 64, out, trace=pl.Trace())
@@ -351,14 +361,14 @@ def test_votes_and_reductions_are_told_to_the_page() -> None:
     plain |= {"d": number["%bank"], "p": None, "mask": None}
     p, t, everyone = number["%p"], number["%t"], {"value": 0xFFFFFFFF}
     assert found == {
-        "vote.sync.any.pred": plain | {"what": "vote", "mode": "any", "type": "pred", "a": p, "not": True, "d": p,
+        "vote.sync.any.pred": plain | {"action": "VOTE", "mode": "any", "type": "pred", "a": p, "not": True, "d": p,
                                        "mask": everyone},
-        "activemask.b32": plain | {"what": "activemask", "type": "b32"},
-        "match.all.sync.b32": plain | {"what": "match", "mode": "all", "type": "b32", "a": t, "p": p,
+        "activemask.b32": plain | {"action": "ACTIVE_MASK", "type": "b32"},
+        "match.all.sync.b32": plain | {"action": "MATCH", "mode": "all", "type": "b32", "a": t, "p": p,
                                        "mask": {"value": -1}},
-        "redux.sync.min.s32": plain | {"what": "redux", "operation": "min", "type": "s32", "a": t, "d": t,
+        "redux.sync.min.s32": plain | {"action": "REDUCE_LANES", "operation": "min", "type": "s32", "a": t, "d": t,
                                        "mask": number["%bank"]},
-        "elect.sync": plain | {"what": "elect", "d": None, "p": p, "mask": {"value": 3}},
-        "match.any.sync.b64": plain | {"what": "match", "mode": "any", "type": "b64",
+        "elect.sync": plain | {"action": "ELECT", "d": None, "p": p, "mask": {"value": 3}},
+        "match.any.sync.b64": plain | {"action": "MATCH", "mode": "any", "type": "b64",
                                        "a": {"value": "18446744073709551615"}, "mask": {"value": 3}},
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
 from ptxlab.lab import counters_pane
+from ptxlab.lab import timeline as timelines
 from ptxlab.lab.timeline import timeline
 
 RING = """
@@ -58,6 +60,9 @@ def test_copies_and_waits(device: str) -> None:
     at = 1 + next(k for k, line in enumerate(lines) if "cp.async.bulk" in line)
     assert copying["copy"][4] == f"copy of 512 bytes to shared memory, mbarrier 0x600, line {at}"
     assert waiting["wait"][4].startswith(f"waits for mbarrier 0x600, line {at + 2}: ")
+    assert copying["copy"][5:] == [at, "0:0x600", 512]
+    assert waiting["wait"][5:] == [at + 2, "0:0x600", 0]
+    assert found["roles"] == [[0, 0, 1]]  # both wait at one line
     assert copying["copy"][1] < copying["copy"][2] <= found["time"]
     assert "copy" not in waiting
 
@@ -67,6 +72,7 @@ def test_products_in_flight(device: str) -> None:
     text = program(MULTIPLY + MULTIPLY + COMMIT + MULTIPLY + COMMIT + WAIT)
     found = shown(text, 128, np.zeros(128, np.float32), device=device)
     lines = [k for k, line in enumerate(text.splitlines(), 1) if "wgmma.mma_async" in line]
+    assert found["roles"] == [[0, 0, 3]]
     for row in found["rows"]:
         groups = [span for span in row["spans"] if span[0] == "wgmma"]
         assert [span[4] for span in groups] == [
@@ -113,18 +119,64 @@ def test_descriptors_in_words(parts: Any) -> None:
 def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     """A bar for each span; a click on one goes to its step."""
     shown = pl.debug(RING, 1, 64, np.zeros(128, np.uint32), device="step")
-    shown.save(tmp_path / "ring.html")
+    copy = f"<!doctype html><body>{shown.static_html()}</body>"  # what a notebook keeps
+    (tmp_path / "ring.html").write_text(copy, encoding="utf-8")
+    assert "copy of 512 bytes to shared memory, mbarrier 0x600" in copy
     page = chromium.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto((tmp_path / "ring.html").as_uri())
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
     spans = [span for row in shown.info["timeline"]["rows"] for span in row["spans"]]
-    assert page.locator(".pl-times rect").count() == len(spans)
+    assert page.locator(".pl-times rect").count() == sum(1 + bool(span[6]) for span in spans)
+    page.click("button:has-text('Warps')")
+    names = page.eval_on_selector_all(".pl-times .pl-tick-name", "all => all.map((e) => e.textContent)")
+    assert names == ["block 0, warp 0", "block 0, warp 1", "mbarrier 0x600"]
     page.dispatch_event(".pl-span-copy", "click")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:1"]')
     (copy,) = (span for span in spans if span[0] == "copy")
     page.wait_for_selector(f'.ptxlab-debugger[data-step="{copy[3]}"]')
     assert "cp.async.bulk" in page.inner_text(".pl-status")
+    assert page.inner_text('[aria-label="Timeline"] .pl-readout').startswith("Here: 1 copy of 512 bytes in flight")
     assert not errors
     page.close()
+
+
+def test_the_beginning_of_a_long_one() -> None:
+    """What a notebook keeps: as much as fits, whole rows and their order."""
+    whole = shown(RING, 64, np.zeros(128, np.uint32), device="step")
+    assert timelines.beginning(whole, 10**6) == whole
+    part = timelines.beginning(whole, len(json.dumps(whole)) - 1)
+    assert part is not None
+    assert (part["time"], part["cut"], part["roles"]) == (whole["time"] // 2, True, whole["roles"])
+    assert all(span[1] < span[2] <= part["time"] for row in part["rows"] for span in row["spans"])
+    assert part["turns"] == whole["turns"][: len(part["turns"])]
+    assert timelines.beginning(None, 5) is None
+
+
+@pytest.mark.browser
+def test_roles(parts: Any) -> None:
+    """One row for warps that do the same; the group of a warpgroup lasts from its first warp to its last."""
+    spans = [
+        [["copy", 1, 9, 4, "a copy", 7, "0:0x10", 512]],
+        [["wgmma", 2, 4, 1, "a group", 8, "", 0], ["wait", 5, 8, 2, "waits", 9, "0:0x10", 0]],
+        [["wgmma", 3, 6, 1, "a group", 8, "", 0], ["wait", 5, 9, 2, "waits", 9, "0:0x10", 0]],
+    ]
+    data = {
+        "roles": [[0, 0, 0], [0, 1, 2]],
+        "rows": [{"block": 0, "warp": warp, "spans": some} for warp, some in enumerate(spans)],
+    }
+    shown = "(data) => [roleRows(data), mbarrierRows(data), [0, 3, 7].map((at) => underWay(data, roleRows(data), at))]"
+    rows, mbarriers, now = parts(shown, data)
+    assert [row["name"] for row in rows] == ["block 0, warp 0", "block 0, warps 1–2"]
+    assert rows[1]["spans"] == [
+        ["wgmma", 2, 6, 1, "a group", 8, "", 0, 0, 1],
+        ["wait", 5, 8, 2, "warp 1 waits", 9, "0:0x10", 0, 0, 1],
+        ["wait", 5, 9, 2, "warp 2 waits", 9, "0:0x10", 0, 0, 2],
+    ]
+    assert [(row["name"], len(row["spans"])) for row in mbarriers] == [("mbarrier 0x10", 3)]
+    assert now == [
+        "",
+        "1 copy of 512 bytes in flight; 1 wgmma group in flight",
+        "1 copy of 512 bytes in flight; warps 1, 2 wait for mbarrier 0x10",
+    ]

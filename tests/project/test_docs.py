@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -15,10 +16,59 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import ptxlab as pl
+from ptxlab.cli import main as cli
+from ptxlab.course import command as course
 from ptxlab.isa.table import TABLE
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.glob("*.md") if ">>>" in path.read_text(encoding="utf-8"))
+
+
+def _commands() -> dict[str, str]:
+    """What stands behind `ptxlab` on each command line of the documentation, and the output that the page shows."""
+    found: dict[str, str] = {}
+    for path in sorted(DOCS.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+            for line, shown in re.findall(r"^\$ ptxlab (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+                found[line] = shown
+        for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+            found |= dict.fromkeys((line.strip() for line in re.findall(r"^ptxlab ([^#\n]*)", block, re.MULTILINE)), "")
+    return found
+
+
+COMMANDS = _commands()
+NOT_RUN = {
+    "lab": (cli, "_lab", "it opens a browser"),
+    "doctor": (cli, "_doctor", "it says what this machine has"),
+    "course grade": (course, "_grade", "tests/course/test_course_grade.py runs it, in ten seconds and more"),
+    "course slides": (course, "_slides", "tests/course/test_course_slides.py runs it"),
+}
+"""Commands that are only read here, up to the function that would execute them, and why."""
+COPY = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 x, .param .u64 y, .param .u32 n)
+{
+    .reg .pred %p;  .reg .u32 %i, %b, %t, %n;  .reg .u64 %x, %y, %o;  .reg .f32 %v;
+    ld.param.u32 %n, [n];
+    mov.u32 %b, %ctaid.x;
+    mov.u32 %t, %tid.x;
+    mad.lo.u32 %i, %b, 128, %t;
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    ld.param.u64 %x, [x];
+    ld.param.u64 %y, [y];
+    mul.wide.u32 %o, %i, 4;
+    add.u64 %x, %x, %o;
+    add.u64 %y, %y, %o;
+    ld.global.f32 %v, [%x];
+    st.global.f32 [%y], %v;
+    ret;
+}
+"""
+"""The kernel of a reader who tries what a page says of `mykernel.ptx`."""
 
 
 def _module(name: str) -> ModuleType:
@@ -45,6 +95,19 @@ def test_what_a_page_shows_is_what_happens(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_line_works(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mykernel.ptx").write_text(COPY, encoding="utf-8")
+    for place, name, _ in NOT_RUN.values():
+        monkeypatch.setattr(place, name, lambda options: 0)
+    assert cli.main(shlex.split(command)) == 0
+    if not command.startswith(tuple(NOT_RUN)):
+        assert capsys.readouterr().out.endswith(COMMANDS[command])
 
 
 def test_every_opcode_has_a_page(generate: ModuleType) -> None:

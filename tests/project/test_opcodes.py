@@ -75,6 +75,21 @@ def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno if isinstance(node, ast.expr) else 0, text
 
 
+IN_JAVASCRIPT = re.compile(r"""(["'])(?P<string>[\w.:]+)\1|[{,]\s*(?P<key>\w+):|/\^(?P<pattern>[^/\n]+)/""")
+"""A string, the key of an object, or what a pattern says of the beginning of a text."""
+WORDS_OF_PAGES = {"add", "and", "barrier", "div", "max", "min", "not", "or", "set", "wgmma", "xor"}
+"""Opcodes that are also names of operations, elements of a page, or what the timeline and the scrubber show."""
+
+
+def asks_in_javascript(source: str) -> Iterator[tuple[int, str]]:
+    """(line, opcode) of each string, key or pattern in JavaScript that is an opcode: what else would it be for?"""
+    for found in IN_JAVASCRIPT.finditer(source):
+        words = re.findall(r"[a-z]\w*", found["pattern"]) if found["pattern"] else [found["string"] or found["key"]]
+        for word in words:
+            if is_opcode(word) and word not in WORDS_OF_PAGES:
+                yield source.count("\n", 0, found.start()) + 1, word
+
+
 @functools.cache
 def places() -> dict[str, list[str]]:
     """File in ptxlab -> `line: opcode` of what is asked for by name in it."""
@@ -84,6 +99,10 @@ def places() -> dict[str, list[str]]:
         if name.startswith(("isa/", "course/notebooks/")):
             continue
         out[name] = [f"{line}: {text}" for line, text in sorted(set(asks(parsed(path))))]
+    for path in sorted((PACKAGE / "lab/static").glob("*.js")):
+        if path.name != "editor.js":  # bundled: the editor's own parts are in frontend/
+            found = sorted(set(asks_in_javascript(path.read_text(encoding="utf-8"))))
+            out[f"lab/static/{path.name}"] = [f"{line}: {text}" for line, text in found]
     return {name: found for name, found in out.items() if found}
 
 
@@ -120,3 +139,19 @@ def test_what_is_allowed_is_needed() -> None:
 ])  # fmt: skip
 def test_what_counts_as_asking(source: str, opcodes: list[str]) -> None:
     assert sorted({text for _, text in asks(ast.parse(source))}) == opcodes
+
+
+@pytest.mark.parametrize(("source", "opcodes"), [
+    ('now.opcode.startsWith("wgmma.mma_async")', ["wgmma.mma_async"]),
+    ('const BARRIER = /^(bar|barrier)(\\.|$)/;\nBARRIER.test(step.opcode)', ["bar"]),
+    ('banksOf(access, /^(ld|ldu)\\./.test(opcode))', ["ld", "ldu"]),
+    ('/^(stmatrix|wmma\\.store)/.test(opcode)', ["stmatrix", "wmma"]),
+    ('code.what === "activemask"', ["activemask"]),
+    ('{ activemask: "here", elect: "one" }[code.what]', ["activemask", "elect"]),
+    ('["vote", "match"].includes(code.what)', ["match", "vote"]),
+    ('step.action === "BARRIER"', []),
+    ('code.operation === "min" || code.operation === "max"', []),
+    ('const width = a / b; lines.match(/\\d+/)', []),
+])  # fmt: skip
+def test_what_counts_as_asking_in_javascript(source: str, opcodes: list[str]) -> None:
+    assert sorted({text for _, text in asks_in_javascript(source)}) == opcodes

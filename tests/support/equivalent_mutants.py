@@ -166,6 +166,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "return list(range(keys // tile * tile, keys)) => "
         "return (lambda x: x)(range(keys // tile * tile, keys))": "a range has the same numbers in the same order",
     },
+    "13-digits": {"ret; => nothing": "a kernel that comes to its end returns"},
     "13-convict": {
         f"return {_CONVICTS} => return {other}": "these inputs convict all five as well"
         for other in (

@@ -24,7 +24,7 @@ WRONG = {
         (_but("01-predict", ("-math.inf, []", "scores[0], []")), "a new maximum, so it computed rescale = 0. You did not"),
         ("def shrinks(scores):\n    return [0, 3, 5]\n", "of the kernel's"),
         ("def shrinks(scores):\n    return [3, 9]\n", "There is no key 9; the keys are 0 to 7."),
-        ("def shrinks(scores):\n    return 3\n", "is to return a list of key numbers, it returned 3."),
+        ("def shrinks(scores):\n    return 3\n", "must return a list of key numbers; it returned 3."),
         ("shrinks = [0, 3, 5]\n", "a function is wanted, found list"),
     ),
     "01-lse": (

@@ -19,7 +19,7 @@ WRONG = {
         ("def holder(row, column):\n    return 4 * (row % 8) + column % 8 // 2\n", "holder(0, 0): you say 0"),
     ),
     "05-address": (
-        (ADDRESS.starter, "b[:2] are to be keys 0 to 7"),
+        (ADDRESS.starter, "b[:2] must be keys 0 to 7"),
         # chunks and keys exchanged
         (
             ADDRESS.solution.replace(

@@ -28,9 +28,9 @@ WRONG = {
         (_but("10-last", ("acc *= rescale", "acc *= weight")), "unused slots hold 0"),
     ),
     "10-append": (
-        (find("10-append").starter, "is none of the places for a new key"),
+        (find("10-append").starter, "is not the place of a new key"),
         (_but("10-append", ("n = k.bitcast(u32, lengths[b])", "n = k.bitcast(u32, lengths[b]) - 1")), "it was changed"),
-        (_but("10-append", ("table + b * width", "table")), "the new one belongs into slot"),
+        (_but("10-append", ("table + b * width", "table")), "the new one belongs in slot"),
         (_but("10-append", ("page * P + n % P", "page * P")), "should be"),
     ),
     "10-lookup": (

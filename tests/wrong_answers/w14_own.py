@@ -33,7 +33,7 @@ WRONG = {
         (_but("14-once", ("v * scale * (w + lane)[d]", "v * scale * w[d]")), "elements are wrong"),
     ),
     "14-rope": (
-        (_but("14-rope", ("a * c - b * s", "a * c + b * s"), ("b * c + a * s", "b * c - a * s")), "the wrong way round"),
+        (_but("14-rope", ("a * c - b * s", "a * c + b * s"), ("b * c + a * s", "b * c - a * s")), "turned the other way"),
         (_but("14-rope", ("y[first + h] = b * c + a * s", "y[first + h] = b * c + y[first] * s")), "The first half is right."),
         (_but("14-rope", ("c, s = cos[row * h + i], sin[row * h + i]", "c, s = cos[i], sin[i]")), "y[1, 0] should be"),
         (_but("14-rope", ("a, b = x[first], x[first + h]", "a, b = x[first], x[first + h + h]")), "past the end of"),

@@ -28,8 +28,8 @@ LOOP = """    scale_log2e = scale * LOG2E
     with k.loop({count}) as {i}:
 {choose}        key_row, value_row = key + {start} + lane, value + {start} + lane
         score = k.var(f32, 0.0)
-        for n in range(D // 32):
-            score.set(k.fma(query[n], key_row[32 * n], score))
+        for e in range(D // 32):
+            score.set(k.fma(query[e], key_row[32 * e], score))
         for distance in (16, 8, 4, 2, 1):
             score += k.shfl(score, distance, 31, -1, mode="bfly")
         score *= scale_log2e
@@ -37,9 +37,9 @@ LOOP = """    scale_log2e = scale * LOG2E
         rescale = k.exp2(row_max - new_max)
         weight = k.exp2(score - new_max)
         row_sum.set(k.fma(row_sum, rescale, weight))
-        for n in range(D // 32):
-            acc[n] *= rescale
-            acc[n].set(k.fma(weight, value_row[32 * n], acc[n]))
+        for e in range(D // 32):
+            acc[e] *= rescale
+            acc[e].set(k.fma(weight, value_row[32 * e], acc[e]))
         row_max.set(new_max)
 """
 
@@ -79,7 +79,7 @@ def _sinks(g: Grading, answer: Any) -> None:
                 rows * (2 * len(seen) + 2) + 1,
                 f"{shown} Key and value are {2 * rows} sectors each time.",
             )
-    g.note("Only the keys that are seen were read: the cost no longer grows with the length of the text.")
+    g.note("Only visible keys were read: the cost no longer grows with the length of the text.")
 
 
 _SINK_HEAD = HEAD.format(
@@ -88,8 +88,8 @@ _SINK_HEAD = HEAD.format(
 ) + "    q_row = q + lane\n"  # fmt: skip
 _SINK_TAIL = """
     o_row = o + lane
-    for d in range(D // 32):
-        o_row[32 * d] = acc[d] / row_sum
+    for e in range(D // 32):
+        o_row[32 * e] = acc[e] / row_sum
     with k.guard(lane == 0):
         lse[0] = (row_max + k.log2(row_sum)) * LN2
 """
@@ -100,13 +100,13 @@ SINKS = Exercise(
     kind="write",
     level=3,
     prompt="""
-A model that writes on and on needs a cache without end. Xiao et al. (2023) found that it is enough to keep two
-parts: the last `W` keys, and the **first** `S`, which the model uses as a place to put attention that it has no
-other use for ("sinks"). Without them the text falls apart.
+A text without end would need a cache without end. Xiao et al. (2023) found that it is enough to keep two
+parts: the last `W` keys, and the **first** `S`. On those first keys the model puts attention that it has no other use
+for, so they are called *sinks*. Without them the model writes nonsense.
 
 The kernel below lets the query see all `n` keys. Change it so that it sees the first `S` and the last `W`, each
-key once, and reads no other key from memory. Mind short sequences: the two parts may overlap, or there may be
-fewer keys than `S`.
+key once, and reads no other key from memory. Short sequences need care: the two parts may overlap, or there may
+be fewer keys than `S`.
 """,
     starter=_SINK_HEAD + LOOP.format(count="n", i="j", choose="", start="j * D") + _SINK_TAIL,
     solution=_SINK_HEAD
@@ -118,7 +118,7 @@ fewer keys than `S`.
     answer="sinks",
     hints=(
         "How many keys are hidden, and where do they begin? For 40 keys, 4 sinks, a window of 8: those from 4 to 31.",
-        "One loop over the keys that are seen will do: behind the sinks it jumps over a gap. A u32 has no negative "
+        "One loop over the visible keys is enough: after the sinks it jumps over a gap. A u32 has no negative "
         "numbers, so "
         "take a maximum before you subtract.",
         "first = k.min(n, S); window = k.max(n, W) - W; gap = k.max(window, first) - first; loop over n - gap, and "

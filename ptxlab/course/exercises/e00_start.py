@@ -123,8 +123,8 @@ GUARD = Exercise(
     level=1,
     prompt="""
 The same kernel, with the number of elements as a parameter. Add the two lines that keep threads without an element
-from storing: compare `%i` with `%n`, then leave with a guarded `ret`. You have seen both lines in `saxpy`; the
-predicate `%outside` is declared.
+from storing: compare `%i` with `%n`, then leave. The comparison stands in `saxpy` above. There, a guarded `bra` jumps
+to the end; here, a guarded `ret` does the same. The predicate `%outside` is declared.
 """,
     starter=_NUMBER.replace("LINES", "    // compare; leave"),
     solution=_NUMBER.replace("LINES", "    setp.ge.u32     %outside, %i, %n;\n    @%outside ret;"),

@@ -42,7 +42,7 @@ def _predict(g: Grading, answer: Any) -> None:
         try:
             named = sorted({int(key) for key in found})
         except (TypeError, ValueError):
-            g.part("a list of keys", False, f"shrinks(...) is to return a list of key numbers, it returned {found!r}.")
+            g.part("a list of keys", False, f"shrinks(...) must return a list of key numbers; it returned {found!r}.")
             return
         keys = np.array(scores, np.float32)[:, None]
         out = attention(np.ones((1, 1), np.float32), keys, keys, kernel="scalar", scale=1.0, state=True, device="step")
@@ -75,7 +75,8 @@ def _predict(g: Grading, answer: Any) -> None:
 
         g.part(f"the rescales of {len(scores)} scores", named == shrinks, says)
         values = ", ".join(f"{rescale[key]:.4g} at key {key}" for key in shrinks)
-        g.note(f"Thread 0 rescaled {len(shrinks)} times: {values}. All other factors were exactly 1.")
+        times = "once" if len(shrinks) == 1 else f"{len(shrinks)} times"
+        g.note(f"Thread 0 rescaled {times}: {values}. All other factors were exactly 1.")
 
 
 PREDICT = Exercise(
@@ -84,14 +85,15 @@ PREDICT = Exercise(
     kind="predict",
     level=1,
     prompt="""
-One thread meets eight keys with these scores, in this order:
+One thread goes through eight keys with these scores, in this order:
 
 | key | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 |---|---|---|---|---|---|---|---|---|
 | score | 0.5 | −1.0 | 0.5 | 1.25 | 1.0 | 2.5 | 2.5 | −0.5 |
 
-At which keys is `rescale` less than 1? Go through them by hand first. Then write your rule as a function from the
-scores to the list of those keys; the kernel will be asked about other scores, too.
+At which keys is `rescale` less than 1? Go through them by hand first, and begin with key 0, where $m$ is still
+$-\\infty$. Then write your rule as a function from the scores to the list of those keys. The check runs the kernel with
+other scores, too.
 """,
     starter='''
 def shrinks(scores):
@@ -181,7 +183,10 @@ def _rescale(g: Grading, answer: Any) -> None:
             three = ", ".join(f"{x:.4g}" for x in state[row, key])
             says = f"Thread {row}, key {key}: m, l and rescale were ({three}); a NaN, or never stored."
             g.part(
-                "every key is probed", False, says, "k.probe(row, j, n, row_max, row_sum, rescale) is to run for all."
+                "every key is probed",
+                False,
+                says,
+                "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key.",
             )
             continue
         for which, name in ((2, "rescale"), (0, "running maximum m"), (1, "running sum l")):
@@ -223,6 +228,8 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
     grew = exact[:, :, 2] < 1 - 1e-6
     ones = int(np.sum(np.isclose(state[:, :, 2], 1) & grew))
     count = f"In all {len(state)} threads the maximum grew {int(grew.sum())} times; rescale was 1 in {ones} of them."
+    if state[row, key, 0] == -math.inf:
+        count = "The kernel's own m was still -inf at that key: row_max never got its new value."
     return [says, where, count]
 
 
@@ -233,7 +240,7 @@ RESCALE = Exercise(
     level=2,
     prompt="""
 This kernel is supposed to be the online softmax. With small logits it passes every test. With large ones it is far off
-in almost every row. Find out why, and mend it. One line is in the wrong place.
+in almost every row. Find out why, and fix it. One line is in the wrong place.
 """,
     starter=_ONLINE.format(name="mended", early="        row_max.set(new_max)\n", late=""),
     solution=_ONLINE.format(

@@ -39,7 +39,7 @@ SECTORS = Exercise(
     level=1,
     prompt="""
 `nearest` from above runs with $n$ points, $m$ keys, blocks of $T$ threads and tiles of $T$ keys ($T$ is a multiple of
-32). How many sectors of 32 bytes do its loads of **keys** ask for, all blocks together? The loads of points do not
+32). How many sectors of 32 bytes do its loads of **keys** request, in all blocks together? The loads of points do not
 count; the keys begin where a sector begins.
 
 Write a function. It is compared with the machine's count for `(n, m, T)` = (64, 64, 64), (65, 64, 64), (300, 100, 32)
@@ -47,7 +47,7 @@ and for sizes that you do not see.
 """,
     starter='''
 def sectors(n, m, T):
-    """Sectors that the loads of keys ask for."""
+    """Sectors that the loads of keys request."""
     return 0
 ''',
     solution='''
@@ -83,7 +83,7 @@ def _smooth(g: Grading, answer: Any) -> None:
         if run is not None and g.close(f"right for {n} numbers and {rounds} rounds", y, right, run=run):
             limit = (2 * rounds + 1) * (block // 32)
             g.at_most(
-                f"two barriers a round, {n} numbers",
+                f"two barriers per round, {n} numbers",
                 run,
                 "barriers",
                 limit,
@@ -105,7 +105,7 @@ neighbours (at the ends the number itself stands in for the neighbour that is no
 rounded up to whole warps, at most 256.
 
 With one round and a full block it is right. With more rounds, or with idle threads, it is not. Two things are wrong.
-Mend both, with no more than two barriers a round.
+Fix both, with no more than two barriers per round.
 """,
     starter='''
 @kernel
@@ -148,7 +148,7 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
     graded=(
         "the right numbers, for full blocks and others, under a shuffled schedule",
         "no race, no barrier that only some threads reach, no read of what was never written",
-        "at most two barriers a round",
+        "at most two barriers per round",
     ),
     grade=_smooth,
 )
@@ -187,9 +187,9 @@ def _copy(g: Grading, answer: Any) -> None:
             run,
             "sectors",
             ideal * blocks + own,
-            f"The copy needs {ideal} sectors a block when 32 lanes take 32 elements side by side.",
+            f"The copy needs {ideal} sectors per block when 32 lanes take 32 elements side by side.",
         )
-        g.note(f"{case}: right, with {ideal} sectors of keys a block.")
+        g.note(f"{case}: right, with {ideal} sectors of keys per block.")
 
 
 def _own_sectors(n: int, D: int, block: int) -> int:
@@ -248,7 +248,7 @@ Copy so that neighbouring threads load neighbouring elements: the sectors are co
     ),
     answer="agreement",
     hints=(
-        "forget rows and columns: to the copy, the tile is count * D numbers in a row, here and there",
+        "forget rows and columns: for the copy, the tile is count * D numbers in a row, in global and in shared memory",
         "thread t takes element t, then t + threads, t + 2 * threads, ... : k.loop(stop, start=..., step=...)",
         "with k.loop(count * D, start=t, step=threads) as e: tile[e] = (key + first * D)[e]",
     ),
@@ -284,7 +284,7 @@ def _blocksum(g: Grading, answer: Any) -> None:
                 f"That is {each} for each warp; adding {B} numbers one by one takes longer.",
             )
             assert run.counters is not None
-            g.note(f"{n} numbers, blocks of {B}: {run.counters.warp_instructions // warps} instructions a warp.")
+            g.note(f"{n} numbers, blocks of {B}: {run.counters.warp_instructions // warps} instructions per warp.")
 
 
 BLOCKSUM = Exercise(
@@ -294,8 +294,8 @@ BLOCKSUM = Exercise(
     level=2,
     prompt="""
 Write a kernel that adds up the numbers of each block: with blocks of `B` threads (a power of two from 32 to 256),
-`y[b]` is the sum of `x[b * B]` to `x[b * B + B - 1]`, as far as there are so many: `x` has `n` numbers, and `n` need
-not fit.
+`y[b]` is the sum of `x[b * B]` to `x[b * B + B - 1]`. `x` has `n` numbers, and `n` need not be a multiple of `B`, so
+the last block may have fewer.
 
 Do it as a tree in shared memory: the lower half of the threads each add one number of the upper half, then half of
 them do, and so on. `B` is a Python number, so a Python `for width in ...` can write the steps one after the other.
@@ -330,8 +330,8 @@ def blocksum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, *, B: int = 128):
 ''',
     answer="blocksum",
     hints=(
-        "a thread past the end has a number too: which one changes no sum?",
-        "one barrier a step is enough: in a step, who reads a place does not write it, and the other way round",
+        "which number should a thread past the end put into the tile, so that no sum changes?",
+        "one barrier per step is enough: within a step, no place that one thread reads is written by another",
         "for width = B/2, B/4, ..., 1: k.barrier(), then with k.if_(t < width): tile[t] = tile[t] + tile[t + width]",
     ),
     graded=(

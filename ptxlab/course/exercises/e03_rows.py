@@ -81,7 +81,7 @@ How many `ld.shared` instructions does **one warp** execute in the kernel `score
 `wide`, `D` and `vector`. The machine counts for `(high, wide, D, vector)` = (1, 1, 16, 1), (4, 4, 16, 4), (2, 4, 32,
 2), and for others.
 
-A load of four numbers at once is one instruction.
+A load of four numbers at once counts as one instruction.
 """,
     starter='''
 def loads(high, wide, D, vector):
@@ -134,15 +134,16 @@ def _hears(g: Grading, answer: Any) -> None:
 
 HEARS = Exercise(
     name="03-hears",
-    title="Who has heard of whom?",
+    title="Whose numbers reach a lane?",
     kind="predict",
     level=1,
     prompt="""
 All lanes of a warp go through a butterfly: for each `bit` in `bits`, in this order, every lane takes the larger of
-its number and that of lane `lane ^ bit`. Which lanes' numbers have been compared in the end in a given lane? Return a
-set of lane numbers, the lane itself among them.
+its number and that of lane `lane ^ bit`. Which lanes' numbers has a given lane compared in the end? Return a
+set of lane numbers, with the lane itself.
 
-`hears(0, (1,))` is `{0, 1}`. The bits are any numbers from 1 to 31, powers of two or not, and one may come twice.
+`hears(0, (1,))` is `{0, 1}`. The bits are any numbers from 1 to 31, powers of two or not, and one may occur
+twice.
 """,
     starter='''
 def hears(lane, bits):
@@ -160,11 +161,11 @@ def hears(lane, bits):
     answer="hears",
     hints=(
         "a step doubles the set, or leaves it as it was",
-        "in the last step a lane hears its partner, and with it everything that the partner had heard before",
+        "in the last step a lane gets its partner's number, and with it all that the partner has compared before",
         "begin with {lane}; for each bit, add other ^ bit for every lane `other` in the set",
     ),
     graded=(
-        "the set that the machine finds when the lanes pass on who they have heard of",
+        "the set that the machine finds when the lanes exchange sets",
         "cases that you do not see",
     ),
     grade=_hears,
@@ -213,13 +214,13 @@ def _share(g: Grading, answer: Any) -> None:
 
 SHARE = Exercise(
     name="03-share",
-    title="Sixteen rulers",
+    title="Sixteen maxima for one row",
     kind="fix",
     level=2,
     prompt="""
-This kernel computes softmax of rows of 64 scores, with 16 threads a row, eight rows a block. In every row the weights
-should add up to 1. They add up to 16. Mend it: at most eight shuffles, no barrier, no shared memory. The number of
-rows need not fit.
+This kernel computes softmax of rows of 64 scores, with 16 threads per row and eight rows per block. In every row the
+weights should add up to 1. They add up to 16. Fix it, with at most eight shuffles, no barrier and no shared memory. The
+number of rows need not be a multiple of eight.
 """,
     starter='''
 @kernel
@@ -271,14 +272,14 @@ def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
 ''',
     answer="softmax",
     hints=(
-        "which two numbers of a row are known to one thread only, and used as if they were the row's?",
+        "which two numbers belong to one thread only, and are used as if they belonged to the whole row?",
         "the maximum must be agreed upon before the weights, the sum after them",
         "for bit in (1, 2, 4, 8): top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode='bfly'))), "
         "and the same with += for total",
     ),
     graded=(
         "the right weights, for small scores and for large ones, also where rows are missing in the last block",
-        "at most eight shuffles a warp, no barrier, no shared memory",
+        "at most eight shuffles per warp, no barrier, no shared memory",
     ),
     grade=_share,
 )
@@ -325,22 +326,22 @@ LOGSUMEXP = Exercise(
     level=2,
     prompt="""
 Write a kernel for $\\mathrm{lse}_r = \\ln \\sum_j e^{s_{rj}}$, the number that attention keeps of each row: `n` rows
-of `m` numbers, 16 threads a row, blocks of 64 threads. The numbers may be large (around 200, or -200), `m` may be 7
-or 70, and the last block may have fewer rows than it could. At most eight shuffles, no shared memory.
+of `m` numbers, 16 threads per row, blocks of 64 threads. The numbers may be large (around 200, or -200), `m` may be 7
+or 70, and the last block may have fewer than four rows. Use at most eight shuffles and no shared memory.
 
-You may go through the row twice. `k.log2` and `k.exp2` are what a GPU has; `LOG2E` and `LN2` are there.
+You may go through the row twice. A GPU has `k.log2` and `k.exp2`; `LOG2E` and `LN2` are defined above.
 """,
     starter='''
 @kernel
 def logsumexp(k: Builder, s: Ptr[f32], lse: Ptr[f32], n: u32, m: u32):
-    """lse[r] = the logarithm of the sum of exp(s[r, j]) over j; 16 threads a row."""
+    """lse[r] = the logarithm of the sum of exp(s[r, j]) over j; 16 threads per row."""
     i = k.thread_index()
     row, tx = i // 16, i % 16
 ''',
     solution='''
 @kernel
 def logsumexp(k: Builder, s: Ptr[f32], lse: Ptr[f32], n: u32, m: u32):
-    """lse[r] = the logarithm of the sum of exp(s[r, j]) over j; 16 threads a row."""
+    """lse[r] = the logarithm of the sum of exp(s[r, j]) over j; 16 threads per row."""
     i = k.thread_index()
     row, tx = i // 16, i % 16
     mine = s + k.min(row, n - 1) * m  # a thread past the end stays, for the shuffles
@@ -369,7 +370,7 @@ def logsumexp(k: Builder, s: Ptr[f32], lse: Ptr[f32], n: u32, m: u32):
     graded=(
         "the right numbers for any n and m, with scores whose exponentials do not fit",
         "no thread leaves before the shuffles are done",
-        "at most eight shuffles a warp, and no shared memory",
+        "at most eight shuffles per warp, and no shared memory",
     ),
     grade=_logsumexp,
 )

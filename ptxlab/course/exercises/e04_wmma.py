@@ -64,7 +64,7 @@ def products(rows, keys, D):
     answer="products",
     hints=(
         "a warp has 16 rows: how many 16 x 16 pieces has its part of S, and how many products does each need?",
-        "a row or key more than fits is another block or another tile, and it is computed whole",
+        "one row more than fits needs another block, one key more another tile, and each is computed whole",
         "4 * ceil(rows / 64) warps, each ceil(keys / 64) tiles, each 4 * D / 16 products for S and as many for O",
     ),
     graded=("the number that the machine counts, for three cases that you see and three that you do not",),
@@ -117,9 +117,9 @@ KEYS = Exercise(
     kind="fix",
     level=2,
     prompt="""
-This kernel is to compute $S = Q K^T$ for 16 query rows and any number of keys; K lies in memory key by key. It runs
-without an error and is wrong. One thing is wrong about how K is loaded, and it shows in three places of two lines. No
-element needs to move in memory.
+This kernel should compute $S = Q K^T$ for 16 query rows and any number of keys; K lies in memory key by key. It runs
+without an error and is wrong. It loads K in the wrong layout, which shows in three places of two lines. No element
+needs to move in memory.
 """,
     starter=_KEYS.format(
         load="""        right = k.op(f"wmma.load.b.sync.aligned.row.{SHAPE}.global.f16", key + step * 16 + first, 16)
@@ -156,7 +156,7 @@ def _reuse(g: Grading, answer: Any) -> None:
             continue
         loads, products = executed(run, "wmma.load"), executed(run, "wmma.mma")
         g.part(
-            f"one load a product, K = {K}",
+            f"one load per product, K = {K}",
             products == K // 4 and loads <= products,
             f"{products} products took {loads} loads of fragments; {K // 4} loads are enough for the {K // 4} "
             "products that are needed.",
@@ -173,13 +173,13 @@ def square(k: Builder, a: Ptr[f16], b: Ptr[f16], c: Ptr[f32], *, K: int = 32):
 
 REUSE = Exercise(
     name="04-reuse",
-    title="One load a product",
+    title="One load per product",
     kind="optimise",
     level=2,
     prompt="""
 A warp computes a 32 × 32 matrix: four fragments of C. The kernel makes them one after the other, and loads two
-fragments for each product. Notebook 03 had the cure for numbers; it works for matrices as well. Get down to **one
-load for each product**.
+fragments for each product. Notebook 03 had the remedy for numbers, and it works for matrices as well. Get down to
+**one load for each product**.
 """,
     starter=_REUSE
     + """
@@ -272,7 +272,7 @@ def _rows(g: Grading, answer: Any) -> None:
                     g.place(run, pried.line if pried else 0),
                 ],
             )
-            g.note("Every row adds up to 1, on any card: nothing relies on where a fragment has its elements.")
+            g.note("Every row adds up to 1, on any GPU: nothing relies on which lane holds which element.")
 
 
 _ROWS = '''
@@ -287,13 +287,13 @@ def shares(k: Builder, a: Ptr[f16], b: Ptr[f16], c: Ptr[f32]):
 
 ROWS = Exercise(
     name="04-rows",
-    title="Rows from behind the curtain",
+    title="Rows of an opaque fragment",
     kind="write",
     level=3,
     prompt="""
 Compute $C = A B$ on tensor cores and then divide each row of C by its sum, as softmax does at its end. One warp, 16 ×
-16. The kernel must be right on *every* card: it may not use where a fragment has its elements. (The check looks at
-which instructions touch a fragment.)
+16. The kernel must be right on *every* GPU: it may not rely on which lane holds which element of a fragment. (The check
+looks at which instructions use the registers of a fragment.)
 
 `k.shared(f32, 256)` is room for a matrix, and `k.op("bar.warp.sync", 0xFFFFFFFF)` makes the lanes of the warp wait
 for each other. You have 32 lanes and 16 rows.

@@ -64,8 +64,8 @@ HOLDER = Exercise(
 In which lane, in which of its four registers, and in which half of it (0 the lower, 1 the upper 16 bits) lies element
 `(row, column)` of the 16 × 16 matrix **A** of `mma.m16n8k16`? Write a function that returns the three.
 
-The machine finds out by multiplying: it puts a 1 into one half of one register of one lane, 0 everywhere else, and
-looks which element of the product is not 0. Shown cases: (0, 0), (1, 3), (9, 2), (0, 8), (15, 15).
+The check finds out by multiplying: it puts a 1 into one half of one register of one lane and 0 everywhere else, and
+sees which element of the product is not 0. Shown cases: (0, 0), (1, 3), (9, 2), (0, 8), (15, 15).
 """,
     starter='''
 def holder(row, column):
@@ -107,7 +107,7 @@ def _address(g: Grading, answer: Any) -> None:
             s,
             right,
             run=run,
-            says="Matrix j goes into register j of every lane, and b[:2] are to be keys 0 to 7.",
+            says="Matrix j goes into register j of every lane, and b[:2] must be keys 0 to 7.",
         ):
             found = executed(run, "ldmatrix")
             g.part(
@@ -149,7 +149,7 @@ ADDRESS = Exercise(
     kind="fill",
     level=2,
     prompt="""
-One `ldmatrix.x4` is to bring two B fragments: `b[:2]` for keys 0 to 7 and `b[2:]` for keys 8 to 15, each 16 numbers
+One `ldmatrix.x4` should load two B fragments: `b[:2]` for keys 0 to 7 and `b[2:]` for keys 8 to 15, each 16 numbers
 deep. That is four 8 × 8 matrices, and lanes $8j$ to $8j + 7$ give the addresses of the rows of matrix $j$.
 
 Fill in `row` and `chunk`. What stands there is right for an A fragment, and wrong here. (A chunk is 8 numbers, 16
@@ -162,7 +162,7 @@ bytes.)
     ),
     answer="scores",
     hints=(
-        "which matrix must be 0, 1, 2 and 3? b[0] is the upper half of the first B fragment, its first 8 numbers",
+        "what must matrices 0, 1, 2 and 3 hold? b[0] is the upper half of the first B fragment, its first 8 numbers",
         "matrices 0 and 1 are chunks 0 and 1 of keys 0 to 7; matrices 2 and 3 those of keys 8 to 15",
         "with j = lane // 8: the key is lane % 8 + 8 * (j // 2), the chunk j % 2",
     ),
@@ -227,13 +227,13 @@ def output(k: Builder, p: Ptr[f16], v: Ptr[f16], o: Ptr[f32], *, N: int = 16):
 
 TRANS = Exercise(
     name="05-trans",
-    title="Across the sum",
+    title="V lies across the sum",
     kind="fix",
     level=2,
     prompt="""
-$O = P V$ for 16 rows and `N` keys. V lies in shared memory key by key, and one `ldmatrix` brings two B fragments of
-it. Two things are wrong: one with how the registers of **P** are ordered, one with how **V** is loaded. Mend both.
-The addresses are right.
+$O = P V$ for 16 rows and `N` keys. V lies in shared memory key by key, and one `ldmatrix` loads two B fragments of
+it. Two things are wrong: the order of the registers of **P**, and how **V** is loaded. Fix both. The addresses are
+right.
 """,
     starter=_TRANS.format(
         body="""        pairs = p_pairs + step // 2
@@ -300,8 +300,8 @@ ROWMAX = Exercise(
     level=2,
     prompt="""
 A warp holds scores in C fragments: `scores[n][0]` and `[1]` are of row $g$, `[2]` and `[3]` of row $g + 8$. The
-kernel finds the maximum of each row the slow way: every lane writes what it has to shared memory, and sixteen lanes
-search there. Do it without shared memory, and with at most **four** shuffles for all sixteen rows.
+kernel finds the maximum of each row the slow way: every lane writes its scores to shared memory, and sixteen lanes
+search there. Do it without shared memory, with at most **four** shuffles for all sixteen rows.
 """,
     starter=_ROWMAX.format(
         body="""    tile = k.shared(f32, 16 * 8 * tiles)
@@ -331,7 +331,7 @@ search there. Do it without shared memory, and with at most **four** shuffles fo
     hints=(
         "first each lane alone: of row g it has c[0] and c[1] of every fragment, of row g + 8 c[2] and c[3]",
         "which lanes have the rest of row g, and in which bits do their numbers differ?",
-        "two maxima a lane, and for each of them a butterfly with 1 and with 2; lane t == 0 of the group stores",
+        "two maxima per lane, and for each of them a butterfly with 1 and with 2; the lane with t == 0 stores",
     ),
     graded=("the right maxima", "at most four shuffles", "no shared memory"),
     grade=_rowmax,

@@ -55,7 +55,7 @@ def _wavefronts(g: Grading, answer: Any) -> None:
         truth = next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith("ld.shared"))
         says = f"The 32 lanes ask for {128 * width} bytes, so {width} would be the least."
         if g.predict(answer, (stride, width), truth, says):
-            g.note(f"stride {stride}, {width} floats a lane: {truth} wavefronts.")
+            g.note(f"stride {stride}, {width} float{'s' * (width > 1)} per lane: {truth} wavefront{'s' * (truth > 1)}.")
 
 
 WAVEFRONTS = Exercise(
@@ -65,10 +65,10 @@ WAVEFRONTS = Exercise(
     level=1,
     prompt="""
 Each of 32 lanes loads `width` floats at once (1, 2 or 4), and those of lane $n$ begin at float `stride` $\\cdot\\, n$
-of shared memory; `stride` is a multiple of `width`, and not 0. How many wavefronts does the load take?
+of shared memory. `stride` is a multiple of `width`, and not 0. How many wavefronts does the load take?
 
-With `width` 2 half a warp goes at a time, with 4 a quarter. Shown cases: `(stride, width)` = (1, 1), (6, 1), (32, 1),
-(2, 2), (8, 2), (4, 4), (12, 4), (32, 4). `math.gcd` is at hand.
+With `width` 2, half a warp is served at a time; with 4, a quarter. Shown cases: `(stride, width)` = (1, 1), (6, 1),
+(32, 1), (2, 2), (8, 2), (4, 4), (12, 4), (32, 4). `math.gcd` is imported.
 """,
     starter='''
 def wavefronts_of(stride, width):
@@ -83,9 +83,10 @@ def wavefronts_of(stride, width):
 ''',
     answer="wavefronts_of",
     hints=(
-        "for one float a lane it is gcd(stride, 32): say that in terms of banks and lanes",
+        "for one float per lane it is gcd(stride, 32): why, in terms of banks and lanes?",
         "with two floats there are 16 groups of two banks, 16 lanes at a time, and a stride of stride / 2 groups",
-        "width turns, each with gcd(stride // width, 32 // width) wavefronts; multiply it out and be surprised",
+        "width turns, each with gcd(stride // width, 32 // width) wavefronts; multiply that out, and you know the "
+        "formula already",
     ),
     graded=("the number that the machine counts, for eight cases that you see and eight that you do not",),
     grade=_wavefronts,
@@ -140,13 +141,13 @@ def {name}(k: Builder, x: Ptr[f32], y: Ptr[f32]):
 
 PAD = Exercise(
     name="06-pad",
-    title="A transpose that queues",
+    title="A transpose with bank conflicts",
     kind="fix",
     level=1,
     prompt="""
-To transpose a matrix, a block reads it row by row into shared memory and writes it out column by column: so global
+To transpose a matrix, a block reads it row by row into shared memory and writes it out column by column, so that global
 memory is read and written in whole sectors. The result is right, but each load from shared memory takes 32
-wavefronts. Mend it with one float more a row.
+wavefronts. Fix it with one more float per row.
 """,
     starter=_TRANSPOSE.format(
         name="transpose",
@@ -169,7 +170,7 @@ wavefronts. Mend it with one float more a row.
     answer="transpose",
     hints=(
         "32 lanes read down a column of the tile: in which banks do its elements lie?",
-        "which row length turns each row by one bank?",
+        "with which row length does each row begin one bank further than the row before?",
         "tile = k.shared(f32, (32, 33)), and nothing else",
     ),
     graded=(
@@ -184,13 +185,13 @@ wavefronts. Mend it with one float more a row.
 
 XOR = Exercise(
     name="06-xor",
-    title="The same without a byte more",
+    title="The same, without padding",
     kind="write",
     level=2,
     prompt="""
 The same transpose, in exactly 32 × 32 floats of shared memory and without a bank conflict, neither in the stores (row
-by row) nor in the loads (column by column). Element `(r, c)` need not lie at place `(r, c)`: where do you put it, so
-that both a row and a column meet all 32 banks?
+by row) nor in the loads (column by column). Element `(r, c)` need not lie at place `(r, c)`. Where do you put it, so
+that the elements of a row lie in 32 different banks, and those of a column as well?
 """,
     starter=_TRANSPOSE.format(
         name="swizzled",
@@ -223,7 +224,9 @@ that both a row and a column meet all 32 banks?
         "no bank conflict in stores or loads",
         "at most 32 × 32 floats of shared memory",
     ),
-    grade=lambda g, answer: _transpose(g, answer, 32 * 32 * 4, "Both a row and a column should meet all 32 banks."),
+    grade=lambda g, answer: _transpose(
+        g, answer, 32 * 32 * 4, "The elements of a row should lie in 32 different banks, and those of a column as well."
+    ),
 )
 
 
@@ -303,19 +306,20 @@ HALF = Exercise(
     kind="fill",
     level=3,
     prompt="""
-With head dimension 32 a row has 64 bytes: four chunks, and two rows go once around all banks. `c ^ (r & 7)` does not
-work, for there is no chunk 7. Find the function `place(row, chunk)` with which neither the stores (eight neighbouring
-lanes write two rows) nor `ldmatrix` (the same chunk of eight rows) have a conflict, in no more memory than the rows
+With head dimension 32 a row has 64 bytes: four chunks, so two rows fill all 32 banks. `c ^ (r & 7)` does not work,
+because there is no chunk 7. Find the function `place(row, chunk)` with which neither the stores (eight neighbouring
+lanes write two rows) nor `ldmatrix` (the same chunk of eight rows) has a conflict. Use no more memory than the rows
 have.
 
-Draw it first: eight groups of banks side by side, two rows in each line. Where may chunk 0 of rows 0 to 7 lie?
+Draw it first: eight groups of banks side by side, two rows in each line. Where can chunk 0 of rows 0 to 7 lie?
 """,
     starter=_HALF.format(place="chunk"),
     solution=_HALF.format(place="chunk ^ (row >> 1 & 3)  # rows 2 n and 2 n + 1 share a line; the line decides"),
     answer="half",
     hints=(
         "even rows have the left four groups of banks, odd rows the right four: only four even rows compete",
-        "rows 0, 2, 4, 6 need four different places for the same chunk: what counts them 0, 1, 2, 3?",
+        "rows 0, 2, 4, 6 need four different places for the same chunk: which bits of the row's "
+        "number count them 0, 1, 2, 3?",
         "chunk ^ (row >> 1 & 3)",
     ),
     graded=(
@@ -382,7 +386,7 @@ def walk(k: Builder, x: Ptr[f32], y: Ptr[f32]):
 
 WALK = Exercise(
     name="06-walk",
-    title="A walk along a row",
+    title="One xor per chunk",
     kind="optimise",
     level=3,
     prompt="""

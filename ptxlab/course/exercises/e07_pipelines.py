@@ -57,9 +57,9 @@ ARRIVED = Exercise(
     kind="predict",
     level=1,
     prompt="""
-A thread starts copies and closes them into groups, one after the other: `sizes[0]` copies in the first group,
+A thread starts copies and commits them in groups, one after the other: `sizes[0]` copies in the first group,
 then `sizes[1]`, and so on. A group may be empty. Then it executes `cp.async.wait_group n`. **How many copies have
-surely arrived?**
+arrived for certain?**
 
 The check runs it, reads every copy, and lets `synccheck` count the reads that came too early.
 """,
@@ -75,7 +75,7 @@ def arrived(sizes, n):
 ''',
     answer="arrived",
     hints=(
-        "n says how many groups may still be on their way. Which ones, the oldest or the youngest?",
+        "n says how many groups may still be in flight. Which ones, the oldest or the youngest?",
         "All groups but the n youngest have arrived, with all of their copies. An empty group counts as a group.",
         "Try the edges: what does your rule say for n = 0, when all must arrive, and for more than there are groups?",
     ),
@@ -149,24 +149,24 @@ _LOOP = """    fetch(k.mov(0, u32), k.mov(0, u32))
 """
 WAIT = Exercise(
     name="07-wait",
-    title="One too many",
+    title="One group too many",
     kind="fix",
     level=1,
     prompt="""
-A pipeline with two buffers. Its author reasoned: two stages, so one group may be on its way, `wait_group 1`. The
+A pipeline with two buffers. Its author reasoned: two stages, so one group may be in flight, `wait_group 1`. The
 numbers come out right on their machine. `synccheck` disagrees.
 
-How many groups are open at the moment of the wait? Mend one line.
+How many groups are in flight at the moment of the wait? Fix one line.
 """,
     starter=_HEAD.format(count="tiles", body="", size="") + _LOOP.format(n=1),
     solution=_HEAD.format(count="tiles", body="", size="") + _LOOP.format(n=0),
     answer="pipe",
     hints=(
         "Go through the first round: how many groups have been committed before the first wait?",
-        "One: that of tile 0, and tile 0 is what is read next. May it still be on its way?",
-        "The copy of the next tile starts behind the wait, so that at the wait no group may be left: wait_group 0.",
+        "One: that of tile 0, and tile 0 is read next. May it still be in flight?",
+        "The copy of the next tile starts after the wait, so at the wait no group may be in flight: wait_group 0.",
     ),
-    graded=("y, for other numbers of tiles and warps", "no read of what is still being copied", "one barrier a tile"),
+    graded=("y, for other numbers of tiles and warps", "no read of what is still being copied", "one barrier per tile"),
     grade=_wait,
 )
 
@@ -197,23 +197,23 @@ FREE = Exercise(
     kind="fix",
     level=2,
     prompt="""
-"The earlier the next copy starts, the better", thought the author, and started it before anything else in the
-round. (Hence `wait_group 1`, and that is right here.) With one warp it is right, too. With two, a fast warp fills
+"The earlier the next copy starts, the better", thought the author, and started it before everything else in the
+round. (So `wait_group 1` is right here.) With one warp it is right, too. With two, a fast warp fills
 a buffer from which a slow one still reads.
 
-Mend it, and keep to one barrier a round.
+Fix it, and keep one barrier per round.
 """,
     starter=_HEAD.format(count="tiles", body="", size="") + _EARLY,
     solution=_HEAD.format(count="tiles", body="", size="") + _LOOP.format(n=0),
     answer="pipe",
     hints=(
         "In round j the copy goes to the buffer of tile j - 1. Who may still be reading that?",
-        "The barrier of round j is the first place at which everybody has finished with tile j - 1. What must stand "
-        "behind it?",
-        "Order: wait, barrier, fetch of the next tile, commit, add_up. With the fetch behind the wait, the wait is "
-        "for group 0.",
+        "The barrier of round j is the first place at which all threads have finished with "
+        "tile j - 1. What must come after it?",
+        "Order: wait, barrier, fetch of the next tile, commit, add_up. With the fetch after the wait, no "
+        "group may be in flight at the wait: wait_group 0.",
     ),
-    graded=("y, for other numbers of tiles and warps", "no race", "one barrier a tile"),
+    graded=("y, for other numbers of tiles and warps", "no race", "one barrier per tile"),
     grade=_free,
 )
 
@@ -248,8 +248,8 @@ TAIL = Exercise(
     kind="fill",
     level=2,
     prompt="""
-Now there are `n` numbers, and `n` need not fill the last tile, nor the last 16 bytes. A copy may be told how many
-bytes its source has, from 0 to 16; it reads so many and fills up with zeros: `k.op("cp.async.cg.shared.global",
+Now there are `n` numbers, and `n` need not fill the last tile, nor the last 16 bytes. `cp.async` can be told how many
+bytes its source has, from 0 to 16. It reads that many and fills the rest with zeros: `k.op("cp.async.cg.shared.global",
 to, from, 16, size)`.
 
 In `fetch`, compute `size` for this thread's chunk. As it stands, every copy reads 16 bytes, and the last ones
@@ -263,8 +263,8 @@ read past the end.
     ),
     answer="pipe",
     hints=(
-        "The chunk begins with number first = (tile * T + thread) * 4. How many numbers are there from it on? "
-        "Perhaps none.",
+        "The chunk begins at number first = (tile * T + thread) * 4. How many numbers are left from there "
+        "on? Perhaps none.",
         "Clamp n - first to 0 ... 4, and remember that a u32 never goes below zero. Four bytes a number.",
         "size = k.min(k.max(n, first) - first, 4) * 4.",
     ),
@@ -330,18 +330,17 @@ PIPELINE = Exercise(
     kind="write",
     level=3,
     prompt="""
-This kernel has two buffers and makes nothing of them: it copies, waits, uses. Make it a pipeline. **When a tile
-is read, the next one must have been asked for**, and there shall be one barrier for each tile (and one more, if
-you like).
+This kernel has two buffers and gains nothing from them: it copies, waits, computes. Make it a pipeline. **When a tile
+is read, the copy of the next one must have been started**, with one barrier per tile (and one more, if you like).
 
-`fetch` and `add_up` need no change. Do not ask for a tile that does not exist.
+`fetch` and `add_up` need no change. Do not copy a tile that does not exist.
 """,
     starter=_HEAD.format(count="tiles", body="", size="") + _SLOW,
     solution=_HEAD.format(count="tiles", body="", size="") + _LOOP.format(n=0),
     answer="pipe",
     hints=(
-        "Tile 0 must be asked for before the loop. What is asked for in round j?",
-        "Round j: wait for tile j, meet, ask for tile j + 1 (if there is one), then use tile j.",
+        "The copy of tile 0 must start before the loop. Which copy starts in round j?",
+        "Round j: wait for tile j, barrier, start the copy of tile j + 1 (if there is one), then use tile j.",
         "fetch tile 0 and commit before the loop; in it wait_group 0, barrier, with k.if_(tile + 1 < tiles): "
         "fetch(tile + 1, "
         "(tile + 1) & 1), commit, add_up(tile, tile & 1).",
@@ -350,7 +349,7 @@ you like).
         "y, for other numbers of tiles and warps",
         "the next tile is on its way when one is read",
         "no race and no early read",
-        "one barrier a tile",
+        "one barrier per tile",
     ),
     grade=_pipeline,
 )

@@ -50,11 +50,11 @@ REACH = Exercise(
     kind="predict",
     level=1,
     prompt="""
-A warp adds up with butterflies, but perhaps not with all five distances, and in any order. Afterwards, the numbers of
-**which lanes** are in lane `lane`'s sum?
+A warp adds up its numbers with butterflies, perhaps not at all five distances, and in any order. **Which lanes'**
+numbers are then in the sum of lane `lane`?
 
 Write a function that returns the set of lanes. `reach(0, (16,))` is `{0, 16}`: lane 0 has its own number and that of
-lane 16. The check asks the machine: there, every lane begins with a bit of its own.
+lane 16. The check runs it: each lane begins with one bit of its own.
 """,
     starter='''
 def reach(lane, distances):
@@ -71,8 +71,8 @@ def reach(lane, distances):
 ''',
     answer="reach",
     hints=(
-        "With the distances (1, 2): which lane does lane 5 exchange with first? What had that lane, the second "
-        "time, already?",
+        "With the distances (1, 2): which lane does lane 5 exchange with first? What did its second partner "
+        "already have?",
         "Lane i exchanges with lane i ^ distance. What arrives is not one number but the whole sum that the partner "
         "has.",
         "Keep a set. At each distance every lane in it brings its partner along: lanes |= "
@@ -109,7 +109,7 @@ def _maximum(g: Grading, answer: Any) -> None:
         if g.part(f"every lane has the maximum of {n} numbers", not wrong, says):
             g.at_most("five shuffles are enough", run, "shuffles", 5)
             g.at_most("reads each number once", run, "sectors", -(-n * 4 // 32) + 4)
-    g.note("Every lane had the maximum after five shuffles, and none of them had to be told.")
+    g.note("Every lane had the maximum after five shuffles: no lane had to tell the others.")
 
 
 MAXIMUM = Exercise(
@@ -191,16 +191,16 @@ COALESCE = Exercise(
     prompt="""
 One warp computes one score, `score[j]` = query · key `j`, and gives each lane `D / 32` elements **in a row**:
 lane 0 has the elements 0 to 3, lane 1 those from 4 to 7. That is right, and looks natural. But one load
-instruction then touches 32 places that are 16 bytes apart: `D = 128` brings every sector four times.
+instruction then touches 32 places that are 16 bytes apart, so with `D` = 128 every sector is loaded four times.
 
-Bring each sector once. There are two ways, and both count.
+Load each sector once. There are two ways, and both get full marks.
 """,
     starter='''
 @kernel
 def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
     """One warp = one key: score[j] = q . key[j]."""
     lane, j = k.tid.x, k.ctaid.x
-    own = D // 32  # elements a lane
+    own = D // 32  # elements per lane
     key_row = key + j * D
     dot = k.var(f32, 0.0)
     for n in range(own):
@@ -216,7 +216,7 @@ def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 
 def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
     """One warp = one key: score[j] = q . key[j]."""
     lane, j = k.tid.x, k.ctaid.x
-    own = D // 32  # elements a lane
+    own = D // 32  # elements per lane
     key_row = key + j * D
     dot = k.var(f32, 0.0)
     for n in range(own):
@@ -231,7 +231,7 @@ def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 
     hints=(
         "Write down which addresses the 32 lanes load with the first of the load instructions. How many sectors of "
         "32 bytes?",
-        "The sum does not mind which lane has which element. What if neighbours load neighbouring elements?",
+        "It does not matter for the sum which lane has which element. What if neighbours load neighbouring elements?",
         "at = lane + 32 * n. (Or keep the elements and load them with one instruction: k.load(q + lane * own, own, "
         "vector=...).)",
     ),
@@ -275,7 +275,7 @@ def _empty(g: Grading, answer: Any) -> None:
         if right:
             g.close(f"lengths {lengths}: the output", o, exact_o, rtol=1e-3, atol=1e-4)
             g.close(f"lengths {lengths}: the LSE", lse, exact_lse, rtol=1e-4, atol=1e-4)
-    g.note("Dividing by 1 where nothing was summed: O = 0, LSE = -inf, and no branch.")
+    g.note("Without keys the divisor is not 0: O = 0, LSE = -inf, and no NaN.")
 
 
 _EMPTY_START = (
@@ -298,14 +298,14 @@ EMPTY = Exercise(
 A server batches sequences, and one of them is new: it has no key yet. This kernel is right for every other sequence
 of the batch, and writes NaN for that one. A NaN in one row of a batch reaches the next layer, and then the log.
 
-Mend it: without keys, the output is 0 and the log-sum-exp $-\\infty$. Every other row must stay as it is. Two
-lines are to be changed or added, and no branch is needed.
+Fix it: without keys, the output is 0 and the log-sum-exp $-\\infty$. Every other row must stay as it is. No branch is
+needed, and one or two lines are enough.
 """,
     starter=_EMPTY_START
     + """
     o_row = o + batch * D + lane
-    for n in range(D // 32):
-        o_row[32 * n] = acc[n] / row_sum
+    for e in range(D // 32):
+        o_row[32 * e] = acc[e] / row_sum
     with k.guard(lane == 0):
         lse[batch] = (row_max + k.log2(row_sum)) * LN2
 """,
@@ -313,8 +313,8 @@ lines are to be changed or added, and no branch is needed.
     + """
     divisor = k.select(row_sum > 0.0, row_sum, 1.0)
     o_row = o + batch * D + lane
-    for n in range(D // 32):
-        o_row[32 * n] = acc[n] / divisor
+    for e in range(D // 32):
+        o_row[32 * e] = acc[e] / divisor
     with k.guard(lane == 0):
         lse[batch] = (row_max + k.log2(divisor)) * LN2
 """,
@@ -322,7 +322,7 @@ lines are to be changed or added, and no branch is needed.
     hints=(
         "Which values do acc, row_sum and row_max have if the loop never runs?",
         "0 / 0 is NaN, and 0 / 1 is 0. What must the divisor be when row_sum is 0? And what is log2(1)?",
-        "divisor = k.select(row_sum > 0.0, row_sum, 1.0), and divide by it; the same divisor does in the logarithm.",
+        "divisor = k.select(row_sum > 0.0, row_sum, 1.0); divide by it, and use it in the logarithm, too.",
     ),
     graded=("O = 0 and LSE = -inf for each sequence without keys", "all other sequences, of lengths not shown"),
     grade=_empty,

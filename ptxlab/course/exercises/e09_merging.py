@@ -45,8 +45,8 @@ SHARE = Exercise(
 Two parts have the states $(m_1, l_1)$ and $(m_2, l_2)$. The merged output is a mean of the two parts' own
 (divided) outputs. **What share does the first part have in it**, from 0 to 1?
 
-The check asks the kernel of `pl.merge_states`: it merges an output of ones with an output of zeros. A part may be
-without keys, $(-\\infty, 0)$, but not both.
+The check runs the kernel of `pl.merge_states`: it merges an output of ones with an output of zeros. One of the parts
+may be without keys, $(-\\infty, 0)$, but not both.
 """,
     starter='''
 def share(m1, l1, m2, l2):
@@ -62,7 +62,7 @@ def share(m1, l1, m2, l2):
 ''',
     answer="share",
     hints=(
-        "If m1 = m2, the sums say it. What do the sums say if the maxima differ?",
+        "If m1 = m2, the sums are enough. What is the unit of a sum if the maxima differ?",
         "Bring both sums to the same maximum before you compare them.",
         "With m = max(m1, m2): l1 * exp(m1 - m) over the sum of that and l2 * exp(m2 - m).",
     ),
@@ -122,7 +122,7 @@ EMPTY = Exercise(
     level=2,
     prompt="""
 This kernel merges finished outputs by their log-sum-exps. It is right when one of the parts is without keys. When
-*both* are, it writes NaN. Mend it without a branch: such a row has the output 0 and the log-sum-exp $-\\infty$,
+*both* are, it writes NaN. Fix it without a branch: such a row has the output 0 and the log-sum-exp $-\\infty$,
 and all others stay as they are.
 """,
     starter=_EMPTY
@@ -196,11 +196,12 @@ LANES = Exercise(
     kind="fill",
     level=2,
     prompt="""
-Each lane has seen keys of its own and holds their maximum and their sum, in powers of two: $l = \\sum_j 2^{s_j -
-m}$. Some lanes have seen none. Merge all 32 states with five butterfly exchanges, so that every lane ends with
+Each lane has seen some keys and holds their maximum and their sum, in powers of two: $l = \\sum_j 2^{s_j -
+m}$. Some lanes have seen no key. Merge all 32 states with five butterfly exchanges, so that every lane ends with
 those of the warp.
 
-The exchange of the maximum is there. Write the rest: get the partner's sum, bring both sums to the new maximum, add.
+The exchange of the maximum is there. Write the rest: get the partner's sum, rescale both sums to the new maximum,
+and add.
 """,
     starter='''
 @kernel
@@ -279,23 +280,22 @@ def meeting(k: Builder, x: Ptr[f32], y: Ptr[f32], rounds: u32, *, W: int = 2):
 
 MEETING = Exercise(
     name="09-meeting",
-    title="Two promises",
+    title="A barrier too few",
     kind="fix",
     level=2,
     prompt="""
-Each warp finds the maximum of its numbers; the warps meet in shared memory; then the next round begins, with the
-same shared words. Somebody put one barrier in, and it passes every test on their machine.
+Each warp finds the maximum of its numbers and stores it in shared memory; after a barrier, every warp reads all maxima.
+Then the next round begins, in the same shared memory. There is one barrier, and on the author's GPU every test passes.
 
-It is not enough, as `checks=("racecheck",)` will tell you. Mend the kernel, with as few barriers as it takes.
+One is not enough, as `checks=("racecheck",)` will tell you. Fix the kernel, with as few barriers as possible.
 """,
     starter=_MEETING % ("        k.barrier()\n", ""),
     solution=_MEETING % ("        k.barrier()\n", "        k.barrier()  # all have read before anyone writes again\n"),
     answer="meeting",
     hints=(
-        "Warp 0 is through with its round and begins the next. Where may warp 1 be at that moment?",
-        "A barrier makes two promises: what was written before it can be read behind it, and what was read before "
-        "it may be "
-        "overwritten behind it. Which of the two is missing?",
+        "Warp 0 has finished its round and begins the next. Where may warp 1 be at that moment?",
+        "A barrier makes two promises: what was written before it can be read after it, and what was read "
+        "before it may be overwritten after it. Which of the two is missing?",
         "One more k.barrier() in the loop, after the load of all_maxima.",
     ),
     graded=("the maxima of all rounds, for other numbers of warps", "no race", "at most two barriers a round"),
@@ -346,7 +346,7 @@ MANY = Exercise(
     prompt="""
 `o` holds the finished outputs of `parts` parts, `[parts, rows, D]`, `lse` their log-sum-exps (natural), `[parts,
 rows]`. Write a kernel that merges them all: block = row, thread = element, `D` threads. Parts without keys have
-`lse` $= -\\infty$; each row has a key in at least one part, but **not necessarily in the first**.
+`lse` $= -\\infty$; each row has a key in at least one part, but **not always in the first**.
 
 Go through the parts once. Loading each log-sum-exp twice, once for the maximum and once for the sums, costs too
 many sectors.

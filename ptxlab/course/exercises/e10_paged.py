@@ -50,7 +50,7 @@ def _offset(g: Grading, answer: Any) -> None:
         truth = int(found[0])
         page, rest = divmod(truth, size * heads * dim)
         says = (
-            f"A kernel read key {j} of head {head} from a pool that is numbered through and found the number "
+            f"A kernel read key {j} of head {head} from a pool whose elements are numbered, and found the number "
             f"{truth}: it is "
             f"in page {page} of the pool, {rest} elements from its beginning."
         )
@@ -68,7 +68,7 @@ A pool of keys is `[num_pages, page_size, heads, D]`, the last index runs fastes
 sequence. At which **element of the pool** (counted from its beginning) does the row of key `j` of head `head`
 start?
 
-The check asks a kernel that reads from a pool in which every element holds its own number.
+The check runs a kernel that reads from a pool in which every element holds its own number.
 """,
     starter='''
 def offset(pages, page_size, heads, D, j, head):
@@ -198,10 +198,10 @@ LAST = Exercise(
     kind="fix",
     level=2,
     prompt="""
-This kernel goes through *whole* pages, and gives slots past the end a score of $-\\infty$, hence the weight 0.
-Every test with a fresh pool passes. In a pool that has been used for a while, rows turn into NaN.
+This kernel goes through *whole* pages, and gives slots past the end a score of $-\\infty$, so the weight 0.
+Every test with a new pool passes. In a pool that has been used for a while, rows become NaN.
 
-Mend it. A slot past the end must not count, whatever it holds. (The loop may go through whole pages or stop at
+Fix it. A slot past the end must not count, whatever it holds. (The loop may go through whole pages or stop at
 the last key.)
 """,
     starter=_ATTEND
@@ -248,11 +248,11 @@ def _append(g: Grading, answer: Any) -> None:
             wrong = [(int(page), int(slot)) for page, slot in np.argwhere((pool != want).any(axis=(2, 3)))]
             return [
                 *(
-                    f"Slot {slot} of page {page} is none of the places for a new key, and it was changed."
+                    f"Slot {slot} of page {page} is not the place of a new key, and it was changed."
                     for page, slot in [place for place in wrong if place not in places][:1]
                 ),
                 *(
-                    f"Sequence {b} has {lengths[b]} keys: the new one belongs into slot {slot} of page {page}, "
+                    f"Sequence {b} has {lengths[b]} keys: the new one belongs in slot {slot} of page {page}, "
                     f"entry {lengths[b] // size} of its row of the table."
                     for b, (page, slot) in [one for one in enumerate(places) if one[1] in wrong][:1]
                 ),
@@ -260,12 +260,12 @@ def _append(g: Grading, answer: Any) -> None:
 
         if g.equal(f"lengths {lengths}, pages of {size}", pool, want, says=tell):
             g.at_most("one store a sequence", run, "global stores", batch)
-    g.note("One store of 128 bytes a sequence; everything else in the pool is as it was.")
+    g.note("One store of 128 bytes per sequence; everything else in the pool is unchanged.")
 
 
 APPEND = Exercise(
     name="10-append",
-    title="One key more",
+    title="One more key",
     kind="write",
     level=2,
     prompt="""
@@ -301,12 +301,12 @@ def append(
 ''',
     answer="append",
     hints=(
-        "Keys are counted from 0. Which number does the new one have, if there are n?",
+        "Keys are counted from 0. What is the number of the new key, if there are n?",
         "Its page is entry n // P of the sequence's row of the table, its slot n % P. A row of the table has "
         "`width` entries.",
         "page = k.bitcast(u32, (table + b * width)[n // P]), and store to (pool + (page * P + n % P) * D)[lane].",
     ),
-    graded=("the whole pool, also where a page is just full", "one store instruction a sequence"),
+    graded=("the whole pool, also where a page is just full", "one store instruction per sequence"),
     grade=_append,
 )
 
@@ -335,7 +335,8 @@ def _lookup(g: Grading, answer: Any) -> None:
         )
         if run is None:
             continue
-        if g.close(f"lengths {lengths}, pages of {size}", o, _expected(q, cache), rtol=1e-3, atol=1e-4):
+        says = "Slots past the last key hold NaN, so a sequence whose row is NaN has read one of them."
+        if g.close(f"lengths {lengths}, pages of {size}", o, _expected(q, cache), rtol=1e-3, atol=1e-4, says=says):
             pages = sum(-(-n // size) for n in lengths)
             g.at_most(
                 "one load of the table a page",
@@ -345,17 +346,17 @@ def _lookup(g: Grading, answer: Any) -> None:
                 f"Needed are a length and a query for each of {len(lengths)} sequences, a key and a value for each of "
                 f"{sum(lengths)} keys, and {pages} entries of the table.",
             )
-    g.note("The table was read once a page: the dependent load has become rare.")
+    g.note("The table was read once per page: the dependent load has become rare.")
 
 
 LOOKUP = Exercise(
     name="10-lookup",
-    title="Look once",
+    title="Look up each page once",
     kind="optimise",
     level=3,
     prompt="""
-This kernel is right, and looks the page up for every key. With pages of 16 keys, fifteen of sixteen lookups give
-what is known already, and each is a load that the next one waits for.
+This kernel is right, and it looks up the page of every key. With pages of 16 keys, fifteen of sixteen lookups give
+a page that is known already, and each is a load that the load of the key waits for.
 
 Load each entry of the table **once**: an outer loop over pages, an inner one over the keys in a page. The last
 page is shorter.

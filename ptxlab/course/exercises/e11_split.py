@@ -48,8 +48,8 @@ PART = Exercise(
     level=1,
     prompt="""
 `decode_split` cuts `keys` keys into `splits` parts. Write the function that says where part `split` begins and
-where it ends (the first key that is not in it), as a pair. Do not forget the parts behind the last key: the
-kernel says where *they* begin, too.
+where it ends (the first key that is not in it), as a pair. Do not forget the parts that are past the last
+key: the kernel says where *they* begin, too.
 
 The check runs the library's own lines on the machine.
 """,
@@ -68,9 +68,9 @@ def bounds(keys, splits, split):
 ''',
     answer="bounds",
     hints=(
-        "With 10 keys and 4 parts of 10 // 4 = 2 keys: who has the keys 8 and 9?",
+        "With 10 keys and 4 parts of 10 // 4 = 2 keys: which part has the keys 8 and 9?",
         "Round the size up. What is then wrong with the last parts?",
-        "Neither end may be behind the last key: first = min(split * size, keys), last = min(first + size, keys).",
+        "Neither end may be past the last key: first = min(split * size, keys), last = min(first + size, keys).",
     ),
     graded=("both ends, for other numbers of keys and parts, fewer keys than parts among them",),
     grade=_part,
@@ -148,15 +148,15 @@ def parts(k: Builder, score: Ptr[f32], state: Ptr[f32], keys: u32, splits: u32):
 
 TAIL = Exercise(
     name="11-tail",
-    title="The keys that nobody has",
+    title="Keys in no part",
     kind="fix",
     level=1,
     prompt="""
 Each block takes its part of some scores and stores the part's maximum and sum (powers of two). With 32 keys and 4
-splits all is well. With 35 keys something is missing, and with 3 keys everything is.
+splits the result is right. With 35 keys some keys are missing, and with 3 keys all of them are.
 
-Mend the three lines that say where a part begins and ends. Mind the last parts, which may be empty: they must not
-read past the end.
+Fix the three lines that say where a part begins and ends. The last parts may be empty; they must not read past
+the end.
 """,
     starter=_TAIL.format(size="keys // splits", first="split * size", last="first + size"),
     solution=_TAIL.format(
@@ -302,7 +302,7 @@ def _factors(g: Grading, answer: Any) -> None:
                 f"one, and "
                 "the others read it.",
             )
-    g.note("One thread a factor, shared memory to pass them on, a barrier between the two.")
+    g.note("One thread per factor, shared memory to pass them on, and a barrier in between.")
 
 
 FACTORS = Exercise(
@@ -312,7 +312,8 @@ FACTORS = Exercise(
     level=3,
     prompt="""
 In the merge of the last exercise all `D` threads of a block compute the same factor for each split: `D * splits`
-exponentials where `splits` would do. The unit for exponentials is the slowest of a multiprocessor.
+exponentials where `splits` would be enough. An SM computes 16 of them in a cycle, and 64 or 128 FMA (CUDA C++
+Programming Guide, throughput of arithmetic instructions).
 
 Let **each factor be computed by one thread**: thread `s` that of split `s` (there are at most 32 splits, and `D`
 is at least 64). The others read it from shared memory. The budget: as many exponentials, counted over threads, as
@@ -334,12 +335,12 @@ there are splits.
     + _MERGE_END,
     answer="reduce",
     hints=(
-        "Which threads shall compute, and what must be between their writing and the others' reading?",
+        "Which threads compute a factor, and what must come between their writing and the others' reading?",
         "factors = k.shared(f32, 32); in k.if_(d < splits) thread d writes factors[d]; then a barrier; then the "
         "loop reads.",
-        "The maximum of split d is (parts + D)[d * (D + 2)]. The barrier stands behind the if, not in it.",
+        "The maximum of split d is (parts + D)[d * (D + 2)]. The barrier stands after the if, not in it.",
     ),
-    graded=("o and lse, for other numbers of splits and D", "exponentials: one a split and row", "no race"),
+    graded=("o and lse, for other numbers of splits and D", "exponentials: one per split and row", "no race"),
     grade=_factors,
 )
 

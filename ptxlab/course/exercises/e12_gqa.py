@@ -42,7 +42,7 @@ HEAD = Exercise(
 `heads` query heads share `heads_kv` key/value heads, in groups of equal size. Whose keys does query head `head`
 read? Write the function.
 
-The check asks a run in which the values of each KV head are its own number, so that the output says who was read.
+The check runs the kernel with values that are the number of their KV head, so the output says which head was read.
 """,
     starter='''
 def kv_head(head, heads, heads_kv):
@@ -86,7 +86,7 @@ def _useful(g: Grading, answer: Any) -> None:
             f"{needed:,} are needed: {heads} query heads, {keys} keys."
         )
         g.predict(answer, (group, heads_kv, keys), needed / done, says, rtol=1e-6)
-    g.note("Rows are rounded up to 16 heads, keys to 16 as well: both ends of the tile count.")
+    g.note("Heads are rounded up to 16, and keys as well: both sides of the tile count.")
 
 
 USEFUL = Exercise(
@@ -96,10 +96,10 @@ USEFUL = Exercise(
     level=2,
     prompt="""
 `decode_gqa` computes tiles of 16 query heads by 16 keys. A group may be larger or smaller than 16, and the number
-of keys need not be a multiple. **What share of the matrix products is useful**, from 0 to 1? Useful is what
-belongs to a head and a key that exist.
+of keys need not be a multiple. **What share of the matrix products is useful**, from 0 to 1? A product is useful
+if its head and its key exist.
 
-The check lets the kernel run and asks the counter of tensor-core operations.
+The check runs the kernel and reads the counter of tensor-core operations.
 """,
     starter='''
 def useful(group, heads_kv, keys):
@@ -204,12 +204,12 @@ def heads(
 
 MODULO = Exercise(
     name="12-modulo",
-    title="Right for everybody who tests it",
+    title="Right in every test",
     kind="fix",
     level=2,
     prompt="""
 The author of this kernel tested it with as many KV heads as query heads, and with one KV head for all. Both times
-every digit was right. With 8 query heads on 2 KV heads it writes fluent nonsense. One line is wrong.
+every digit was right. With 8 query heads on 2 KV heads the model writes fluent nonsense. One line is wrong.
 """,
     starter=_MODULO.format(kv_head="head % Hkv"),
     solution=_MODULO.format(kv_head="head // (Hq // Hkv)"),
@@ -246,7 +246,7 @@ def _once(g: Grading, answer: Any) -> None:
                 f"queries and "
                 f"outputs are {heads_kv * 2 * group * 4} more.",
             )
-    g.note("Each key and value came once, and all heads of the group used it from the register.")
+    g.note("Each key and value was loaded once, and all heads of the group used it from its register.")
 
 
 _ONCE = '''
@@ -263,7 +263,7 @@ ONCE = Exercise(
     level=3,
     prompt="""
 One warp serves a KV head and the `G` query heads of its group, one head after the other; so each key is read `G`
-times. It is right. The budget allows each key and each value to be read **once**.
+times. It is right, but the budget allows each key and each value to be read only **once**.
 
 The state of a head is small: an element of the query and of the sum in each lane, a maximum, a sum. A warp can
 hold those of the whole group. (`k.vars(f32, G, 0.0)` makes a list of `G` variables.)

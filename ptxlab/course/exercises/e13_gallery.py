@@ -1,4 +1,4 @@
-"""The exercises of notebook 13: which keys are dropped, who left too early, block after block, inputs that convict."""
+"""The exercises of notebook 13: dropped keys, threads that left, turns, lost digits, inputs that find bugs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ptxlab.course.exercise_checks import Grading
 from ptxlab.launch.run import launch
 
 Array = NDArray[Any]
-LOG2E = math.log2(math.e)
+LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 
 # -- the suspects ------------------------------------------------------------------------------------------------------
 
 
 def _suspect(bug: str, *, dim: int, tile: int, columns: int) -> Kernel:
-    """Attention of one head, one thread a row, tiles of `tile` keys, with a bug; "" for none."""
+    """Attention of one head, one thread per row, tiles of `tile` keys, with a bug; "" for none."""
     kept = min(dim, columns) if bug == "columns" else dim
 
     @kernel
@@ -86,24 +86,23 @@ def _dropped(g: Grading, answer: Any) -> None:
             weights = _attend(built, zero, np.zeros((keys, 4), np.float32), v)[0]
             truth += [first + d for d in range(min(4, keys - first)) if weights[d] == 0]
         says = (
-            f"{keys} keys, tiles of {tile}: the kernel was run with unit vectors for values, and {len(truth)} keys "
-            f"had the "
-            f"weight 0{f', from key {truth[0]} on' if truth else ''}."
+            f"{keys} keys, tiles of {tile}: the kernel was run with unit vectors as values, and {len(truth)} keys had "
+            f"the weight 0{f', from key {truth[0]} on' if truth else ''}."
         )
         g.predict(answer, (keys, tile), truth, says)
-    g.note("An integer division rounds down, and what it rounds away is the end of somebody's text.")
+    g.note("An integer division rounds down, and the keys that it drops are the last ones of the text.")
 
 
 DROPPED = Exercise(
     name="13-dropped",
-    title="Who is missing?",
+    title="Which keys are missing?",
     kind="predict",
     level=1,
     prompt="""
-The kernel of round 2 computes its number of tiles as `keys // tile`. Which keys get no weight at all? Write a
-function that returns their numbers as a list, in order; an empty one if nobody is missing.
+The kernel of round 2 computes the number of tiles as `keys // tile`. Which keys get no weight at all? Write a
+function that returns their numbers as a list, in order. If no key is missing, the list is empty.
 
-The check runs the kernel with unit vectors for values, so that its output says how much weight each key has got.
+The check runs the kernel with unit vectors as values, so its output shows the weight of each key.
 """,
     starter='''
 def dropped(keys, tile):
@@ -118,10 +117,10 @@ def dropped(keys, tile):
     answer="dropped",
     hints=(
         "With 20 keys and tiles of 16: how many tiles does the kernel go through, and which keys are in them?",
-        "It goes through keys // tile whole tiles. The first key behind them is the first that is dropped.",
+        "It goes through keys // tile whole tiles. The first key after them is the first that is dropped.",
         "list(range(keys // tile * tile, keys)).",
     ),
-    graded=("the list, for other lengths and tiles, also where nobody is missing and where all are",),
+    graded=("the list, for other lengths and tiles, also where no key is missing and where all are",),
     grade=_dropped,
 )
 
@@ -142,7 +141,7 @@ def _leave(g: Grading, answer: Any) -> None:
         last = n // 32
         says = f"{n} numbers in blocks of 32: block {last} has {n - 32 * last} of them."
         g.equal(f"{n} numbers", y, want, says=says)
-    g.note("Every thread brought its word, and only those with a number of their own stored a result.")
+    g.note("Every thread wrote to the tile, and only those with a number of their own stored a result.")
 
 
 _LEAVE = '''
@@ -159,14 +158,14 @@ _SUM = """    k.barrier()
 """
 LEAVE = Exercise(
     name="13-leave",
-    title="Nobody leaves before the work is done",
+    title="Threads that leave too early",
     kind="fix",
     level=2,
     prompt="""
-Each thread brings a number to shared memory, then each adds up all 32 of its block. With 32 numbers all is well.
-With 40, the second block has 8 numbers, and its results are anything.
+Each thread stores one number to shared memory, then it adds up all 32 numbers of its block. With 32 numbers the result
+is right. With 40, the second block has only 8 numbers, and its results are wrong.
 
-Mend it: for the threads past the end there are zeros in the sum, and nothing is read or written past the end.
+Fix it: numbers past the end count as zeros, and nothing is read or written past the end.
 """,
     starter=_LEAVE
     + """    k.return_if(i >= n)
@@ -185,9 +184,9 @@ Mend it: for the threads past the end there are zeros in the sum, and nothing is
 """,
     answer="centred",
     hints=(
-        "Which words of `tile` has nobody written in the second block?",
-        "A thread past the end has to bring a zero and to wait at the barrier. Only the load and the store need a "
-        "condition.",
+        "Which words of `tile` does no thread write in the second block?",
+        "A thread past the end must write a zero to the tile and wait at the barrier. Only the load and the store need "
+        "a condition.",
         "tile[thread] = 0.0; with k.if_(i < n): tile[thread] = x[i]; barrier and sum for all; with k.if_(i < n): "
         "y[i] = ...",
     ),
@@ -205,9 +204,7 @@ def _turns(g: Grading, answer: Any) -> None:
         run = g.launch(answer, blocks, 32, x, turn, y)
         if run is not None:
             g.equal(f"{blocks} blocks", y, x.sum(axis=0), says=f"In the end it was the turn of block {turn[0]}.")
-    g.note(
-        "What a block has stored is seen before it passes the turn on, and the next one looks after it has its turn."
-    )
+    g.note("The sum is visible before the turn is passed on, and the next block reads it after it has got the turn.")
 
 
 _TURNS = '''
@@ -228,38 +225,147 @@ def add_up(k: Builder, x: Ptr[f32], turn: Ptr[u32], y: Ptr[f32]):
 _FENCE = '    k.op("fence.acq_rel.gpu")  # {}\n'
 TURNS = Exercise(
     name="13-turns",
-    title="Block after block",
+    title="Blocks that take turns",
     kind="fix",
     level=2,
     prompt="""
-Split-K kernels that want the same result every time add up their parts in order: a block waits for its turn, adds what
-it has to the sum in memory, and passes the turn on. Here the turn is a number that lane 0 asks for with a
-compare-and-swap and passes on with an exchange.
+Some split-K kernels add up their parts in a fixed order, so that the result is the same in every run. Each block waits
+for its turn, adds its part to the sum in memory, and passes the turn on. Here the turn is the number of a block. Lane 0
+reads it with an atomic compare-and-swap and passes it on with an atomic exchange.
 
-The sums are right, and `racecheck` objects: the turn is atomic, the sum is not. Mend it without changing who does what.
+The sums are right, but `racecheck` reports a race: the turn is atomic, the sum is not. Fix it. All accesses stay where
+they are; only fences are missing.
 """,
     starter=_TURNS.format(taken="", passed=""),
     solution=_TURNS.format(
-        taken="    " + _FENCE.format("what those before have stored is seen from here on"),
-        passed=_FENCE.format("each lane: what I have stored is seen before the turn is passed on"),
+        taken="    " + _FENCE.format("what the blocks before have stored is visible from here on"),
+        passed=_FENCE.format("each lane: what I have stored is visible before the turn is passed on"),
     ),
     answer="add_up",
     hints=(
-        "When a block has its turn, what has the block before done, and what of that can be seen?",
-        "One side must make its sums visible before it passes the turn on, the other must not look before its turn.",
-        "A fence on each side, for the whole GPU and not for the block: k.op('fence.acq_rel.gpu'). Who has stored, and "
-        "who has asked?",
+        "When a block has its turn, the block before it has stored the sum. Does this block see it?",
+        "One block must make its sum visible before it passes the turn on (release). The next must not read the sum "
+        "before it has the turn (acquire).",
+        "Two fences, for the whole GPU and not for the block: k.op('fence.acq_rel.gpu'). One before lane 0 passes the "
+        "turn on, and one after it has got the turn.",
     ),
     graded=("the sums, for other numbers of blocks", "no race between blocks"),
     grade=_turns,
 )
 
+# -- 13-digits ---------------------------------------------------------------------------------------------------------
+
+SIXTEEN_DIGITS = 1e-15
+"""The relative error of an f64 after two or three roundings; each is at most 2^-53, about 1.1e-16."""
+
+
+def _digits(g: Grading, answer: Any) -> None:
+    cases = g.vary(((32, 1.0), (40, 100.0)), hidden=lambda rng: (int(rng.integers(1, 100)), 9.0), edges=((64, 1e200),))
+    for n, size in cases:
+        m, l = size * (0.5 + g.rng.random(n)), 1 + 9 * g.rng.random(n)
+        lse = np.full(n, np.nan)
+        run = g.launch(answer, -(-n // 32), 32, m, l, lse, n)
+        if run is None:
+            continue
+        want = (m + l) * np.log(2.0)
+        g.close(
+            f"{n} rows, m around {size:g}", lse, want, rtol=SIXTEEN_DIGITS, atol=0.0, run=run,
+            says=lambda lse=lse, want=want: _bits(lse, want),
+        )  # fmt: skip
+    g.note("All sixteen digits are right: every literal and every instruction has 64 bits.")
+
+
+def _bits(found: Array, want: Array) -> str:
+    """How many bits of a result are wrong, and what that says."""
+    at = int(np.argmax(~np.isclose(found, want, rtol=SIXTEEN_DIGITS, atol=0.0)))
+    gap = abs(found[at] - want[at])
+    if not np.isfinite(gap):
+        return f"lse[{at}] is {found[at]:g}: the largest f32 is 3.4e38, an f64 can be as large as 1.8e308."
+    ulp = gap / np.spacing(abs(want[at]))
+    if gap > 1e-3 * abs(want[at]):
+        return (
+            f"lse[{at}] is wrong in its first digits. It should be (m + l) * ln 2, where m + l = {want[at] / LN2:.6g}."
+        )
+    bits = math.ceil(math.log2(ulp + 1))
+    says = f"That is {ulp:,.0f} ULP: the last {bits} of 53 bits are wrong."
+    return says + (" An f32 has 24 bits, 29 fewer than an f64." if 24 <= bits <= 32 else "")
+
+
+_NATURAL = '''
+natural = """
+.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry natural(.param .u64 m, .param .u64 l, .param .u64 lse, .param .u32 n)
+{{
+    .reg .pred  %outside;
+    .reg .u32   %block, %thread, %i, %n;
+    .reg .u64   %m, %l, %lse, %at;
+    .reg .f32   %a, %b;
+    .reg .f64   %max, %log, %sum;
+
+    mov.u32        %block, %ctaid.x;
+    mov.u32        %thread, %tid.x;
+    mad.lo.u32     %i, %block, 32, %thread;
+    ld.param.u32   %n, [n];
+    setp.ge.u32    %outside, %i, %n;
+    @%outside ret;
+    ld.param.u64   %m, [m];
+    mad.wide.u32   %at, %i, 8, %m;
+    ld.global.f64  %max, [%at];
+    ld.param.u64   %l, [l];
+    mad.wide.u32   %at, %i, 8, %l;
+    ld.global.f64  %log, [%at];
+{sum}
+    ld.param.u64   %lse, [lse];
+    mad.wide.u32   %at, %i, 8, %lse;
+    st.global.f64  [%at], %sum;
+    ret;
+}}
+"""
+'''
+DIGITS = Exercise(
+    name="13-digits",
+    title="Seven digits of sixteen",
+    kind="fix",
+    level=2,
+    prompt="""
+This f64 kernel is the last step of a softmax in powers of two. Each thread has the maximum `m` of a row and the binary
+logarithm `l` of its sum, and stores the log-sum-exp in natural units: $(m + l) \\ln 2$.
+
+Only seven digits are right, and with large numbers none. Two things have the precision of an f32. Find both, and fix
+them. (`0f` and 8 digits are the 32 bits of an f32, `0d` and 16 digits the 64 bits of an f64. PTX also takes decimal
+numbers, such as `0.125`.)
+""",
+    starter=_NATURAL.format(
+        sum="""    cvt.rn.f32.f64 %a, %max;
+    cvt.rn.f32.f64 %b, %log;
+    add.rn.f32     %a, %a, %b;              // m + l
+    cvt.f64.f32    %sum, %a;
+    mul.rn.f64     %sum, %sum, 0f3F317218;  // ln 2"""
+    ),
+    solution=_NATURAL.format(
+        sum="""    add.rn.f64     %sum, %max, %log;                // m + l
+    mul.rn.f64     %sum, %sum, 0d3FE62E42FEFA39EF;  // ln 2"""
+    ),
+    answer="natural",
+    hints=(
+        "How many bits has the literal in the multiplication? And which instructions have `.f32` in their names?",
+        "add.rn.f64 adds two f64 without a conversion. For the literal: "
+        "np.float64(np.log(2)).view(np.uint64) are its 64 bits.",
+        "add.rn.f64 %sum, %max, %log; and mul.rn.f64 %sum, %sum, 0d3FE62E42FEFA39EF;",
+    ),
+    graded=("the log-sum-exp to sixteen digits, also for numbers that no f32 can hold", "no access past the end"),
+    grade=_digits,
+)
+
 # -- 13-convict --------------------------------------------------------------------------------------------------------
 
 _BUGS = {
-    "tail": "the keys behind the last whole tile are dropped",
-    "columns": "columns from a certain one on are never computed",
-    "alias": "the old maximum is overwritten before the rescale is taken from it",
+    "tail": "the keys after the last whole tile are dropped",
+    "columns": "columns from number `columns` on are never computed",
+    "alias": "the old maximum is overwritten before the rescale is computed from it",
     "output": "the output is not rescaled when the maximum grows",
     "offset": "every column of the output is the last column of V",
 }
@@ -292,7 +398,7 @@ def _convict(g: Grading, answer: Any) -> None:
         cases = g.call(answer, tile, columns)
         if cases is None:
             continue
-        problem = "a list of cases is wanted" if not isinstance(cases, list | tuple) else ""
+        problem = "the result must be a list of cases" if not isinstance(cases, list | tuple) else ""
         problem = problem or ("at most 2 cases, found " + str(len(cases)) if len(cases) > 2 else "")
         problem = problem or next((w for w in map(_wrong, cases) if w), "")
         if not g.part(f"tile {tile}, {columns} columns: the cases are valid", not problem, f"`inputs`: {problem}."):
@@ -305,49 +411,53 @@ def _convict(g: Grading, answer: Any) -> None:
                 found = _attend(_suspect(bug, dim=q.shape[1], tile=tile, columns=columns), q, k, v)
                 error = float(np.max(np.abs(found - exact)))
                 worst = max(worst, error)
-                said.append(f"{tuple(case)}: error {error:.2g}")
+                said.append(f"{tuple(case)}: error {error:.3g}")
             g.part(
-                f"tile {tile}, {columns} columns: convicts '{bug}'",
+                f"tile {tile}, {columns} columns: finds '{bug}'",
                 worst > 0.05,
-                f"Tiles of {tile} keys, {columns} columns. The kernel in which {says} went free: "
+                f"Tiles of {tile} keys, {columns} columns. Your cases do not find the kernel in which {says}: "
                 + "; ".join(said)
-                + ". An error of 0.05 would be proof.",
+                + ". The error must be above 0.05.",
             )
-    g.note("Keys that fill no tile, more columns than the kernel knows, logits that are large: none went free.")
+    g.note("Keys that fill no whole tile, more columns than the kernel computes, large logits: all five were found.")
 
 
 CONVICT = Exercise(
     name="13-convict",
-    title="Inputs that convict",
+    title="Inputs that find five bugs",
     kind="write",
     level=3,
     prompt="""
-Now write the test. Five attention kernels are before you, each with one bug: one drops the keys behind the last
-whole tile, one never computes the columns from number `columns` on, one never rescales, one does not rescale its
-output, one reads the same column of V for all.
+Now write the test. There are five attention kernels, each with one bug:
 
-Write a function that returns **at most two cases** `(rows, keys, dim, sigma)` such that each of the five is off
-by more than 0.05 on at least one of them. `tile` is the number of keys a tile; `sigma` the standard deviation of
-the logits. Limits: 64 rows, 200 keys, `dim` 48, `sigma` 20.
+- the keys after the last whole tile are dropped;
+- the columns from number `columns` on are never computed;
+- the old maximum is overwritten before the rescale is computed from it, so the rescale is always 1;
+- the output is not rescaled when the maximum grows;
+- every column of the output is the last column of V.
+
+Write a function that returns **at most two cases** `(rows, keys, dim, sigma)`. Each kernel must be wrong by more than
+0.05 in at least one of them. `tile` is the number of keys per tile, `sigma` the standard deviation of the logits.
+Limits: 64 rows, 200 keys, `dim` 48, `sigma` 20.
 """,
     starter='''
 def inputs(tile, columns):
-    """At most two cases (rows, keys, dim, sigma) that convict all five kernels."""
-    return [(32, 2 * tile, 4, 0.1)]  # what the author of the kernels has tried
+    """At most two cases (rows, keys, dim, sigma) that find the bugs of all five kernels."""
+    return [(32, 2 * tile, 4, 0.1)]  # the test of the kernels' author
 ''',
     solution='''
 def inputs(tile, columns):
-    """At most two cases (rows, keys, dim, sigma) that convict all five kernels."""
+    """At most two cases (rows, keys, dim, sigma) that find the bugs of all five kernels."""
     return [(32, 2 * tile - 1, columns + 2, 4.0)]
 ''',
     answer="inputs",
     hints=(
         "What does each bug depend on? The first on the number of keys, the second on dim. And the next two?",
-        "A rescale of 1 is wrong only if the maximum grows by something that matters: large logits.",
+        "A rescale of 1 is a visible error only if the maximum grows by much: large logits.",
         "Keys that are no multiple of the tile (and more than one tile), dim above `columns`, sigma of 3 or more.",
     ),
-    graded=("each of the five kernels is convicted, also with other tiles and columns", "at most two cases"),
+    graded=("the bug of each of the five kernels is found, also with other tiles and columns", "at most two cases"),
     grade=_convict,
 )
 
-EXERCISES = (DROPPED, LEAVE, TURNS, CONVICT)
+EXERCISES = (DROPPED, LEAVE, TURNS, DIGITS, CONVICT)

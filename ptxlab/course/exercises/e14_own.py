@@ -137,12 +137,12 @@ extern "C" __global__ void rms_norm(const float *x, const float *w, float *y, in
 '''
 DOWN = Exercise(
     name="14-down",
-    title="One lane knows",
+    title="The sum is in one lane only",
     kind="fix",
     level=2,
     prompt="""
 CUDA C++ this time. The sum of squares of a row is added up over the warp in the way that most tutorials show. Yet
-the result is right in one column of 32 only. Mend it; one word is enough.
+only one column of 32 is right. Fix it; one word is enough.
 """,
     starter=_CUDA.format(shuffle="__shfl_down_sync(0xffffffff, total, distance)"),
     solution=_CUDA.format(shuffle="__shfl_xor_sync(0xffffffff, total, distance)"),
@@ -200,7 +200,7 @@ ONCE = Exercise(
     level=2,
     prompt="""
 This RMSNorm reads each row twice. `N` is known when the kernel is written, so a lane knows how many elements it
-has: `N / 32`. Keep them. The budget allows `x`, `w` and `y` to go over the wire once for each row.
+has: `N / 32`. Keep them in registers. The budget allows each row to load `x` and `w` and to store `y` once.
 """,
     starter=_ROW
     + """    for d in range(0, N, 32):
@@ -248,7 +248,7 @@ def _rope(g: Grading, answer: Any) -> None:
         back = np.concatenate([a * cos + b * sin, b * cos - a * sin], axis=1)
         says = [f"{rows} rows of {2 * half}: element i of the first half turns with element i + {half}."]
         if np.allclose(y, back, atol=1e-4):
-            says.append("Everything turned the wrong way round: look at the signs of the two sines.")
+            says.append("Every pair was turned the other way: look at the signs of the two sines.")
         elif np.allclose(y[:, :half], want[:, :half], atol=1e-4):
             says.append(
                 "The first half is right. Was the second computed from the old first element, or from the new one?"
@@ -270,7 +270,7 @@ ROPE = Exercise(
     kind="write",
     level=3,
     prompt="""
-Before attention, most models *rotate* queries and keys by an angle that depends on their place (rotary embedding,
+Before attention, most models *rotate* queries and keys by an angle that depends on their position (rotary embedding,
 RoPE). A row `x` of $2h$ elements is seen as $h$ pairs, element $i$ with element $i + h$, and pair $i$ of row $r$
 is turned by its angle:
 
@@ -278,7 +278,7 @@ $$ y_i = x_i \\cos_{r,i} - x_{i+h} \\sin_{r,i}, \\qquad y_{i+h} = x_{i+h} \\cos_
 
 `cos` and `sin` are tables `[rows, h]`. Write it **in whatever language you like**: a function with `@kernel`, PTX
 text, or `pl.cuda(...)`. It is launched with a block of $h$ threads for each row, and the parameters `x, cos, sin,
-y, h`. Read nothing twice.
+y, h`. Load nothing twice.
 """,
     starter='''
 @kernel

@@ -156,7 +156,7 @@ BYTE = Exercise(
     level=2,
     prompt="""
 The hardware has three swizzles, for rows of 32, 64 or 128 bytes. All three look at the *address*: a line is 128 bytes,
-and chunks of 16 bytes trade places within it.
+and chunks of 16 bytes change places within it.
 
 | swizzle | which chunk bits change (address bits) | by xor with (address bits) |
 |---|---|---|
@@ -264,12 +264,12 @@ Write `describe`: the 64 bits that say where a K-major tile lies. All three swiz
 | bits | what | unit |
 |---|---|---|
 | 0 to 13 | start address | 16 bytes |
-| 16 to 29 | leading byte offset; with a swizzle it does not matter here | 16 bytes |
+| 16 to 29 | leading byte offset; ignored here, because there is a swizzle | 16 bytes |
 | 32 to 45 | stride byte offset: from one group of eight rows to the next | 16 bytes |
 | 62 and 63 | the swizzle: 1 for 128 bytes, 2 for 64 bytes, 3 for 32 bytes | |
 
 `start` is a register, and `start >> 4` shifts it. Everything else is a number that Python knows:
-`k.op("or.b64", register, number)` puts both together.
+`k.op("or.b64", register, number)` combines both.
 """,
     starter=_DESCRIBE.format(body="    return start >> 4"),
     solution=_DESCRIBE.format(
@@ -345,12 +345,12 @@ def scored(k: Builder, q: Ptr[f16], key: Ptr[f16], s: Ptr[f32], tiles: u32):
 _PROXY = '        k.op("fence.proxy.async.shared::cta")\n'
 FENCE = Exercise(
     name="15-fence",
-    title="Stored, and not seen",
+    title="Stored, but not visible",
     kind="fix",
     level=2,
     prompt="""
-This kernel stores its tiles, meets at a barrier, and multiplies. Every number is right on the CPU machine, and
-`synccheck` reports it all the same. What is missing, where, and which threads execute it? Add one line.
+This kernel stores its tiles, waits at a barrier, and multiplies. Every number is right on the CPU machine, but
+`synccheck` reports a mistake. What is missing, where, and which threads must execute it? Add one line.
 """,
     starter=_TILES.format(before="", behind=""),
     solution=_TILES.format(before=_PROXY, behind=""),
@@ -358,7 +358,7 @@ This kernel stores its tiles, meets at a barrier, and multiplies. Every number i
     hints=(
         "Who reads shared memory here: a thread, or the tensor core through the async proxy?",
         "All threads have stored, so all of them execute fence.proxy.async, which orders both ways to shared memory.",
-        'k.op("fence.proxy.async.shared::cta") by every thread, behind store_rows and before k.barrier().',
+        'k.op("fence.proxy.async.shared::cta") by every thread, after store_rows and before k.barrier().',
     ),
     graded=("no wgmma reads what the async proxy may not see yet", "the scores, for other numbers of tiles",
             "no more barriers"),

@@ -71,7 +71,7 @@ A ring has `stages` stages, each with two mbarriers, `full` and `empty`. In roun
 read. Say which: `(stage, parity of the consumer's wait for full, parity of the producer's wait for empty)`.
 
 A wait for parity $p$ passes when the phase of that parity is over. A new mbarrier is in phase 0, so a wait for parity 1
-passes at once: nothing has been before. That is what the producer needs in its first turn, since every stage is empty.
+passes at once. The producer needs that in its first turn, since every stage is still empty.
 
 Shown cases: `(n, stages)` = (0, 2), (1, 2), (2, 2), (5, 2), (3, 1), (7, 3), (11, 4).
 """,
@@ -169,10 +169,10 @@ BYTES = Exercise(
     level=2,
     prompt="""
 Two tensor copies fill one stage, a tile of `x` and one of `w`, and report to the same mbarrier. The author announces
-the bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows all
-is well; with 20 the last phase ends when a part of the bytes is there, and the rest is still on its way.
+the bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows
+the result is right; with 20 the last phase ends when only a part of the bytes has come.
 
-Mend the argument of `turn.expect`.
+Fix the argument of `turn.expect`.
 """,
     starter=_KERNEL.format(**_PAIR | {"expect": "k.min(n - t * 8, 8) * (2 * 64 * 4)"}),
     solution=_KERNEL.format(**_PAIR | {"expect": "2 * 8 * 64 * 4"}),
@@ -202,10 +202,10 @@ RELEASE = Exercise(
     level=2,
     prompt="""
 Two warps add up what one thread fetches. "Two consumers, so two arrivals", thought the author. With two tiles, one for
-each stage, all is well. With more, `empty` ends a phase after any two *threads*, many phases for one tile: nobody knows
-any more which phase it is, and the kernel hangs, or a tile is overwritten while somebody still reads it.
+each stage, the result is right. With more, `empty` ends a phase after any two *threads*, so it goes through many phases
+for one tile. Then the kernel hangs, or a tile is overwritten while a thread still reads it.
 
-How often is `release` executed for each tile? Mend one number.
+How often is `release` executed for each tile? Fix one number.
 """,
     starter=_KERNEL.format(**_PLAIN | {"arrivals": "2"}),
     solution=_KERNEL.format(**_PLAIN),
@@ -213,7 +213,8 @@ How often is `release` executed for each tile? Mend one number.
     hints=(
         "An mbarrier does not know warps. What does it count?",
         "turn.release() is executed by every thread that gets there, and each of them arrives once.",
-        "64 threads arrive for each tile: arrivals=64. (Or one lane of each warp, behind a bar.warp.sync.)",
+        "64 threads arrive for each tile: arrivals=64. (Or arrivals=2, and one lane of each warp "
+        "after a bar.warp.sync.)",
     ),
     graded=("y, for other numbers of tiles", "no tile is overwritten while it is read"),
     grade=_release,
@@ -244,9 +245,9 @@ RING = Exercise(
     kind="write",
     level=3,
     prompt="""
-This kernel has the roles, and one stage: the producer waits until the tile is released, and the consumers wait until
-the next one has come. Nothing overlaps. Make it a ring of two stages, each with its own place in shared memory. Both
-roles have to find the place of their stage: `turn.stage` is its number.
+This kernel has both roles and one stage: the producer waits until the tile is released, and the consumers wait until
+the next one has come. So nothing overlaps. Make it a ring of two stages, each with its own place in shared memory. Both
+roles must find the place of their stage: `turn.stage` is its number.
 """,
     starter=_KERNEL.format(
         **_PLAIN | {"name": "ringed", "stages": "1", "fetch": "x.load(tile, turn.full, t * 8, 0)", "at": ""}

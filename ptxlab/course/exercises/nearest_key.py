@@ -73,12 +73,12 @@ def swift(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *
 
 ONE_BARRIER = Exercise(
     name="02-one-barrier",
-    title="One barrier a tile",
+    title="One barrier per tile",
     kind="optimise",
     level=3,
     prompt="""
-Two barriers a tile are needed because each tile is written where the one before is still being read. A block has room
-for more than one tile of this size. Rewrite `nearest` so that **one** barrier a tile is enough (one more in all is
+Two barriers per tile are needed because each tile is written where the one before is still being read. A block has room
+for more than one tile of this size. Rewrite `nearest` so that **one** barrier per tile is enough (one more in all is
 allowed), for any number of tiles. Each block may still read a key only once.
 
 Before you write it, finish this sentence: "When a thread writes tile $i + 2$, all others have finished with tile $i$,
@@ -120,7 +120,7 @@ because they have all arrived at ..."
     hints=(
         "two tiles side by side, and the copy goes to the one that nobody reads",
         "first // T is the number of the tile; whether it is odd decides where it goes",
-        "tile = tiles + (first // T) % 2 * T, and only the barrier behind the copy stays",
+        "tile = tiles + (first // T) % 2 * T, and only the barrier after the copy stays",
     ),
     graded=(
         "the right distances, for any number of points and keys, under a shuffled schedule",

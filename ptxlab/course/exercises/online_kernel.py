@@ -111,7 +111,7 @@ LSE = Exercise(
     level=1,
     prompt=r"""
 At the end of the loop a thread holds $m$ and $l$. Together they say how much weight the row's scores had in all: the
-*log-sum-exp*, $\mathrm{LSE} = \ln \sum_j e^{s_j} = m + \ln l$. Backward passes need it, and so does merging two
+*log-sum-exp*, $\mathrm{LSE} = \ln \sum_j e^{s_j} = m + \ln l$. The backward pass needs it, and so does merging two
 halves of a row. Store it, in natural units, for each row: one line is missing at the end. (What units is `row_max` in?)
 """,
     starter=_LSE.format(last="lse[row] = row_max  # and then?"),

@@ -106,7 +106,7 @@ that the feedback names.
 """,
     answer="product",
     hints=(
-        "four rows and four keys a thread: eight loads of four numbers serve 64 FMA",
+        "four rows and four keys per thread: eight loads of four numbers serve 64 FMA",
         "thread (ty, tx) takes rows 4 ty to 4 ty + 3 and keys tx, tx + 8, tx + 16, tx + 24; k.load(..., 4, vector=4)",
         "if conflicts are left: rows that lie D floats apart begin in the same banks; let them lie D + 4 apart",
     ),

@@ -127,13 +127,12 @@ axes[-1].set_xlabel("key");
 
 # %% [markdown]
 # $m$ rises in steps. At each step rescale is below 1: the old sum is multiplied by it, and the new key adds exactly
-# 1. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises:
+# 1. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises. (Key 0 is the
+# first maximum: rescale is $e^{-\infty - s} = 0$ there. The list begins after it.)
 
 # %%
 for key in np.flatnonzero(state[1:, 2] < 1) + 1:
     print(f"key {key:2}: rescale {state[key, 2]:.3f}, l from {state[key - 1, 1]:.3f} to {state[key, 1]:.3f}")
-
-# %% [markdown]
 
 # %% [exercise] 01-predict
 
@@ -259,8 +258,8 @@ for dtype in ("f32", "f64"):
           f"{counters.opcodes.get('ex2.approx.f32', (0, 0))[1]} times ex2")  # fmt: skip
 
 # %% [markdown]
-# On most GPUs the difference in time is larger than this count: a GeForce RTX 4090 (compute capability 8.9) executes
-# 2 f64 FMA per SM and cycle, and 128 of f32 (CUDA C++ Programming Guide, throughput of arithmetic instructions).
+# On most GPUs the difference in time is larger than this count. An SM of a GeForce RTX 4090 has 2 units for f64 and 128
+# for f32, and its f64 rate is 1/64 of its f32 rate (NVIDIA Ada GPU architecture whitepaper, note to the figure of AD102).
 
 # %% [exercise] 01-thrift
 
@@ -314,8 +313,8 @@ pl.explore("scalar", head_dim=32, seq_len=64)
 print(scoreboard.source("rows"))
 
 # %% [markdown]
-# Enter it as it is. Then copy it into the next cell, give it the online softmax, and enter it again. `scalar` needs half
-# of the instructions.
+# The next cell enters it as it is. Then copy the kernel into a new cell, give the copy the online softmax, and enter it
+# with `scoreboard.enter("rows", YOUR_KERNEL, threads=64)`. `scalar` needs half of the instructions.
 
 # %%
 mine = scoreboard.latest("rows")

@@ -394,7 +394,8 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 # ## Your own kernel gets tiles
 #
 # `scoreboard.source("rows")` prints the kernel that you entered in notebook 01. Give it tiles of K and V in shared memory,
-# with two barriers, and threads past the last row that help to load. How many sectors are left? (70 rows and 100 keys: both
+# with two barriers, and threads past the last row that help to load. Then enter yours:
+# `scoreboard.enter("tiles", YOUR_KERNEL, threads=64)`. How many sectors are left? (70 rows and 100 keys: both
 # tails are there.)
 
 # %%

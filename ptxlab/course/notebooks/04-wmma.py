@@ -187,10 +187,13 @@ for sigma in (0.3, 1.0, 3.0):
 #
 # ```text
 #     Q, K --wmma--> S --softmax--> P --wmma, with V--> O
-#
-# S    stored as f32, loaded row by row P    stored as f16, loaded as a left factor O    loaded, rescaled row by row,
-# stored; then loaded as a sum, added to, stored
 # ```
+#
+# | matrix | its way through shared memory |
+# |---|---|
+# | S | stored as f32, loaded row by row |
+# | P | stored as f16, loaded as a left factor |
+# | O | loaded, rescaled row by row, stored; then loaded as a sum, added to, stored |
 #
 # Find these steps in the kernel. A warp owns 16 rows; for the softmax, lanes $r$ and $r + 16$ take the two halves of
 # row $r$.

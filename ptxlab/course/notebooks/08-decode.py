@@ -96,7 +96,7 @@ print(f"{c[LOADS]} load instructions bring {c[SECTORS]} sectors of 32 bytes: {c[
 # and the 32 parts must be added: a *reduction*.
 #
 # You know how from notebook 03: `shfl.sync.bfly` lets lane $i$ receive a register of lane $i \oplus d$. Five
-# exchanges with $d = 16, 8, 4, 2, 1$ are enough for a warp.
+# exchanges with $d = 16, 8, 4, 2, 1$ are enough for a warp. (The mask -1 has all 32 bits set, like `0xFFFFFFFF`.)
 
 
 # %%

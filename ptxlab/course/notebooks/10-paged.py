@@ -44,7 +44,7 @@ for page_size in (256, 64, 16, 1):
 # ## Who keeps the table?
 #
 # `pl.PagedCache` is the host's side: a *pool* of pages, `[num_pages, page_size, Hkv, D]` for keys and for values, and
-# a list of pages for each sequence. It is 180 lines of Python, easy to read.
+# a list of pages for each sequence.
 
 # %%
 D, page_size = 32, 4
@@ -285,7 +285,7 @@ pl.explore("decode_paged", seq_k=50, head_dim=32, page_size=8)
 # ## Your own kernel gets pages
 #
 # This one decodes from a paged cache. It looks up the page of every key, twice, and has one warp per head. Make it one
-# pass, then give it several keys at a time.
+# pass, then give it several keys at a time. Enter yours with `scoreboard.enter("pages", YOUR_KERNEL, threads=32)`.
 
 # %%
 print(scoreboard.source("pages"))

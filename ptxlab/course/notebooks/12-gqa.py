@@ -5,8 +5,8 @@
 # query heads share the same keys. The KV cache is smaller by that factor, and the traffic should be, too. In the
 # kernels so far it is not: each query head has its own block, and each block reads the keys again.
 #
-# The last kernel reads them once, and computes sixteen rows where four are needed. **Why is reading K and V once
-# worth wasting most of a matrix product?**
+# The kernel of this notebook reads them once, and computes sixteen rows where four are needed. **Why is reading K and V
+# once worth wasting most of a matrix product?**
 
 # %%
 import math
@@ -233,7 +233,8 @@ pl.explore("decode_gqa", seq_k=100, head_dim=32, heads=8, kv_heads=2)
 #   warps.
 # - Merging, pages, splits and groups are independent ideas: this kernel has all four.
 #
-# This was the last kernel of the library. In [13 · The bug gallery](13-gallery.ipynb) the kernels are wrong.
+# This was the last decode kernel of the library; 15 and 16 come back to prefill, on Hopper. In
+# [13 · The bug gallery](13-gallery.ipynb) the kernels are wrong.
 #
 # ## Further reading
 #

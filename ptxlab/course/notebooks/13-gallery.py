@@ -1,13 +1,11 @@
 # %% [markdown]
 # # 13 · The bug gallery
 #
-# Every kernel in this notebook is wrong, and every one of these mistakes has been made in a real attention kernel
-# that somebody used. Most of them pass a test: the one that their author had written. They wait for a length that
-# is no multiple of 64, for logits that are a little larger, for a card with another layout of shared memory.
+# Every kernel in this notebook is wrong. Most of them pass the test that their author had written. They fail later: with
+# a length that is not a multiple of 64, with larger logits, on a GPU that runs the blocks in another order.
 #
-# **How do you find a bug that the test lets pass?** By hunting, not by reading an explanation. So in each round you
-# see the suspect first: where it passes, where it fails, and its text. Write down what you think before you run the
-# cell that tells.
+# **How do you find a bug that the test lets pass?** In each round you first see where a kernel passes, where it fails,
+# and its text. Write down what you think is wrong. Then run the next cell, which shows the answer.
 
 # %%
 from collections import Counter
@@ -22,45 +20,46 @@ from ptxlab.course import check
 # %load_ext ptxlab
 
 # %% [markdown]
-# ## What have you got?
+# ## Which tools do you have?
 #
-# | instrument | what it can see |
+# | tool | what it can find |
 # |---|---|
-# | another input | whether it depends on the length, the number of heads, the size of the logits, the card |
-# | the error, laid out by key, by column, by row | *which part* of the work is missing |
-# | the state plot | the first step at which $m$, $l$ or rescale is off |
-# | `memcheck` | accesses outside of memory |
-# | `initcheck` | reading memory that has not been written |
-# | `racecheck` | two threads at one place, with nothing to order them |
-# | `synccheck` | barriers and shuffles in which somebody is missing |
+# | another input | whether the error depends on the length, the number of heads, the size of the logits, the GPU |
+# | the error by key, by column, by row | *which part* of the work is missing |
+# | the state plot | the first key at which $m$, $l$ or rescale is wrong |
+# | the error in ULP | how many bits of a result are wrong |
+# | `memcheck` | accesses outside of any array |
+# | `initcheck` | reads of memory that has not been written |
+# | `racecheck` | accesses of two threads to one place that nothing orders |
+# | `synccheck` | barriers and shuffles that not all threads reach |
 # | `pl.out` | outputs that have not been written |
-# | counters | what is right, and too slow |
-# | the assembler | what is no PTX at all |
+# | counters | kernels that are right and slow |
+# | the assembler | text that is not PTX |
 #
-# Three habits make a hunt short. **Vary one thing** until it passes, so that you know what it depends on. **Choose
-# the instrument** that can see that sort of thing. **Believe the line it names**, and look one step before it.
+# Three rules help. **Change one thing at a time** until the kernel passes: then you know what the error depends on.
+# **Choose the tool** that can find such an error. **Trust the line that it names**, and look at the lines before it.
 #
 # ## Round 1: it works on my logits
 #
-# An online softmax with one thread for each row. Its author's test has logits with a standard deviation of 0.1.
+# An online softmax with one thread per row. In its author's test the logits have a standard deviation of 0.1.
 
 # %%
 pl.gallery(6).hunt()
 
 # %% [markdown]
-# It depends on the size of the logits, and on nothing else: lengths are all the same. What in a softmax depends on
-# the size of logits? In notebook 01 the rescale itself was wrong. Here it is right: follow `%rescale` through the
-# loop, and count what is multiplied by it.
+# The error depends on the size of the logits and on nothing else: the lengths are the same. What in a softmax depends
+# on the size of the logits? In notebook 01 the rescale itself was wrong. Here it is right. Follow `%rescale` through the
+# loop: which values are multiplied by it, and which should be?
 #
-# When you have a suspicion, run this:
+# When you know, run this:
 
 # %%
 pl.gallery(6)
 
 # %% [markdown]
-# The state plot was the right instrument, because it compares *inside*: the maximum, the sum and the rescale are right
-# at every key, and the accumulator is not. With small logits the output is wrong as well. The test passed because its
-# tolerance was wider than the error. **A test with small logits tests nothing.**
+# The state plot was the right tool, because it compares values *inside* the kernel: the maximum, the sum and the rescale
+# are right at every key, and the accumulator is not. The output is wrong with small logits as well, but the error is
+# smaller than the tolerance of the test. **A test with small logits does not test the rescale.**
 #
 # ## Round 2: it works on my length
 
@@ -68,9 +67,8 @@ pl.gallery(6)
 pl.gallery(3).hunt()
 
 # %% [markdown]
-# Multiples of 16 pass, others fail. Which instrument? The error *by key*: give the values unit vectors, and the
-# output of a row is the list of the weights that it gave to each key. Which weights do you expect to be missing?
-# Then:
+# Multiples of 16 pass, others fail. Which tool can find that? The error *by key*: make the values unit vectors. Then the
+# output of a row is the list of the weights that it gives to the keys. Which weights are missing?
 
 # %%
 pl.gallery(3)
@@ -80,26 +78,26 @@ pl.gallery(3)
 # %% [markdown]
 # ## Round 3: it works every time
 #
-# The first of two that stood in public code. Two warps; the first adds the second one's numbers to its own. On every
-# GPU on which its authors tried it, the result was right.
+# This mistake was found in public code, and so was that of round 4. There are two warps, and the first adds the numbers
+# of the second to its own. On every GPU that its authors tried, the result was right.
 
 # %%
 pl.gallery(28).hunt()
 
 # %% [markdown]
-# The numbers are right, and still it fails. Which check could mind? Follow each warp through the branch, and write
-# down which instructions it executes that the other one does not.
+# The numbers are right, and still it fails. Which check can find that? Follow each warp through the branch, and write
+# down the instructions that only this warp executes.
 
 # %%
 pl.gallery(28)
 
 # %% [markdown]
-# Each warp arrives at a barrier, but not at the same one. CUDA promises something of `__syncthreads()` only if all
-# threads of the block execute the same one. That the hardware counts arrivals, and does not ask where they come from,
-# is no promise. The kernel is a FlashAttention that many people use; its tests passed, and NVIDIA's synccheck reported
-# thousands of errors.
+# Each warp arrives at a barrier, but not at the same `bar.sync`. CUDA defines `__syncthreads()` in conditional code only
+# if all threads of the block take the same way. Today's hardware counts arrivals and does not compare the instructions,
+# but no manual promises that. The mistake stood in a FlashAttention kernel that many people use. Its tests passed;
+# NVIDIA's synccheck reported thousands of errors.
 #
-# Watch it: set a breakpoint at each `bar.sync`. Which warp stops where?
+# In the debugger, set a breakpoint at each `bar.sync`. Which warp stops at which?
 
 # %%
 x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
@@ -110,45 +108,54 @@ pl.debug(pl.gallery(28).buggy(), 1, 64, x, y)
 # %% [markdown]
 # ## Round 4: it works most of the time
 #
-# The worst kind. On a GPU this one gives the right answer on Monday. It is a lock from a well-known book: a block
-# takes it, adds its number to a sum, and gives it back.
+# On a GPU, this kernel is right in most runs and wrong in some. It has a lock, from a well-known book: a block takes
+# the lock, adds its number to a sum, and releases the lock.
 
 # %%
 pl.gallery(26).hunt()
 
 # %% [markdown]
-# The machine runs blocks in a definite order, and the result is right all the same. That is why `racecheck` does not
-# look at results: it looks for two accesses that *nothing orders*. Two blocks never have the lock at the same time.
-# Does that say when the second one *sees* what the first one has stored?
+# The CPU machine runs the blocks in a fixed order, so the result is right here. But `racecheck` does not look at results:
+# it looks for two accesses that *nothing orders*. Two blocks never have the lock at the same time. Does that also mean
+# that the second block *sees* what the first has stored?
 
 # %%
 pl.gallery(26)
 
 # %% [markdown]
-# A lock orders those who hold it. The data that it guards is ordinary memory, and on a GPU ordinary accesses may be
-# seen in another order than that of the program. A `fence` says: what stands before me is seen before what comes after
-# me. It takes two, one behind the taking and one before the giving back.
+# No. The atomics order the blocks that take the lock. The sum is ordinary memory, and on a GPU other threads may see
+# ordinary accesses in another order than the program has them. A **fence** orders them: what its thread did before the
+# fence is seen before what it does after it. Two fences are needed: one after the lock is taken (**acquire**), one
+# before it is released (**release**).
 
 # %% [exercise] 13-turns
 
 # %% [markdown]
-# ## Round 5: it is right
+# ## Round 5: it works to seven digits
+#
+# The same attention in f32 and in f64. Its author tested both, with the tolerance of the f32 test: $10^{-5}$.
 
 # %%
-pl.gallery(18).hunt()
+pl.gallery(22).hunt()
 
 # %% [markdown]
-# Nothing is wrong with its numbers, on any input. It is merely slow, by a factor that the counters know. Look for
-# the address of the `ld.shared` in the inner loop: what is the distance between neighbouring lanes, in words of 4
-# bytes? Modulo 32?
+# An f64 has 53 bits, about 16 decimal digits; this kernel is right to seven. That is no accident: an f32 has 24 bits.
+# So something in the f64 kernel has the precision of an f32. It has no register of type `.f32`. What else has a type?
 
 # %%
-pl.gallery(18)
+pl.gallery(22)
+
+# %% [markdown]
+# The tool was the error in **ULP**, *units in the last place*: one ULP is the distance to the next number that an f64
+# can hold. A right f64 kernel is off by a few ULP, a kernel with a hidden f32 by some hundred million. An absolute
+# tolerance cannot tell the two apart, because it does not know how many bits a result should have.
+
+# %% [exercise] 13-digits
 
 # %% [markdown]
 # ## Round 6: the test never ran it
 #
-# A test that searches the *text* for the right opcodes will pass both of these.
+# A test that only searches the *text* for the right opcodes accepts both of these.
 
 # %%
 pl.gallery(23)
@@ -159,15 +166,16 @@ pl.gallery(21)
 # %% [markdown]
 # ## The whole collection
 #
-# Thirty-four exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some home.
-# Those from 25 to 30 were found in the wild: each says in which project, file and kernel the mistake stands or stood.
-# The code is our own, cut down to the mistake. The last four are of Hopper: who waits for whom, and for how many bytes.
+# There are 34 exhibits. `pl.gallery(n).hunt()` shows a wrong kernel; `pl.gallery(n)` also names its mistake.
+# Exhibits 25 to 30 were found in public code: each names the project, the file and the kernel where the mistake is or
+# was. The code here is our own, and it contains only the mistake. The last four are about Hopper: which thread waits for
+# which, and for how many bytes (notebooks 15 and 16).
 
 # %%
 pl.gallery()
 
 # %% [markdown]
-# Which instrument finds how many?
+# How many does each tool find?
 
 # %% jupyter={"source_hidden": true}
 finders = Counter(e.finder for e in pl.gallery()).most_common()
@@ -175,18 +183,18 @@ figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.barh([name for name, _ in finders][::-1], [count for _, count in finders][::-1], color="C0")
 axis.set_xlabel("exhibits")
 hidden = [e for e in pl.gallery() if e.innocent]
-print(f"{len(hidden)} of {len(pl.gallery())} have an innocent input on which they pass.")
+print(f"{len(hidden)} of {len(pl.gallery())} pass with some input.")
 
 # %% [markdown]
-# No instrument finds half of them. Those that depend on numbers (logits, tails, columns) show in the error, if the
-# input is right; those that depend on *other threads* show only to checks that watch the threads, whatever the
-# numbers say. You need both, always.
+# No tool finds half of them. Mistakes that depend on numbers (logits, tails, columns) show in the error, if the input is
+# well chosen. Mistakes that depend on *other threads* are found only by checks that watch the threads, whatever the
+# numbers are. You need both.
 
 # %% [exercise] 13-convict
 
 # %% [markdown]
-# In the explorer the error map and the state plot are side by side. Take a kernel that is right, and learn what
-# *right* looks like: at `sigma=8`, how large is the error?
+# In the explorer the error map and the state plot are side by side. Look at a kernel that is right: how large is its error
+# at `sigma` = 8?
 
 # %%
 pl.explore("tiled", seq_q=40, seq_k=40, head_dim=32)
@@ -197,14 +205,14 @@ pl.explore("tiled", seq_q=40, seq_k=40, head_dim=32)
 #
 # # What have you seen?
 #
-# - A bug that a test lets pass depends on something that the test holds fixed. **Vary it**: odd lengths, large
+# - A bug that a test lets pass depends on something that the test never changes. **Change it**: odd lengths, large
 #   logits, several heads, empty sequences.
-# - Each sort of mistake has its instrument. Error plots see missing work, the state plot sees the first wrong step,
-#   checks see what threads do to each other.
-# - A race is found by looking for what *nothing orders*, not by running it a thousand times.
-# - A kernel that has not been assembled, run and compared has not been tested.
+# - Each kind of mistake has its tool. Error plots show missing work, the state plot shows the first wrong step, ULP show
+#   lost bits, checks show what threads do to each other.
+# - `racecheck` finds a race by looking for accesses that *nothing orders*. Running the kernel a thousand times may not.
+# - A kernel is tested only when it has been assembled, run, and compared.
 #
-# Now it is your turn to write one: [14 · Your own kernel](14-your-own.ipynb)
+# Next, you write a kernel: [14 · Your own kernel](14-your-own.ipynb)
 #
 # ## Further reading
 #
@@ -214,7 +222,7 @@ pl.explore("tiled", seq_q=40, seq_k=40, head_dim=32)
 #   Races found by proof.
 # - M. Zheng, V. T. Ravi, F. Qin, G. Agrawal: *GRace: A Low-Overhead Mechanism for Detecting Data Races in GPU
 #   Programs*. PPoPP 2011.
-# - T. Sorensen, A. F. Donaldson: *Exposing Errors Related to Weak Memory in GPU Applications*. PLDI 2016. Why "it
-#   ran a thousand times" says little.
+# - T. Sorensen, A. F. Donaldson: *Exposing Errors Related to Weak Memory in GPU Applications*. PLDI 2016. Why a
+#   thousand runs without an error prove little.
 # - R. A. DeMillo, R. J. Lipton, F. G. Sayward: *Hints on Test Data Selection: Help for the Practicing Programmer*.
-#   Computer 11(4), 1978. The idea of the last exercise: a test is judged by the wrong programs that it convicts.
+#   Computer 11(4), 1978. The idea of the last exercise: a test is as good as the number of wrong programs that it finds.

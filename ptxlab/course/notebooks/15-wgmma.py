@@ -21,7 +21,7 @@ from ptxlab.errors import PtxlabError
 # %% [markdown]
 # ## What is there to win?
 #
-# The same attention by `pipelined` (rung 7) and by `wgmma` (rung 8): how many instructions do their warps issue?
+# The same attention by `pipelined` (notebook 07) and by `wgmma`: how many instructions do their warps issue?
 
 # %%
 q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype=np.float16, seed=1)
@@ -141,8 +141,10 @@ for name, (first, bits) in FIELDS.items():
 
 # %% [markdown]
 # Addresses and distances count units of 16 bytes. So the next 16 elements along a row, 32 bytes further, are the
-# descriptor *plus 2*. The swizzle does not disturb this: it is applied to the final address, so a start
-# within the row is found correctly as long as the tile itself begins at a multiple of 1024 bytes.
+# descriptor *plus 2*. The swizzle does not disturb this: it is applied to the final address, so a start within the row
+# is found correctly as long as the tile begins where the pattern does: at a multiple of 1,024 bytes for the 128-byte
+# swizzle, 512 for 64, 256 for 32. (Otherwise the descriptor's *base offset*, bits 49 to 51, must say where it begins: PTX
+# ISA, `wgmma`, "Matrix Descriptor Format".)
 #
 # What if a descriptor is wrong? The hardware reads other bytes and says nothing. The CPU machine compares the
 # descriptor with the layout in which a tensor copy has written the tile.
@@ -186,15 +188,15 @@ except PtxlabError as error:
     print(error)
 
 # %% [markdown]
-# In a loop this is harder to see, and the check finds it when the kernel runs; exhibit 34 of
-# [13 · The gallery](13-gallery.ipynb) is such a kernel.
+# In a loop this is harder to see; there the check finds it when the kernel runs. Exhibit 34 of
+# [13 · The bug gallery](13-gallery.ipynb) is such a kernel.
 #
 # ## Where do two products of attention get their matrices?
 #
 # $S = Q K^T$ takes Q and K from shared memory. $O \mathrel{+}= P V$ takes V from there, but P is in
 # registers: the sums of the first product, after the exponentials. `wgmma` accepts A in registers, too, and as in
-# notebook 05 the layout of the sums fits, once they are rounded to 16 bits. And V need not be transposed in memory: a bit of
-# the instruction says that its rows count $k$. This is the loop:
+# notebook 05 the layout of the sums fits, once they are rounded to 16 bits. And V need not be transposed in memory: the
+# last operand of the instruction says that B is transposed. This is the loop:
 
 # %%
 source = pl.kernels.get("wgmma").source

@@ -35,6 +35,7 @@ from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.rules.launches import scheduled
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.rules.records import Mates
@@ -126,6 +127,8 @@ class Worker:
             context.trace, context.traced = self.tape.record, True
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
+        for name, needed in scheduled(program.codes).items():
+            setattr(context, name.partition(".")[2], needed)
         context.combine = run.reductions.address
         context.issued, context.completed = run.reports.issued, run.reports.completed
         if run.callback is not None:

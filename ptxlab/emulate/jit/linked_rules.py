@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.rulecode import GOOD, Function, Part, object_codes
 from ptxlab.emulate.language.rules import rule_of
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import (
     async_proxy,
     barriers,
@@ -38,7 +38,7 @@ from ptxlab.emulate.rules import (
     warpgroup_registers,
     warpgroup_tiles,
 )
-from ptxlab.emulate.rules.launches import known
+from ptxlab.emulate.rules.launches import known, scheduled
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -117,15 +117,16 @@ def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list
     return [Part(tuple(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
 
 
-def scheduler(checked: bool, traced: bool, cpu: Cpu) -> Part:
-    """The scheduler of a build with checks or a trace."""
-    return Part(GRID, (("Context.checked", checked), ("Context.traced", traced)), cpu)
+def scheduler(codes: Sequence[Code], checked: bool, traced: bool, cpu: Cpu) -> Part:
+    """The scheduler of a build with checks or a trace, for a program with these instructions."""
+    constants = {**scheduled(codes), "Context.checked": checked, "Context.traced": traced}
+    return Part(GRID, tuple(constants.items()), cpu)
 
 
 def build_ahead(cpu: Cpu) -> None:
     """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
     ahead = _files(ALWAYS + COUNTERS, {}, cpu)
-    ahead += [scheduler(checked, False, cpu) for checked in (False, True)]
+    ahead += [scheduler((), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):
         ahead += _files(CHECKS, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)

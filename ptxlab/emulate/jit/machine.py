@@ -108,8 +108,9 @@ class LaneMachine(Ops):
 
     def _clock(self) -> Value:
         """A clock that ticks once for each warp-instruction of this worker: the same in every run."""
-        before, size, left = (self.field(S.Context, name, "i64") for name in ("clock", "quantum_size", "quantum"))
-        return self.add(before, self.sub(size, left))
+        fields = ("clock", "quantum_size", "quantum", "forgone")
+        before, size, left, forgone = (self.field(S.Context, name, "i64") for name in fields)
+        return self.add(before, self.sub(self.sub(size, left), forgone))
 
     def window(self, space: str) -> Value:
         return self.const("i64", _WINDOWS.get(space, 0))

@@ -13,10 +13,11 @@ call behind it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.model import COPY, Literal, Mem, Reg, Source, Symbol
+from ptxlab.emulate.program.model import COPY, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK
 from ptxlab.emulate.program.system import lower_system_call
 from ptxlab.errors import UnsupportedInstruction
@@ -180,6 +181,8 @@ def _size_of(low: Lowering, operand: model.Operand, source: Source | None, scope
     """Bytes of an argument or a result."""
     if isinstance(source, Reg):
         return max(1, types.width(low.registers[source.index].type) // 8)
+    if isinstance(source, Group):
+        return sum(_size_of(low, operand, element, scope) for element in source.elements)
     declared = (where.variables[str(operand)] for where in scope if str(operand) in where.variables)
     return next(map(layout.size_of, declared), 4)
 
@@ -226,6 +229,11 @@ def _move(
 ) -> None:
     """One argument or result: between frames, or between a register (or immediate) and a frame."""
     if dest is None or source is None:
+        return
+    if isinstance(source, Group) and isinstance(dest, Group):  # vectors, declared or in braces, and .b128
+        element = replace(formal, vector=1, type="b64" if formal.type == "b128" else formal.type)
+        for out_of, into in zip(source.elements, dest.elements, strict=True):
+            _move(low, out_of, into, element, line, guard)
         return
     plain = "b" + formal.type[1:] if formal.type[0] in "us" else formal.type
     fixed = [isinstance(p, Symbol) and p.value < STACK for p in (source, dest)]

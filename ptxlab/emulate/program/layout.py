@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -63,10 +63,10 @@ def params(variables: tuple[Variable, ...]) -> tuple[tuple[Param, ...], int]:
 
 
 def globals_of(
-    variables: tuple[Variable, ...], function: Callable[[str], int | None], text: Callable[[int], str]
+    variables: Iterable[Variable], function: Callable[[str], int | None], text: Callable[[int], str]
 ) -> tuple[Global, ...]:
-    """Device addresses and first contents of the module's `.global` and `.const` variables, addresses in initialisers
-    resolved. `function` gives the number that stands for a function's address, `text` a line of the PTX."""
+    """Device addresses and first contents of `.global` and `.const` variables, addresses in initialisers resolved.
+    `function` gives the number that stands for a function's address, `text` a line of the PTX."""
     area = Area(GLOBALS_BASE)
     kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
     # A gap behind each variable makes accesses beyond its end fault.

@@ -65,10 +65,14 @@ class Lowering(Names):
 
     def program(self) -> Program:
         """Lowers the kernel and everything it calls."""
-        placed = layout.globals_of(self.module.variables, self.graph.taken.get, self.text)
+        inside = self.placed_inside()
+        placed = layout.globals_of((*self.module.variables, *inside), self.graph.taken.get, self.text)
         self.system.begin(placed)
         for v in placed:
-            self.module_scope.symbols[v.name] = Symbol(v.name, v.space, v.address)
+            self.data[v.name] = Symbol(v.name, v.space, v.address)
+        for variable in self.module.variables:
+            if variable.name in self.data:
+                self.module_scope.symbols[variable.name] = self.data[variable.name]
         for variable in self.module.variables:
             self.module_scope.variables[variable.name] = variable
             if variable.space == "shared":
@@ -196,13 +200,17 @@ class Lowering(Names):
 
     def _instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
-        action, operands = found.op.does, instruction.operands
+        action = found.op.does
         guard = None
         if instruction.guard is not None:
             register = self.name(instruction.guard.name, scope, routine, line)
             if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
                 raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
             guard = (register.index, instruction.guard.negated)
+        operands = instruction.operands
+        if model.Sum in map(type, operands):
+            operands = tuple(self._sum(operand, scope, routine, line) for operand in operands)
+            instruction = replace(instruction, operands=operands)
         if action in (Action.BRANCH, Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
             raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
         if action is Action.CALL:
@@ -235,6 +243,22 @@ class Lowering(Names):
             if action is Action.BARRIER and found.red:
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types
+
+    def _sum(self, operand: model.Operand, scope: Scope, routine: Routine, line: int) -> model.Operand:
+        """`%r1+4`, which the assembler takes where a register is read: a register that an addition in front writes."""
+        if not isinstance(operand, model.Sum) or operand.scale < 0:
+            return operand
+        source = self.name(operand.base.text, scope, routine, line)
+        if not isinstance(source, Reg):
+            return operand
+        type_ = self.registers[source.index].type
+        if types.lane(type_) not in ("i16", "i32", "i64"):
+            raise self.error(f"{operand} adds to .{type_}; the CPU machine adds to integers", line)
+        name = f"%{operand}"
+        added = self.register(name, type_, routine.function.name)
+        scope.registers[name] = added
+        self.op(f"add.s{types.width(type_)}", (added,), (source, Literal(operand.offset)), line)
+        return model.Name(name)
 
     def emit(self, name: str, found: Form, line: int, guard: tuple[int, bool] | None) -> Code:
         """The one place where code is added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.layout import Area
@@ -66,6 +66,8 @@ class Names:
     shared: the static shared arrays, in the order of their declarations; dynamic ones are placed last (`place_extern`).
     Between two lie `shared_gap` bytes that belong to neither (see `shared_gaps`).
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
+    data: `.global` and `.const` variables by name; inside: the names there of those that functions declare, by their
+    identity.
     frame: where the current function has them, `local` or a frame of its own on the stack.
     """
 
@@ -81,6 +83,8 @@ class Names:
         self.local = Area()
         self.frame = self.local
         self.module_scope = Scope(None)
+        self.data: dict[str, Symbol] = {}
+        self.inside: dict[int, str] = {}
 
     # -- declarations --------------------------------------------------------------------------------------------------
 
@@ -98,7 +102,27 @@ class Names:
             scope.symbols[variable.name] = Symbol(variable.name, space, at)
             scope.variables[variable.name] = variable
         elif variable.space in ("global", "const"):
-            raise PtxError(f".{variable.space} {variable.name!r} must be declared at module scope", line=variable.line)
+            scope.symbols[variable.name] = self.data[self.inside[id(variable)]]
+            scope.variables[variable.name] = variable
+
+    def placed_inside(self) -> list[Variable]:
+        """The `.global` and `.const` variables that are declared in functions: each exists once, as those of the module
+        do, under a name that no other has."""
+        taken, found = {v.name for v in self.module.variables}, []
+        for function in self.module.functions:
+            for statement in function.body.walk() if function.body is not None else ():
+                if not isinstance(statement, model.Declaration):
+                    continue
+                for variable in statement.variables:
+                    if variable.space not in ("global", "const"):
+                        continue
+                    name = variable.name
+                    while name in taken:
+                        name += "'"
+                    taken.add(name)
+                    self.inside[id(variable)] = name
+                    found.append(replace(variable, name=name))
+        return found
 
     def declare_shared(self, scope: Scope, variable: Variable) -> None:
         """A static array gets its offset now, an extern one when all static ones have theirs."""

@@ -24,6 +24,8 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
         return program
     target = targets.TARGETS.get(program.arch.rstrip("af"))
     most = targets.STATIC_SHARED if target is None else target.static_shared
+    if target is not None and program.shared_static > most:
+        most = target.optin_shared
     for gap in GAPS:
         spaced = Lowering(module, entry, arch, shared_gap=gap).program()
         if spaced.shared_static <= most:

@@ -118,6 +118,8 @@ def operate(
         if action == WAIT:
             spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
         done |= u32(1 << lane)
+    if action == WAIT and warp.spins != 0 and warp.live & ~(warp.wait | warp.spins) == 0:
+        give_up_turn(context)
     if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
         if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
             stop(context, warp, DEADLOCK, code, first(mask), 0)
@@ -135,6 +137,14 @@ def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) 
         warp.spin_code[lane] = code
     else:
         warp.spins &= ~u32(1 << lane)
+
+
+@rule(inline=True)
+def give_up_turn(context: Context) -> None:
+    """All lanes of a warp that could run wait for an mbarrier in vain: the others have their turns now."""
+    if context.quantum >= 0 and context.random == 0:
+        context.forgone += context.quantum + 1
+        context.quantum = -1
 
 
 @rule
@@ -157,7 +167,7 @@ def tell(
     asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
 ) -> u32:  # fmt: skip
     """Reports to the checks (`ptxlab.emulate.rules.mbarrier_phases`) what the lanes of `mask` have done and, unless
-    `problem` is FINE, the invalid operation of `lane`. Not 0 if the block can certainly never go on."""
+    `problem` is FINE, the invalid operation of `lane`. Not 0 if the checks have failed."""
     raise AssertionError("the function is known to compiled code only")
 
 

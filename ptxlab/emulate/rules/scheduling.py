@@ -258,8 +258,10 @@ def take_turns(context: Context, cta: Cta) -> u32:
 @rule
 def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     """A warp has spent its quantum: must the launch stop, is its budget spent, is it another CTA's turn?"""
-    used = context.quantum_size - context.quantum
+    gave_up = context.forgone != 0
+    used = context.quantum_size - context.quantum - context.forgone
     context.quantum = context.quantum_size
+    context.forgone = 0
     context.clock += u64(used)
     if atomic("sub", context.budget, 0, used) < used:
         lane = first(warp.live)
@@ -269,9 +271,11 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     if context.stop[0] != 0:
         return STOPPED
     cta.position += 1
+    if gave_up:  # another warp of the cluster ends its wait, or none does: `end_round` sees to both
+        return GO_ON
     context.suspensions += 1
-    if cta.cluster.queue is not None and warp.spins == 0 and context.suspensions % PATIENCE == 0:
-        complete_all(context, cta.cluster.queue[0])  # threads may poll memory for what is on its way
+    if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENCE == 0:
+        complete_copies(context, cta)  # threads may poll memory for what is on its way
     patience = u64(PATIENCE)
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
         draw(context)
@@ -304,13 +308,14 @@ def end_round(context: Context, cta: Cta) -> u32:
         free = free | warp.live & ~(warp.wait | warp.spins)
     cluster = cta.cluster
     if alive == 0:
-        if cluster.queue is not None:
-            complete_all(context, cluster.queue[0])
+        if context.bulk_copies:
+            complete_copies(context, cta)
         cta.active = 0
-        alone = left_alone(context, cta)
-        if alone != 0:
-            stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
-            return FAULT
+        if context.warpgroup_products:
+            alone = left_alone(context, cta)
+            if alone != 0:
+                stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
+                return FAULT
         cluster.busy -= 1
         cluster.idle = 0
         context.finished += 1
@@ -318,19 +323,19 @@ def end_round(context: Context, cta: Cta) -> u32:
             memcheck.forget(context)
         return GO_ON
     opened = False
-    if cluster.count != 1 or used_cluster(context, cta):
+    if context.cluster_barriers and (cluster.count != 1 or used_cluster(context, cta)):
         clusters.try_to_open(context, cluster)
         opened = clusters.let_go(context, cta)
     if waiting != 0:
         for barrier in lanes_of(used):
             if try_to_open(context, cta, barrier, alive):
                 opened = True
-    if opened or not (waiting == alive or (free == 0 and all_spin(context, cta))):
+    if opened or not (waiting == alive or (context.mbarriers and free == 0 and all_spin(context, cta))):
         cluster.idle = 0
     else:
         cluster.idle += 1
         if cluster.idle >= cluster.busy:
-            if cluster.queue is not None and complete_all(context, cluster.queue[0]):
+            if context.bulk_copies and complete_copies(context, cta):
                 cluster.idle = 0
                 begin_round(context, cta)
                 return GO_ON
@@ -341,6 +346,13 @@ def end_round(context: Context, cta: Cta) -> u32:
         return ANOTHER
     begin_round(context, cta)
     return GO_ON
+
+
+@rule
+def complete_copies(context: Context, cta: Cta) -> boolean:
+    """Performs the bulk copies of a cluster that are on their way; whether there are any."""
+    queue = cta.cluster.queue
+    return queue is not None and complete_all(context, queue[0])
 
 
 @rule

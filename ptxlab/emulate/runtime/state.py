@@ -197,6 +197,7 @@ class Context(Record, align=64):
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
+    forgone: i64  # what a warp that waits for an mbarrier in vain has given up of it
     slow: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
@@ -233,6 +234,10 @@ class Context(Record, align=64):
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
+    bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
+    mbarriers: boolean
+    cluster_barriers: boolean
+    warpgroup_products: boolean
     fault: Fault
     found: Found
 

@@ -50,6 +50,14 @@ def translate(t: Translator, code: Code) -> Step:
 
     spinning = what.action == WAIT and spins(t.program, code)
 
+    def waits_again(w: Warp, addresses: np.ndarray, asked: np.ndarray) -> bool:
+        """Whether all lanes repeat a wait that has failed: the checks have seen it."""
+        for lane in np.flatnonzero(w.mask).tolist():
+            thread, address = w.warp * LANES + lane, in_shared(SPACES[code.space], int(addresses[lane]))
+            if w.spaces.spins.waits.get(thread) != (thread, code.index, address, int(asked[lane])):
+                return False
+        return True
+
     def run(w: Warp) -> int | None:
         w.polled = True
         addresses = reads["a"](w).astype(np.uint64)
@@ -57,12 +65,12 @@ def translate(t: Translator, code: Code) -> Step:
         if w.touches is not None:
             w.touches.append(touch)
         check = w.spaces.check
-        if check is not None:
-            check.touched(w, code, touch)
         arrivals, bytes_ = amount(w, what.arrivals), amount(w, what.bytes)
         state: Any = reads[what.state](w).astype(np.uint64) if what.state else None
         if what.state == "parity":
             state = state << np.uint64(mbarrier.PHASE_SHIFT)
+        if check is not None and not (spinning and waits_again(w, addresses, state)):
+            check.touched(w, code, touch)
         out = np.zeros(LANES, np.uint64)
         words: list[tuple[int, int]] = []
         failed = False

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.runtime.transfers import Transfer
+from ptxlab.emulate.rules import tensor_maps
+from ptxlab.emulate.runtime.transfers import LOAD_TILE, REDUCE_TILE, STORE_TILE, Transfer
+from ptxlab.isa.tensor_map import BYTES
 
 MOST = 100_000
 """Turns, and copies, that are kept; a trace with more of either has neither."""
+TILES = (LOAD_TILE, STORE_TILE, REDUCE_TILE)
 KINDS = ("copy", "reduction", "value", "tile", "tile", "tile reduction")
 """The kinds of transfers in words, numbered as `runtime.transfers` numbers them."""
 
@@ -23,7 +26,9 @@ KINDS = ("copy", "reduction", "value", "tile", "tile", "tile reduction")
 @dataclass
 class Copied:
     """One bulk copy. begun, ended: how many steps had been made before; ended is -1 where the trace ends first. to: the
-    block whose shared memory it writes or reads. barrier: the address of its mbarrier there; group: its bulk group."""
+    block whose shared memory it writes or reads. barrier: the address of its mbarrier there; group: its bulk group. at:
+    where in shared memory the bytes lie. map, place: of a tile, the number of its tensor map in `Recording.maps` and
+    its coordinates, the innermost dimension last; -1 and [] of others."""
 
     block: int
     warp: int
@@ -36,6 +41,9 @@ class Copied:
     group: int
     begun: int
     ended: int = -1
+    at: int = -1
+    map: int = -1
+    place: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -44,6 +52,7 @@ class Order:
 
     turns: list[list[int]] = field(default_factory=list)
     copies: list[Copied] = field(default_factory=list)
+    maps: dict[bytes, int] = field(default_factory=dict)
     steps: int = 0
     full: bool = False
     _under_way: dict[int, Copied] = field(default_factory=dict, repr=False)
@@ -75,8 +84,12 @@ class Order:
             return
         copied = Copied(
             block, transfer.thread // 32, line, KINDS[transfer.kind], transfer.count, to, bool(transfer.reads),
-            -1 if transfer.group else transfer.barrier, transfer.group, now,
+            -1 if transfer.group else transfer.barrier, transfer.group, now, at=int(transfer.at),
         )  # fmt: skip
+        if transfer.kind in TILES:
+            map = b"".join(int(transfer.map[k]).to_bytes(8, "little") for k in range(BYTES // 8))
+            copied.map = self.maps.setdefault(map, len(self.maps))
+            copied.place = [int(transfer.place[k]) for k in reversed(range(int(tensor_maps.rank(transfer.map))))]
         self.copies.append(copied)
         self._under_way[place] = copied
 
@@ -90,4 +103,5 @@ class Order:
         """What the end of the trace says of it."""
         if self.full:
             return {}
-        return {"turns": self.turns, "copies": [list(astuple(one)) for one in self.copies]}
+        maps = [map.hex() for map in self.maps]
+        return {"turns": self.turns, "copies": [list(astuple(one)) for one in self.copies], "maps": maps}

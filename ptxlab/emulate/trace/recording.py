@@ -143,6 +143,7 @@ class Recording:
         self.capped, self.steps = bool(tail["capped"]), int(tail["steps"])
         self.turns: list[tuple[int, int, int]] = [tuple(turn) for turn in tail.get("turns", ())]
         self.copies = [Copied(*row) for row in tail.get("copies", ())]
+        self.maps: list[bytes] = [bytes.fromhex(map) for map in tail.get("maps", ())]
 
     def _page(self, start: int, length: int, crc: int) -> Page:
         body = bytes(self.data[start : start + length])

@@ -1,7 +1,6 @@
 // The access to memory of one step, drawn and as a table: global memory in 32-byte sectors, shared memory by bank.
 
 const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
-const hex = (n) => "0x" + n.toString(16);
 
 /** {sectors: Map of sector number -> [[first byte, bytes, lane]], ideal} of an access to global memory. */
 function sectorsOf(access) {
@@ -67,12 +66,12 @@ function drawBanks(banks) {
   return svg;
 }
 
-/** {says, picture, table} of one access of an instruction. */
-function showAccess(access, opcode) {
+/** {says, picture, table} of one access of an instruction; `loads`: of one that loads a value for each lane. */
+function showAccess(access, loads) {
   const lanes = lanesOf(access.mask), what = `${access.kind}, ${access.space} memory: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
   const table = (head, place) => numberTable(["lane", "address", head], lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]));
   if (access.space === "shared") {
-    const { wavefronts, ideal, banks } = banksOf(access, /^ldu?\./.test(opcode));
+    const { wavefronts, ideal, banks } = banksOf(access, loads);
     const degree = Math.max(...banks);
     const says = `${what}, ${degree > 1 ? `⚠ ${degree}-way bank conflict` : "no bank conflict"}, ${wavefronts} wavefront${wavefronts === 1 ? "" : "s"} (at best ${ideal})`;
     return { says, picture: drawBanks(banks), table: table("bank", (a) => Number((a >> 2n) & 31n)) };
@@ -109,7 +108,7 @@ function makeAccessCard(windows) {
     el,
     /** `more`: what else is said of the step, in sentences. */
     show(step, more = []) {
-      const shown = step ? step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)).map((a) => showAccess(a, step.opcode)) : [];
+      const shown = step ? step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)).map((a) => showAccess(a, step.action === "LOAD")) : [];
       if (!shown.length && !more.length && el.dataset.accesses === "0") return;
       picture.replaceChildren(...more.map((says) => h("p.pl-says", null, says)), ...(shown.length || more.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), ...(a.picture ? [a.picture] : [])]) : [h("p.pl-says", null, "This step does not touch memory.")]));
       table.replaceChildren(...shown.flatMap((a) => [h("p.pl-says", null, a.says), a.table]));

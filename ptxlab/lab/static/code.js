@@ -23,7 +23,9 @@ function explainWord(span, code) {
   const before = document.createRange();
   const code_ = line.querySelector("code"), op = code_.querySelector(".o");
   const type = code.registers[text] || code.registers[text.replace(/\d+$/, "")];
-  const out = [h("div.pl-tip-title", null, h("code", null, text), h("span.pl-note", null, type ? `register, ${type}` : ""))];
+  const held = explainDescriptor(text, code);
+  if (!type && !held) return null;
+  const out = [h("div.pl-tip-title", null, h("code", null, text), h("span.pl-note", null, type ? `register, ${type}` : "register"))];
   const doc = op && code.docs[op.textContent];
   if (doc && op.compareDocumentPosition(span) & Node.DOCUMENT_POSITION_FOLLOWING) {
     before.setStartAfter(op);
@@ -32,7 +34,7 @@ function explainWord(span, code) {
     const operand = doc.operands[Math.min(at, doc.operands.length - 1)];
     if (operand) out.push(h("p", null, `operand ${operand[0]} of ${op.textContent}, ${operand[1]}`));
   }
-  return out;
+  return held ? [...out, ...held] : out;
 }
 
 /** Docs under the mouse in the PTX pane, and of the current line's opcode on Enter; a register's other uses are marked. */

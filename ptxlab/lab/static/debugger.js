@@ -1,6 +1,6 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
-const BARRIER = /^(bar|barrier)(\.|$)/;
+const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
 const EVENTS = [["barrier", "barrier"], ["divergence", "divergence"], ["maximum", "new maximum"], ["write", "register write"]];
 
 /** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
@@ -40,7 +40,7 @@ function makeScrubber(onseek) {
 function render({ model, el }) {
   const info = model.get("info"), data = model.get("trace");
   const bytes = data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  const trace = openTrace(bytes), registers = trace.head.registers;
+  const trace = openTrace(bytes, info.actions), registers = trace.head.registers;
   const several = new Map();
   for (const [name] of registers) several.set(name, (several.get(name) || 0) + 1);
   const names = registers.map(([name, , , owner]) => (several.get(name) === 1 || owner === trace.head.kernel ? name : `${owner}.${name}`));
@@ -78,7 +78,7 @@ function render({ model, el }) {
       button("Step ▶", "one step forward (→)", () => seek(at + 1)), button("▶|", "last step (End)", () => seek(Infinity)),
       button("◀◀ Continue back", "back to a breakpoint, or the start", () => run(-1, atBreakpoint, 0)),
       button("Continue ▶▶", "on to a breakpoint, or the end (c)", () => run(1, atBreakpoint, Infinity)),
-      button("To barrier", "on to the next barrier", () => run(1, (step) => BARRIER.test(step.opcode), null, "no barrier follows")),
+      button("To barrier", "on to the next barrier", () => run(1, (step) => BARRIERS.includes(step.action), null, "no barrier follows")),
       choose,
       button("Next write", "on to the next write of the register", () => jump((r) => warp.nextWrite(r, at), "is not written again")),
       button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
@@ -88,7 +88,8 @@ function render({ model, el }) {
     h("div.pl-step-cards", null, access.el, exchange.el, shared.el));
   el.append(root);
   const tip = makeTooltip(root);
-  if (Object.keys(info.docs || {}).length) hoverDocs(ptx, tip, () => info);
+  const explained = { ...info, value: (name) => { const bits = wide(name, true); return bits === null ? null : { bits, when: `after step ${kept()[0] + at + 1}` }; } };
+  if (Object.keys({ ...info.docs, ...info.roles }).length) hoverDocs(ptx, tip, () => explained);
   ptx.fill(info.lines);
   ptx.note.textContent = "click a line to set a breakpoint";
 
@@ -102,10 +103,12 @@ function render({ model, el }) {
     return (step.mask & mask) >>> 0;
   }
 
-  /** The bits of a 64-bit register of the kernel in the first lane, null for any other. */
-  function wide(name) {
+  /** The bits of a 64-bit register of the kernel in the first lane that executes the step, null for any other and,
+   * where it must be `known`, for one that was not written yet. */
+  function wide(name, known = false) {
     const register = names.indexOf(name);
-    return register >= 0 && registers[register][2] === "i64" ? BigInt.asUintN(64, BigInt(warp.value(register, at)[0])) : null;
+    if (!warp || register < 0 || registers[register][2] !== "i64" || (known && !warp.isWritten(register, at))) return null;
+    return BigInt.asUintN(64, BigInt(warp.value(register, at)[lanesOf(warp.steps[at].mask)[0] ?? 0]));
   }
 
   const atBreakpoint = (step) => breakpoints.has(step.line);
@@ -122,10 +125,10 @@ function render({ model, el }) {
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     status.textContent = `${says || edge}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
-    timeline?.at(warp.key, at);
+    timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
-    access.show(now, now.opcode.startsWith("wgmma.mma_async") ? descriptorsOf(text, wide) : []);
+    access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : []);
     exchange.show(warp, at, active);
     shared.show(warp, at);
     showSource(now.line);
@@ -192,13 +195,16 @@ function render({ model, el }) {
     return load(`${blocks.value}:${warps.value}`);
   }
 
-  /** Goes to a step of any warp. */
+  /** Goes to a step of any warp, counted among all that it made. */
   async function goTo(block, of, step) {
-    if (warp?.key !== `${block}:${of}`) {
+    const key = `${block}:${of}`, [begin] = info.kept?.[key] || [0];
+    if (!trace.pages.has(key)) return seek(at, `this copy keeps nothing of block ${block}, warp ${of}: `);
+    if (warp?.key !== key) {
       blocks.value = block;
       await listWarps(of);
     }
-    seek(step);
+    const there = step >= begin && step - begin < warp.steps.length;
+    seek(step - begin, there ? "" : `this copy does not keep step ${step + 1} of warp ${of}: `);
   }
 
   async function load(key) {

@@ -31,6 +31,8 @@ function count(n) {
   return String(Math.round(n));
 }
 
+const hex = (n) => "0x" + n.toString(16);
+
 /** Seconds -> "12.3 ms". */
 function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";

@@ -158,7 +158,7 @@ function makeExchangeCard(info, registers, names) {
         return h("figure", null, h("figcaption", null, h("b", null, letter(name)), ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} a lane`), matrices[k].svg);
       })), code.note ? h("p.pl-note", null, code.note) : "");
     }
-    const isResult = ([name]) => name === "d" || (code.operands.length === 1 && !/^(stmatrix|wmma\.store)/.test(warp.steps[at].opcode));
+    const isResult = ([name]) => name === "d" || (code.operands.length === 1 && !["STORE_ROWS", "STORE_FRAGMENT"].includes(warp.steps[at].action));
     const results = code.operands.filter(isResult).flatMap(([, , operands]) => operands);
     const says = [], rows = Array.from({ length: 32 }, (_, k) => [k]), heads = ["lane"];
     code.operands.forEach(([name, , operands], k) => {
@@ -204,8 +204,8 @@ function makeExchangeCard(info, registers, names) {
     shown = "together";
     const found = together(code, warp, at, mask, registers);
     if (!found) return showNothing("The lanes that take part are named by a mask that the trace does not hold.");
-    const label = { activemask: "here", elect: "one", match: "same", redux: code.operation, vote: code.mode === "ballot" ? "bits" : code.mode }[code.what];
-    picture.replaceChildren(drawTogether(found, label, lane, code.what === "vote", onlane, names[code.d]));
+    const label = { ACTIVE_MASK: "here", ELECT: "one", MATCH: "same", REDUCE_LANES: code.operation, VOTE: code.mode === "ballot" ? "bits" : code.mode }[code.action];
+    picture.replaceChildren(drawTogether(found, label, lane, code.action === "VOTE", onlane, names[code.d]));
     read.textContent = tellTogether(code, found, names, lane);
     if (!table.hidden) table.replaceChildren(tableTogether(code, found, names));
   }

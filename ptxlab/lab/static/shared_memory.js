@@ -9,7 +9,7 @@ const NEVER_WRITTEN = "#9aa4ae"; // the edge of a word that nothing has been sto
 /** Of each step of a warp: how many barriers of the block it has passed. */
 function barriersPassed(warp) {
   let passed = 0;
-  return warp.steps.map((step) => (BARRIER.test(step.opcode) && !step.opcode.startsWith("barrier.cluster") ? passed++ : passed));
+  return warp.steps.map((step) => (step.action === "BARRIER" ? passed++ : passed));
 }
 
 /** The stores of a warp to shared memory: [step, lane, first byte, bytes], in the order of its steps. */

@@ -21,17 +21,17 @@ function boxLines(text) {
 function together(code, warp, at, active, registers) {
   const written = [code.d, code.p], named = valuesFound(warp, code.mask, at, written), here = lanesOf(active);
   if (code.mask !== null && !named) return null;
-  const wide = code.type.endsWith("64") ? 64 : 32, values = valuesFound(warp, code.a, at, written, wide), asks = code.what === "vote";
+  const wide = code.type.endsWith("64") ? 64 : 32, values = valuesFound(warp, code.a, at, written, wide), asks = code.action === "VOTE";
   const declared = typeof code.a === "number" ? registers[code.a] : ["", code.type, wide === 64 ? "i64" : "i32"];
-  const type = code.what === "redux" ? ["", code.type, code.type === "f32" ? "f32" : "i32"] : declared;
+  const type = code.action === "REDUCE_LANES" ? ["", code.type, code.type === "f32" ? "f32" : "i32"] : declared;
   const yes = (lane) => Boolean(values[lane]) !== code.not;
-  const give = (lane) => (asks ? (yes(lane) ? "yes" : "no") : laneText(values, lane, code.type === "b32" && code.what === "redux" ? "hex" : "typed", type[1], type[2]));
+  const give = (lane) => (asks ? (yes(lane) ? "yes" : "no") : laneText(values, lane, code.type === "b32" && code.action === "REDUCE_LANES" ? "hex" : "typed", type[1], type[2]));
   const given = values && Array.from({ length: 32 }, (_, lane) => give(lane));
-  const masks = code.mode === "ballot" || code.what === "activemask" || code.what === "match";
+  const masks = code.mode === "ballot" || code.action === "ACTIVE_MASK" || code.action === "MATCH";
   const d = typeof code.d === "number" ? warp.value(code.d, at) : null, p = typeof code.p === "number" ? warp.value(code.p, at) : null;
   const outcome = (lane) => {
     if (masks) return wholeMask(Number(d[lane]));
-    if (code.what === "elect") return `lane ${d[lane]}`;
+    if (code.action === "ELECT") return `lane ${d[lane]}`;
     return asks ? (d[lane] ? "true" : "false") : laneText(d, lane, code.type === "b32" ? "hex" : "typed", type[1], type[2]);
   };
   const got = [];
@@ -39,12 +39,12 @@ function together(code, warp, at, active, registers) {
   if (p) got.push([code.p, Array.from(p, (x) => (x ? "true" : "false"))]);
   const groups = new Map(), members = (lane) => (named ? (Number(named[lane]) & active) >>> 0 : active);
   for (const lane of here) {
-    const key = `${members(lane)} ${code.what === "match" && code.mode === "any" && given ? values[lane] : ""}`;
+    const key = `${members(lane)} ${code.action === "MATCH" && code.mode === "any" && given ? values[lane] : ""}`;
     if (!groups.has(key)) groups.set(key, { mask: members(lane), lanes: [], takers: [] });
     groups.get(key).takers.push(lane);
   }
-  for (const [key, group] of groups) group.lanes = lanesOf(group.mask).filter((k) => code.what !== "match" || code.mode !== "any" || !given || `${group.mask} ${values[k]}` === key);
-  const extreme = code.what === "redux" && d && (code.operation === "min" || code.operation === "max");
+  for (const [key, group] of groups) group.lanes = lanesOf(group.mask).filter((k) => code.action !== "MATCH" || code.mode !== "any" || !given || `${group.mask} ${values[k]}` === key);
+  const extreme = code.action === "REDUCE_LANES" && d && (code.operation === "min" || code.operation === "max");
   const held = (lane) => (code.abs ? values[lane] & 0x7fffffff : values[lane]);
   const said = (lane) => (asks && values ? yes(lane) : extreme && values ? held(lane) === d[lane] : false);
   const marked = (lane) => (p ? Boolean(p[lane]) : asks && d && !masks ? Boolean(d[lane]) : false);
@@ -121,12 +121,12 @@ function tellTogether(code, found, names, lane) {
   const others = group.lanes.filter((k) => k !== who).length;
   const kinds = found.given ? new Set(lanesOf(group.mask).map((k) => found.given[k])).size : 0;
   let out;
-  if (code.what === "vote" && code.mode === "ballot") out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
-  else if (code.what === "vote") out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
-  else if (code.what === "activemask") out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} here: ${into(code.d)} becomes ${got}.`;
-  else if (code.what === "match" && code.mode === "any") out = `Lanes with the same ${what} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
-  else if (code.what === "match") out = `Asks whether all lanes hold the same ${what}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
-  else if (code.what === "redux") out = `${into(code.d)} becomes ${MADE[code.operation]} of ${code.abs ? "the magnitudes of " : ""}${name} over ${lanes}: ${got}.`;
+  if (code.action === "VOTE" && code.mode === "ballot") out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
+  else if (code.action === "VOTE") out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "ACTIVE_MASK") out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} here: ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "MATCH" && code.mode === "any") out = `Lanes with the same ${what} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "MATCH") out = `Asks whether all lanes hold the same ${what}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
+  else if (code.action === "REDUCE_LANES") out = `${into(code.d)} becomes ${MADE[code.operation]} of ${code.abs ? "the magnitudes of " : ""}${name} over ${lanes}: ${got}.`;
   else {
     const elected = found.here.filter(found.marked);
     out = `One of ${lanes} is elected: ${into(code.p)} is true in lane ${elected.join(", ") || "none"} alone.`;

@@ -60,8 +60,9 @@ function valuesInOrder(data, lanes) {
   return out;
 }
 
-/** Opens the bytes of a trace: its header, and where the pages of each warp ("block:warp") lie. */
-function openTrace(bytes) {
+/** Opens the bytes of a trace: its header, and where the pages of each warp ("block:warp") lie. `actions`: what each of its
+ * opcodes does, as the table of instructions has it. */
+function openTrace(bytes, actions = {}) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(12, true), words = new TextDecoder();
   const head = JSON.parse(words.decode(bytes.subarray(16, 16 + length)));
@@ -74,7 +75,7 @@ function openTrace(bytes) {
     pages.get(key).push({ first, count: view.getUint32(at + 20, true), body: bytes.subarray(at + 32, at + 32 + size) });
     at += 32 + size;
   }
-  return { head, pages, keys: [...pages.keys()].sort((a, b) => warpOrder(a) - warpOrder(b)) };
+  return { head, actions, pages, keys: [...pages.keys()].sort((a, b) => warpOrder(a) - warpOrder(b)) };
 }
 
 const warpOrder = (key) => Number(key.split(":")[0]) * 64 + Number(key.split(":")[1]);
@@ -119,7 +120,7 @@ async function readWarp(trace, key) {
           kind: ACCESS_KINDS[page.heads[3 * touch]], space: ACCESS_SPACES[page.heads[3 * touch + 1]], size: page.heads[3 * touch + 2],
           mask: page.reached[touch], addresses: page.addresses.subarray(32 * touch, 32 * touch + 32),
         });
-      warp.steps.push({ number: first + k, line, opcode, mask: page.masks[k], accesses });
+      warp.steps.push({ number: first + k, line, opcode, action: trace.actions[opcode], mask: page.masks[k], accesses });
       warp.firstWrite.push(warp.values.length);
     });
   }

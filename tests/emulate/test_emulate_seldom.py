@@ -1,0 +1,173 @@
+"""Forms of PTX that are seldom written, on both engines; NVIDIA's assembler takes them too."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from emulate_programs import DEVICES
+
+import ptxlab as pl
+from ptxlab.gpu import assembler
+from ptxlab.text.validate import validate
+
+devices = pytest.mark.parametrize("device", DEVICES)
+
+HEAD = ".version {version}\n.target sm_90\n.address_size 64\n"
+KERNEL = """{before}
+.visible .entry k(.param .u64 out{parameter}){directive}
+{{
+    .reg .b64 %rd<9>;
+    .reg .b32 %r<9>;
+    .reg .b16 %h<9>;
+    .reg .f32 %f<9>;
+    ld.param.u64 %rd1, [out];
+    {body}
+    ret;
+}}
+{after}"""
+
+VECTOR_FUNCTION = """
+.func (.reg .v4 .f32 r) doubled (.reg .v4 .f32 a, .reg .b128 w)
+{
+    add.f32 a.x, a.x, a.x;
+    add.f32 a.w, a.w, a.w;
+    mov.v4.f32 r, a;
+    ret;
+}"""
+SOURCES = """.file 1 "a.tile"
+.nv_intermediate_source_section {
+    .code_block {
+        .ir_name: "tile ir"
+        .sourceFileName: 1
+        .source_begin
+        it's {{ "anything
+        .source_end
+    }
+}"""
+CASES = {
+    "variables in functions": ("", """.global .u32 g[2] = {5, 6};
+    .global .u64 at = g;
+    { .const .u32 g = 7; ld.const.u32 %r1, [g]; }
+    ld.global.u32 %r2, [g+4];
+    ld.global.u64 %rd2, [at];
+    ld.global.u32 %r3, [%rd2];
+    st.global.v2.u32 [%rd1], {%r1, %r2};
+    st.global.u32 [%rd1+8], %r3;""", "", [7, 6, 5]),
+    "sums of a register": (".global .u32 g = 1;", """mov.u32 %r1, 40;
+    st.global.u32 [%rd1], %r1 + 2;
+    sub.u32 %r2, %r1+1, %r1 + -1;
+    st.global.u32 [%rd1+4], %r2;
+    mov.b64 {%r3, %r4}, %rd1+8;
+    mov.b64 {%r5, %r6}, %rd1;
+    sub.u32 %r3, %r3, %r5;
+    st.global.u32 [%rd1+8], %r3;""", "", [42, 2, 8]),
+    "vectors": ("", """.reg .v4 .u16 v, w;
+    mov.v4.u16 v, {1, 2, 3, 4};
+    mov.v4.u16 w, v;
+    mov.v4.u16 {%h1, %h2, %h3, %h4}, w;
+    cvt.u32.u16 %r1, %h4;
+    cvt.u32.u16 %r2, w.y;
+    st.global.v2.u32 [%rd1], {%r1, %r2};""", "", [4, 2]),
+    "vectors as arguments": (VECTOR_FUNCTION, """.reg .v4 .f32 v;
+    .reg .b128 w;
+    mov.v4.f32 v, {1.0, 2.0, 3.0, 4.0};
+    mov.b128 w, {%rd1, %rd1};
+    call (v), doubled, (v, w);
+    cvt.rni.u32.f32 %r1, v.x;
+    cvt.rni.u32.f32 %r2, v.y;
+    cvt.rni.u32.f32 %r3, v.w;
+    st.global.v2.u32 [%rd1], {%r1, %r2};
+    st.global.u32 [%rd1+8], %r3;""", "", [2, 2, 8]),
+    "sections": (SOURCES + "\n.section .debug_frame\n{\n.b8 1\n}",
+                 ".loc_intermediate 1 2 3\n    st.global.u32 [%rd1], 9;", "", [9]),
+    "prototypes without a semicolon": (
+        ".func (.reg .b32 r) f (.reg .b32 a)\n.func g ()\n",
+        "call (%r1), f, (3);\n    st.global.u32 [%rd1], %r1;",
+        ".func g () { ret; }\n.func (.reg .b32 r) f (.reg .b32 a) { mov.b32 r, a; ret; }", [3]),
+}  # fmt: skip
+
+
+@devices
+@pytest.mark.parametrize("name", CASES)
+def test_seldom_written(device: str, name: str) -> None:
+    before, body, after, expected = CASES[name]
+    text = HEAD.format(version="9.4") + KERNEL.format(
+        before=before, body=body, after=after, parameter="", directive=" .language 1"
+    )
+    module = pl.parse(text)
+    assert str(module) == text
+    assert validate(module) == []
+    out = np.zeros(len(expected), np.uint32)
+    pl.launch(module, 1, 1, out, device=device)
+    assert out.tolist() == expected
+    if assembler.available() and assembler.version() >= (13, 5) and device == DEVICES[0]:
+        pl.gpu.assemble(text)
+
+
+def test_a_section_that_no_assembler_knows_is_passed_over() -> None:
+    text = HEAD.format(version="8.8") + ".new_section {\n.b8 { 1 }\n}\n" + KERNEL.format(
+        before="", body="st.global.u32 [%rd1], 4;", after="", parameter=", .hidden .param .u32 unseen", directive=""
+    )  # fmt: skip
+    module = pl.parse(text)
+    assert str(module) == text
+    assert [str(error).split("\n")[0] for error in validate(module)] == ["<ptx>:4:1: unknown directive '.new_section'"]
+    out = np.zeros(1, np.uint32)
+    pl.launch(module, 1, 1, out, 0)
+    assert out.tolist() == [4]
+
+
+RECORD = np.dtype([("n", "u4"), ("scale", "f4"), ("at", "u8")])
+
+
+class Structure(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_uint32), ("scale", ctypes.c_float), ("at", ctypes.c_uint64)]
+
+
+STRUCT = HEAD.format(version="8.0") + KERNEL.format(
+    before="", after="", directive="", parameter=", .param .align 8 .b8 s[16]",
+    body="ld.param.u32 %r1, [s];\n    ld.param.u64 %rd2, [s+8];\n    st.global.u32 [%rd1], %r1;\n"
+    "    st.global.u64 [%rd1+8], %rd2;",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [
+    np.array((3, 1.5, 1 << 40), RECORD), np.array([(3, 1.5, 1 << 40)], RECORD)[0], np.array([3, 0, 0, 256], np.uint32),
+    np.rec.array([(3, 1.5, 1 << 40)], dtype=RECORD)[0], Structure(3, 1.5, 1 << 40),
+    bytes(Structure(3, 1.5, 1 << 40)), np.array([3, 1 << 40], np.uint64)[::-1][::-1],
+])  # fmt: skip
+def test_structures_by_value(value: object) -> None:
+    out = np.zeros(2, np.uint64)
+    pl.launch(STRUCT, 1, 1, out, value)
+    assert out.tolist() == [3, 1 << 40]
+
+
+@pytest.mark.parametrize(("value", "message"), [
+    (np.zeros(3, np.uint64), "k, argument 2 (s: .b8[16]) wants 16 bytes, got 24"),
+    (Structure * 2, "k, argument 2 (s: .b8[16]) wants 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>"),
+    ((3, 1.5), "k, argument 2 (s: .b8[16]) wants 16 bytes, got tuple (3, 1.5)"),
+    (np.array([None, 1], object), "k, argument 2 (s: .b8[16]) wants 16 bytes, got an array of object [2]"),
+])  # fmt: skip
+def test_what_is_no_structure(value: object, message: str) -> None:
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(STRUCT, 1, 1, np.zeros(2, np.uint64), value)
+    assert str(caught.value) == message.format(__name__)
+
+
+@devices
+def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
+    body = ".shared .align 16 .b8 tile[65536];\n    st.shared.u32 [tile+65532], 8;\n"
+    body += "    ld.shared.u32 %r1, [tile+65532];\n    st.global.u32 [%rd1], %r1;"
+    text = HEAD.format(version="8.0") + KERNEL.format(before="", body=body, after="", parameter="", directive="")
+    out = np.zeros(1, np.uint32)
+    with pytest.warns(UserWarning, match="declares 65536 bytes") as said:
+        pl.launch(text, 1, 1, out, device=device)
+    assert [str(w.message) for w in said] == [
+        "shared memory: k declares 65536 bytes, which the CPU machine allows; NVIDIA's assembler takes 49152 for "
+        "sm_90: declare `.extern .shared` and ask for the bytes at the launch"
+    ]
+    assert said[0].filename == __file__
+    assert out.tolist() == [8]
+    with pytest.raises(pl.TargetError):
+        pl.launch(text.replace("sm_90", "sm_61"), 1, 1, out, device=device)
