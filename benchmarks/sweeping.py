@@ -2,9 +2,9 @@
 
 A scheduler and four workers, each a process of its own. 2,000 points are measured three times: one after the other in
 this process, on the cluster undisturbed, and on the cluster while a worker is killed, the scheduler is killed and
-started again, and the sweep itself is interrupted and taken up. Printed: whether the tables are equal, rows lost and rows measured twice,
-and the time of a point against the serial one. Then the memory of the process that sweeps, for 100 to 20,000 points
-whose measurement is simulated. Writes benchmarks/results/sweeps.md. Needs `ptxlab[scale]`.
+started again, and the sweep itself is interrupted and taken up. Printed: whether the tables are equal, rows lost and
+rows measured twice, and the time of a point against the serial one. Then the memory of the process that sweeps, for 100
+to 20,000 points whose measurement is simulated. Writes benchmarks/results/sweeps.md. Needs `ptxlab[scale]`.
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ def driver(out: str, count: str, address: str) -> None:
     sys.exit(130 if found.interrupted else 0)
 
 
-def flat(address: str) -> list[tuple[int, float]]:
+def flat(address: str, counts: list[int]) -> list[tuple[int, float]]:
     """The driver's memory after so many simulated points."""
     from distributed import Client
 
     found = []
     with Client(address) as client, tempfile.TemporaryDirectory() as folder:
-        for count in (100, 2000, 20000):
+        for count in counts:
             book = journal.Journal(Path(folder) / str(count))
             how = {"device": "cpu", "checks": [], "seed": 0}
             every = points(KERNELS, GRID, shapes(count), how, Refusals())
@@ -154,6 +154,7 @@ def flat(address: str) -> list[tuple[int, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", type=int, default=2000)
+    parser.add_argument("--simulated", type=int, nargs="+", default=[100, 2000, 20000])
     parser.add_argument("--driver", nargs=3, metavar=("OUT", "POINTS", "ADDRESS"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.driver:
@@ -178,7 +179,7 @@ def main() -> None:
             )
             print(lines[-1], flush=True)
             lines += disturbed(cluster, folder / "disturbed", count, serial)
-            memories = flat(cluster.address)
+            memories = flat(cluster.address, chosen.simulated)
             lines.append(
                 "memory of the process that sweeps: " + ", ".join(f"{n} points {mb:.0f} MiB" for n, mb in memories)
             )
@@ -220,10 +221,11 @@ def disturbed(cluster: Cluster, out: Path, count: int, serial: dict[str, str]) -
     equal = table(iter(found)) == serial
     lines = [
         f"a worker killed at row {at[0]}, the scheduler killed and started at row {at[1]}, the sweep interrupted "
-        f"at row {at[2]} (status {code}, {kept} rows kept) and taken up (status {second.returncode}): {len(found)} rows, "
-        f"{len(serial) - len(found) + twice} missing, {twice} twice, {lost} lost; equal to the serial table: {equal}"
+        f"at row {at[2]} (status {code}, {kept} rows kept) and taken up (status {second.returncode}): "
+        f"{len(found)} rows, {len(serial) - len(found) + twice} missing, {twice} twice, {lost} lost; "
+        f"equal to the serial table: {equal}"
     ]
-    print(lines[-1], flush=True)
+    print(lines[-1], *{row["reason"] for row in found if row["reason"]}, flush=True)
     return lines
 
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         plot_error,
         plot_roofline,
         plot_state,
+        plot_sweep,
         plot_tile,
         show,
     )
@@ -84,7 +85,7 @@ _HOMES = {
         "frontends": "cuda",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
-               "plot_tile show",
+               "plot_sweep plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
         "static": "inspect occupancy",
@@ -143,6 +144,7 @@ __all__ = [
     "plot_error",
     "plot_roofline",
     "plot_state",
+    "plot_sweep",
     "plot_tile",
     "reference",
     "sass",

@@ -52,6 +52,9 @@ COLUMNS: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 """The columns of a sweep's table in order, their Arrow types, and what they say. Parameters stand behind `heads_kv`."""
 
+MEASURED = ("key", *list(COLUMNS)[list(COLUMNS).index("status") :])
+"""The columns that are results; the others say what was measured."""
+
 
 def measure(task: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a point: plain data, without its key. What a point does wrong is in its status and reason."""

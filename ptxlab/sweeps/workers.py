@@ -139,11 +139,11 @@ def on_dask(points: Iterator[Keyed], client: Any, job: Callable[[Task], Row] = m
             future = next(completed)
             keyed, _ = waiting.pop(future.key)
             key, task = keyed
-            if future.status == "cancelled":  # the scheduler has forgotten it
-                submit(keyed)
-                continue
             try:
                 row = future.result()
+            except concurrent.futures.CancelledError:  # the scheduler has forgotten it
+                submit(keyed)
+                continue
             except distributed.KilledWorker as error:
                 row = lost(task, str(error).splitlines()[0])
             except Exception as error:  # such as a worker without ptxlab: the others may have it

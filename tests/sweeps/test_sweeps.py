@@ -166,3 +166,29 @@ def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == (
         f"ptxlab: {path}: there is no 'kernel' in a sweep; there is kernels, grid, shapes, device, checks, seed\n"
     )
+
+
+def test_figures_show_what_differs() -> None:
+    rows = [
+        {"key": f"{n}{c}{k}", "kernel": k, "seq": n, "keys": n, "head_dim": 64, "causal": c, "device": "cpu",
+         "status": "ok", "sectors": 10 * n + (5 if c else 0) + len(k)}
+        for n in (64, 128, 1024) for c in (False, True) for k in ("mma", "tiled")
+    ]  # fmt: skip
+    rows.append(rows[0] | {"key": "x", "status": "failed", "sectors": None})
+    found = run.Sweep(None, rows, Refusals(), None)
+    lines = pl.plot_sweep(found, "sectors").axes[0]
+    assert [line.get_label() for line in lines.get_lines()] == [
+        "mma, causal False", "tiled, causal False", "mma, causal True", "tiled, causal True"
+    ]  # fmt: skip
+    assert lines.get_xlabel() == "seq"
+    assert lines.get_lines()[2].get_ydata().tolist() == [648, 1288, 10248]
+    first, second, *_ = pl.plot_sweep(found, "sectors", "seq", "causal").axes
+    assert [axis.get_title(loc="left") for axis in (first, second)] == ["mma", "tiled"]
+    assert [text.get_text() for text in second.texts] == ["645", "1285", "10.2k", "650", "1290", "10.2k"]
+    assert len(pl.plot_sweep(found, "sectors", axes=["kernel", "seq"]).axes[0].get_lines()) == 12 + 3
+    with pytest.raises(pl.LaunchError) as error:
+        pl.plot_sweep(found, "time")
+    assert str(error.value) == (
+        "value: the sweep has no column 'time'; "
+        "it has causal, device, head_dim, kernel, key, keys, sectors, seq, status"
+    )
