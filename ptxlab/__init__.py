@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ptxlab.attention.paged import PagedCache
     from ptxlab.course.gallery import gallery
     from ptxlab.drivers.numba_session import numba
+    from ptxlab.drivers.triton_session import triton
     from ptxlab.emulate.trace.recorder import Trace
     from ptxlab.emulate.trace.recording import open_trace
     from ptxlab.errors import (
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
         UnsupportedInstruction,
     )
     from ptxlab.frontends.cuda import cuda
-    from ptxlab.frontends.triton import triton
     from ptxlab.gpu import assemble, sass
     from ptxlab.lab import (
         debug,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ptxlab.lab.diff import diff
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.launch.tensor_maps import TensorMap
+    from ptxlab.launch.textures import Surface, Texture
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
@@ -79,13 +80,14 @@ _HOMES = {
         "emulate.trace.recording": "open_trace",
         "errors": "AssemblyError BuildError CompileError DeviceFault LaunchError PtxError PtxSyntaxError PtxlabError "
                   "TargetError TraceError UnavailableError UnsupportedInstruction",
-        "drivers": "numba",
-        "frontends": "cuda triton",
+        "drivers": "numba triton",
+        "frontends": "cuda",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
                "plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
+        "launch.textures": "Surface Texture",
         "static": "inspect occupancy",
         "text": "parse",
     }.items()
@@ -107,8 +109,10 @@ __all__ = [
     "PtxError",
     "PtxSyntaxError",
     "PtxlabError",
+    "Surface",
     "TargetError",
     "TensorMap",
+    "Texture",
     "Trace",
     "TraceError",
     "UnavailableError",

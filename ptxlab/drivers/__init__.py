@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from ptxlab.drivers.numba_session import FindingWarning, Session, numba
+from ptxlab.drivers.noticed import FindingWarning
+from ptxlab.drivers.numba_session import Session, numba
+from ptxlab.drivers.triton_session import TritonSession, triton
 
-__all__ = ["FindingWarning", "Session", "numba"]
+__all__ = ["FindingWarning", "Session", "TritonSession", "numba", "triton"]

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.drivers.noticed import FindingWarning
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
 from ptxlab.errors import LaunchError
 from ptxlab.findings import Finding
@@ -28,10 +29,6 @@ from ptxlab.frontends.numba_kernels import asked_for, capability, compiled, flat
 from ptxlab.launch.run import Run, launch
 
 Dim = tuple[int, int, int]
-
-
-class FindingWarning(UserWarning):
-    """What a check noticed in a kernel of numba."""
 
 
 class Session:

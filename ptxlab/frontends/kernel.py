@@ -35,7 +35,8 @@ class CompiledKernel:
     source: the text it was written in. file: that text's name. log: what the compiler said besides. Of a Triton kernel
     also shared: the bytes of dynamic shared memory that a launch gives it; block: its threads; trailing: the arguments
     that the compiler has added behind the programmer's. Of a numba kernel also adapt: makes the arguments for the PTX
-    out of those of a launch.
+    out of those of a launch. library: a part of the paths of the language's own functions; what is inlined from them
+    belongs to the line that calls them.
     """
 
     def __init__(
@@ -54,15 +55,17 @@ class CompiledKernel:
         metadata: Mapping[str, Any] | None = None,
         line: int = 1,
         adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+        library: str = "",
     ) -> None:
         self.name, self.arch, self.ptx, self.source, self.file = name, arch, ptx, source, file
         self.params, self.log, self.shared, self.block, self.trailing = params, log, shared, block, trailing
         self.metadata, self.first_line, self.adapt = dict(metadata or {}), line, adapt
+        self.library = library
 
     @cached_property
     def spans(self) -> dict[int, Span]:
         """PTX line -> the place in the source, as the compiler's `.loc` lines say."""
-        return spans_of(self.ptx, {self.file: self.source}, self.first_line)
+        return spans_of(self.ptx, {self.file: self.source}, self.first_line, self.library)
 
     @cached_property
     def module(self) -> Module:
@@ -97,24 +100,33 @@ def find_kernel(names: tuple[str, ...], wanted: str) -> str:
     return mangled[0] if len(mangled) == 1 else ""
 
 
-_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 
 
-def spans_of(ptx: str, sources: Mapping[str, str], first_line: int = 1) -> dict[int, Span]:
+def spans_of(ptx: str, sources: Mapping[str, str], first_line: int = 1, library: str = "") -> dict[int, Span]:
     """For each instruction's line the source line that the last `.loc` before it names.
 
-    sources: texts by file name, for where a line ends. first_line: where a text begins in its file.
+    sources: texts by file name, for where a line ends. first_line: where a text begins in its file. library: a part of
+    paths; an instruction inlined from such a file belongs to the line that calls the function.
     """
     lines = ptx.split("\n")
     files = {int(m[1]): m[2] for m in map(_FILE.match, lines) if m}
     texts = {name: text.split("\n") for name, text in sources.items()}
+    callers: dict[Place, Place] = {}
     found: dict[int, Span] = {}
     now: Span | None = None
+    inline = False  # within a statement of inline assembly LLVM counts lines from where it begins in the source
     for number, line in enumerate(lines, 1):
-        match = _LOC.match(line)
+        inline = line.endswith("// begin inline asm") or (inline and not line.endswith("// end inline asm"))
+        match = None if inline else _LOC.match(line)
         if match:
-            file, at, column = files.get(int(match[1]), ""), int(match[2]), max(int(match[3]) - 1, 0)
+            place = int(match[1]), int(match[2]), int(match[3])
+            if match[4]:
+                callers[place] = int(match[4]), int(match[5]), int(match[6])
+            if library:
+                place = _outside(place, callers, files, library)
+            file, at, column = files.get(place[0], ""), place[1], max(place[2] - 1, 0)
             name = next((n for n in texts if n == file or n.rsplit("/", 1)[-1] == file.rsplit("/", 1)[-1]), file)
             text = texts.get(name, [])
             index = at - first_line
@@ -125,3 +137,16 @@ def spans_of(ptx: str, sources: Mapping[str, str], first_line: int = 1) -> dict[
         elif now is not None and line.strip().endswith(";") and not line.lstrip().startswith((".", "//")):
             found[number] = now
     return found
+
+
+Place = tuple[int, int, int]
+"""The number of a file, a line and a column, as `.loc` has them."""
+
+
+def _outside(place: Place, callers: Mapping[Place, Place], files: Mapping[int, str], library: str) -> Place:
+    """The first place outside of a library on the way from an inlined instruction to those that call it."""
+    seen = set()
+    while library in files.get(place[0], "") and place in callers and place not in seen:
+        seen.add(place)
+        place = callers[place]
+    return place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import warnings
 from collections.abc import Mapping
@@ -12,6 +11,8 @@ from ptxlab.errors import CompileError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
 
 INSTALL = "pip install 'ptxlab[triton]'"
+LIBRARY = "/triton/language/"
+"""A part of the paths of Triton's own functions that are written in Triton (`tl.sum`, `tl.rand`)."""
 _ELEMENTS = {
     "fp32": "f32", "fp64": "f64", "fp16": "f16", "bf16": "bf16", "i1": "b8", "fp8e4nv": "e4m3", "fp8e5": "e5m2",
     **{f"i{n}": f"b{n}" for n in (8, 16, 32, 64)}, **{f"u{n}": f"b{n}" for n in (8, 16, 32, 64)},
@@ -63,26 +64,30 @@ def triton(
             )
     except Exception as error:
         raise CompileError(f"{fn.__name__}: {error}") from error
-    ptx: str = compiled.asm["ptx"]
-    metadata = compiled.metadata
-    file, first = inspect.getsourcefile(fn.fn) or "<triton>", inspect.getsourcelines(fn.fn)[1]
-    names = re.findall(r"\.param\b[^,\n]*?([\w$]+)\s*(?:,|\n)", ptx[ptx.index(".entry") :].partition(")")[0] + "\n")
     run_time = [kind for kind in ordered.values() if kind != "constexpr"]
-    params = tuple(
+    made = kernel_of(compiled.asm["ptx"], compiled.metadata, fn, target)
+    names = [v.name for v in made.module.kernels[0].params]
+    made.params = tuple(
         Param(name, Pointer(_ELEMENTS[kind[1:]]))
         for name, kind in zip(names, run_time, strict=False)
         if kind.startswith("*") and kind[1:] in _ELEMENTS
     )
+    made.trailing = (None,) * (len(names) - len(run_time))
+    return made
+
+
+def kernel_of(ptx: str, metadata: Any, fn: Any, arch: str) -> CompiledKernel:
+    """What Triton has compiled of a function under `@triton.jit`, without the types of its parameters. metadata:
+    Triton's."""
     return CompiledKernel(
         metadata.name,
-        target,
+        arch,
         ptx,
-        inspect.getsource(fn.fn),
-        file,
-        params=params,
+        "".join(fn.raw_src),
+        fn.fn.__code__.co_filename,
         shared=metadata.shared,
         block=32 * metadata.num_warps,
-        trailing=(None,) * (len(names) - len(run_time)),
-        line=first,
+        line=fn.starting_line_number,
         metadata={"num_warps": metadata.num_warps, "num_stages": metadata.num_stages, "shared": metadata.shared},
+        library=LIBRARY,
     )

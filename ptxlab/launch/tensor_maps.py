@@ -16,8 +16,10 @@ import numpy as np
 
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
-from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TYPES, put
+from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, put
 from ptxlab.launch.buffers import Array, DeviceBuffer
+
+__all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
 
 OF_DTYPE = {
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64", "float16": "f16",
@@ -120,19 +122,12 @@ class TensorMap:
 
     def encoded(self, address: int) -> bytes:
         """The 128 bytes for the CPU machine; of tiles, the fields lie where a GPU has them."""
-        rank = len(self.array.shape)
-        map = put(0, "global_address", address)
-        map = put(map, "rank", rank - 1)
-        map = put(map, "elemtype", TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name]))
-        map = put(map, "swizzle_mode", SWIZZLES.index(self.swizzle))
-        map = put(map, "fill_mode", int(self.fill == "nan"))
-        for k, (n, step) in enumerate(zip(self.array.shape[::-1], self._steps(), strict=True)):
-            map = put(map, "global_dim", n, k)
-            map = put(map, "element_stride", int(step), k)
-        for k, stride in enumerate(self._strides()[-2::-1]):
-            map = put(map, "global_stride", stride, k)
-        for k, n in enumerate(() if self.im2col else reversed(self.box)):
-            map = put(map, "box_dim", int(n), k)
+        element = TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name])
+        box = [] if self.im2col else self.box
+        map = tiles(
+            address, element, self.array.shape, self._strides()[:-1], box, SWIZZLES.index(self.swizzle),
+            nan=self.fill == "nan", steps=self.steps,
+        )  # fmt: skip
         words = np.frombuffer(map.to_bytes(BYTES, "little"), np.uint64).copy()
         if self.im2col:
             words[8] = maps.TAG
@@ -140,3 +135,24 @@ class TensorMap:
                 words[word] = sum((int(n) & 0xFFFF) << 16 * k for k, n in enumerate(reversed(given or ())))
             words[11] = int(self.box[1]) | int(self.box[0]) << 32
         return words.tobytes()
+
+
+def tiles(
+    address: int, element: int, shape: Sequence[int], strides: Sequence[int], box: Sequence[int], swizzle: int, *,
+    nan: bool = False, steps: Sequence[int] | None = None,
+) -> int:  # fmt: skip
+    """The bits of a tensor map of tiles. Shape, box, steps and strides (bytes, of all dimensions but the last) are in
+    numpy's order. element: a type's place in `isa.tensor_map.TYPES`; swizzle: that of a width in `SWIZZLES`."""
+    map = put(0, "global_address", address)
+    map = put(map, "rank", len(shape) - 1)
+    map = put(map, "elemtype", element)
+    map = put(map, "swizzle_mode", swizzle)
+    map = put(map, "fill_mode", int(nan))
+    for k, (n, step) in enumerate(zip(reversed(shape), reversed(steps or [1] * len(shape)), strict=True)):
+        map = put(map, "global_dim", n, k)
+        map = put(map, "element_stride", int(step), k)
+    for k, stride in enumerate(reversed(strides)):
+        map = put(map, "global_stride", stride, k)
+    for k, n in enumerate(reversed(box)):
+        map = put(map, "box_dim", int(n), k)
+    return map

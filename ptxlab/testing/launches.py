@@ -18,7 +18,7 @@ from ptxlab.launch.run import Run, launch
 from ptxlab.testing.mutants import Deletion, without
 
 if TYPE_CHECKING:
-    from ptxlab.drivers import Session
+    from ptxlab.drivers import Session, TritonSession
 
 
 class FindingError(AssertionError):
@@ -102,6 +102,14 @@ class Launches:
         from ptxlab.drivers import numba
 
         session: Session = numba(**options)
+        session.launcher = self.launch
+        return session
+
+    def triton(self, **options: Any) -> TritonSession:
+        """As `pl.triton`: kernels of Triton launched within it are launches of the test."""
+        from ptxlab.drivers import triton
+
+        session: TritonSession = triton(**options)
         session.launcher = self.launch
         return session
 

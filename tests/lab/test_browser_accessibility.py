@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import accessibility
 import lab_server
 import pytest
@@ -13,12 +11,11 @@ pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget"
 pytestmark = [pytest.mark.browser]
 
 
-def test_axe_finds_nothing_serious_in_the_explorer(tmp_path: Path, browser_path: str) -> None:
-    lab_server.write_notebook(tmp_path / "a.ipynb", 'import ptxlab as pl\npl.explore("tiled", seq_len=64, head_dim=16)')
-    with lab_server.server(tmp_path) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1500, "height": 1300})
+def test_axe_finds_nothing_serious_in_the_explorer(jupyter: lab_server.Jupyter, browser_path: str) -> None:
+    with lab_server.lab_page(jupyter, browser_path, 1500, 1300) as (page, folder):
         page.set_default_timeout(120_000)
-        lab_server.open_notebook(page, url, token, "a.ipynb")
+        source = 'import ptxlab as pl\npl.explore("tiled", seq_len=64, head_dim=16)'
+        lab_server.open_notebook(page, jupyter, lab_server.write_notebook(folder / "a.ipynb", source))
         lab_server.run_all(page)
         page.wait_for_selector(".ptxlab-explorer[data-state=done]", state="attached")
         page.wait_for_selector(".ptxlab-parameters [role=slider][aria-label='head dim']", state="attached")

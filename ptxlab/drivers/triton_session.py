@@ -1,0 +1,281 @@
+"""`pl.triton`: programs of Triton on the CPU machine as they stand.
+
+with pl.triton(checks="all") as session:
+    add[grid](x, y, out, n, BLOCK=1024)     # a kernel of @triton.jit, numpy arrays or torch's CPU tensors
+session.findings, session.runs[-1].counters, session.tunings
+
+pl.triton.activate()                        # the same for the rest of the process
+pl.explore(pl.triton(add, x, y, out, n, BLOCK=1024), ...)   # the kernel compiled for these arguments
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ptxlab.drivers.noticed import warn
+from ptxlab.drivers.triton_arrays import Addresses, Tensor, _addresses, tensor
+from ptxlab.drivers.triton_driver import Driver, Launcher, installed, scalar, tensor_map
+from ptxlab.drivers.triton_tuning import Tuning, cost, tuning
+from ptxlab.errors import CompileError, LaunchError, UnavailableError
+from ptxlab.findings import Finding
+from ptxlab.frontends.kernel import CompiledKernel
+from ptxlab.frontends.triton import INSTALL
+from ptxlab.frontends.triton import triton as compiled_for
+from ptxlab.launch.buffers import DeviceBuffer
+from ptxlab.launch.run import Run, launch
+
+
+class TritonSession:
+    """The CPU machine in place of a GPU under Triton, from `__enter__` to `__exit__`.
+
+    `runs` holds the `Run` of each launch, without those of autotuning; `findings` what the checks noticed in all of
+    them; `tunings` what autotuners compared, and by which counts.
+    """
+
+    def __init__(self, *, arch: str, device: str, **options: Any) -> None:
+        if device not in ("cpu", "step"):
+            raise LaunchError(f"device is 'cpu' or 'step', not {device!r}; on a GPU Triton runs without ptxlab")
+        self.arch, self.device, self.options = arch, device, options
+        self.runs: list[Run] = []
+        self.tunings: list[Tuning] = []
+        self.launcher: Callable[..., Run] = launch
+        """What runs a kernel: `pl.launch`, or what a test puts around it."""
+        self.addresses = Addresses()
+        self.counted: list[float] | None = None
+        """Clocks of the launches of a configuration that an autotuner asks about; None while it does not."""
+        self._caches: dict[int, dict[Any, Any]] = {}
+        self._stack = contextlib.ExitStack()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the checks noticed, launch by launch."""
+        return [finding for run in self.runs for finding in run.findings]
+
+    def __enter__(self) -> TritonSession:
+        _check_installed()
+        _active.append(self)
+        self._stack.callback(_active.remove, self)
+        _addresses.append(self.addresses)
+        self._stack.callback(_addresses.remove, self.addresses)
+        self._stack.enter_context(installed(Driver(self)))
+        self._stack.enter_context(_arrays_taken())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def launch(self, launcher: Launcher, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
+        """Runs a compiled kernel: arrays are copied in, and back when it has succeeded."""
+        kernel, parts = launcher.kernel, list(launcher.parts([tensor(value) for value in args]))
+        types = [variable.type for variable in kernel.module.kernels[0].params]
+        arrays = [(name, value[0].base if kind == "tensor map" else value) for name, kind, value in parts
+                  if kind == "tensor map" or (kind.startswith("*") and hasattr(value, "data_ptr"))]  # fmt: skip
+        placed, found = self.addresses.place(arrays)
+        homes = {each.buffer.address: each.buffer for each in placed}
+        addresses: Iterator[Any] = iter([homes.get(address, address) for address in found])
+        given: list[Any] = []
+        for (_, kind, value), type_ in zip(parts, types, strict=False):
+            if kind == "tensor map":
+                given.append(tensor_map(value[0], value[1], _number(next(addresses))))
+            elif kind.startswith("*"):
+                given.append(next(addresses) if hasattr(value, "data_ptr") else int(value or 0))
+            else:
+                given.append(scalar(kind, value, type_))
+        scratch = [_scratch(size, grid) for size in launcher.scratch[: len(types) - len(given)]]
+        options = dict(shared=kernel.shared, device=self.device, cooperative=launcher.cooperative, **self.options)
+        if launcher.blocks > 1:
+            options["cluster"] = launcher.blocks
+        if self.counted is not None:
+            run = launch(kernel, grid, kernel.block, *given, *scratch, **(options | {"counters": True, "checks": ()}))
+            self.counted.append(cost(run, self.arch).clocks)
+        else:
+            run = self.launcher(kernel, grid, kernel.block, *given, *scratch, **options)
+            self.runs.append(run)
+        for each in placed:
+            each.copy_back()
+        if run.findings:
+            warn(run.findings, *_files())
+
+    def benchmark(self, kernel_call: Callable[[], Any], quantiles: Sequence[float] = (0.5,), **how: Any) -> list[float]:
+        """What an autotuner compares instead of times: clocks of the model in `ptxlab.drivers.triton_tuning`."""
+        before, self.counted = self.counted, []
+        try:
+            kernel_call()
+            clocks = sum(self.counted)
+        finally:
+            self.counted = before
+        return [clocks] * len(quantiles)
+
+    def tuned(self, autotuner: Any, run: Callable[..., Any], args: Sequence[Any], how: Mapping[str, Any]) -> Any:
+        """Runs an autotuned kernel. What it compares here is forgotten with the session: a GPU's times decide there."""
+        before = autotuner.cache, autotuner.__dict__.get("do_bench"), autotuner.cache_results
+        autotuner.cache = self._caches.setdefault(id(autotuner), {})
+        autotuner.__dict__["do_bench"], autotuner.cache_results = self.benchmark, False
+        known = set(autotuner.cache)
+        try:
+            return run(autotuner, *args, **how)
+        finally:
+            for key in set(autotuner.cache) - known:
+                if timings := autotuner.__dict__.pop("configs_timings", None):
+                    self.tunings.append(tuning(autotuner, key, timings))
+            autotuner.cache, bench, autotuner.cache_results = before
+            if bench is None:
+                del autotuner.__dict__["do_bench"]
+            else:
+                autotuner.__dict__["do_bench"] = bench
+
+
+def _scratch(size: int, grid: tuple[int, int, int]) -> DeviceBuffer | None:
+    """Memory that the compiler wants for each block, as kernels that make tensor descriptors do."""
+    blocks = grid[0] * grid[1] * grid[2]
+    return DeviceBuffer((size * blocks,), "u1", "cpu", "scratch") if size else None
+
+
+def _number(address: DeviceBuffer | int) -> int:
+    return address if isinstance(address, int) else address.address
+
+
+def _files() -> tuple[str, ...]:
+    """Files of Triton between a program's line and a launch."""
+    from triton import runtime
+
+    return (runtime.__file__,)
+
+
+_active: list[TritonSession] = []
+"""Sessions that are entered; the last one runs kernels."""
+
+
+def active() -> TritonSession:
+    """The session that runs kernels; `LaunchError` where there is none, for a kernel that was compiled in one."""
+    if not _active:
+        raise LaunchError(
+            "this kernel was compiled within a session that has ended\n  write:  with pl.triton(): ...    around both"
+        )
+    return _active[-1]
+
+
+def _check_installed() -> None:
+    try:
+        import triton
+    except ImportError as error:
+        raise UnavailableError(f"Triton is not installed ({error}): {INSTALL}") from None
+    if triton.knobs.runtime.interpret:
+        raise UnavailableError("Triton interprets kernels: unset TRITON_INTERPRET before they are decorated")
+
+
+# -- in place of the driver --------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _arrays_taken() -> Iterator[None]:
+    """While entered, kernels of Triton take numpy arrays, and tensors have addresses in the machine."""
+    from triton.runtime import autotuner, jit
+    from triton.tools import tensor_descriptor
+
+    function, tuner, descriptor = jit.JITFunction, autotuner.Autotuner, tensor_descriptor.TensorDescriptor
+    run, tuned, checked = function.run, tuner.run, descriptor.__post_init__
+
+    def item(self: Any, grid: Any) -> Any:
+        return lambda *args, **how: self.run(
+            *map(tensor, args), grid=grid, warmup=False, **{name: tensor(value) for name, value in how.items()}
+        )
+
+    def run_here(self: Any, *args: Any, **how: Any) -> Any:
+        addresses = _active[-1].addresses
+        addresses.quiet += 1
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="TRITON_")  # what its defaults will be one day
+                return run(self, *map(tensor, args), **{name: tensor(value) for name, value in how.items()})
+        finally:
+            addresses.quiet -= 1
+
+    def tuned_here(self: Any, *args: Any, **how: Any) -> Any:
+        return _active[-1].tuned(self, tuned, args, how)
+
+    def checked_here(self: Any) -> None:
+        self.base = tensor(self.base)
+        checked(self)
+
+    changes = [(jit.KernelInterface, "__getitem__", item), (function, "run", run_here), (tuner, "run", tuned_here),
+               (descriptor, "__post_init__", checked_here)]  # fmt: skip
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        changes.append((torch.Tensor, "data_ptr", lambda self: _addresses[-1].address_of(self)))
+    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
+    try:
+        for place, name, value in changes:
+            setattr(place, name, value)
+        yield
+    finally:
+        for place, name, value in before:
+            if value is _ABSENT:
+                delattr(place, name)
+            else:
+                setattr(place, name, value)
+
+
+_ABSENT = object()
+
+
+# -- pl.triton ---------------------------------------------------------------------------------------------------------
+
+
+class Triton:
+    """`pl.triton`; see the module."""
+
+    def __init__(self) -> None:
+        self._session: TritonSession | None = None
+
+    def __call__(self, kernel: Any = None, *args: Any, arch: str | None = None, **options: Any) -> Any:
+        """Without a kernel: a session, to be used with `with`. With one: that kernel, compiled.
+
+        kernel: a function under `@triton.jit`. args: its arguments as a launch takes them, those of `tl.constexpr` by
+        name: `pl.triton(add, x, y, out, n, BLOCK=256)`; or the types of its arguments, and its constants:
+        `pl.triton(add, {"x": "*fp32", "n": "i32"}, {"BLOCK": 256}, num_warps=4)`, see `ptxlab.frontends.triton`. arch:
+        the target, sm_80 by default. options: num_warps, num_stages; of a session device ("cpu" or "step"), and those
+        of `pl.launch` for each launch: checks, counters, seed, budget, workers, trace.
+        """
+        if kernel is None:
+            return TritonSession(arch=arch or "sm_80", **({"device": "cpu"} | options))
+        if (args and isinstance(args[0], Mapping)) or "signature" in options:
+            return compiled_for(kernel, *args, arch=arch, **options)
+        return self._compiled(kernel, args, arch or "sm_80", options)
+
+    def tensor(self, array: Any) -> Tensor:
+        """A numpy array with the methods of a tensor that programs call: `.data_ptr()`, `.stride()`, `.numel()`."""
+        found: Tensor = tensor(array)
+        return found
+
+    def _compiled(self, kernel: Any, args: Sequence[Any], arch: str, options: dict[str, Any]) -> CompiledKernel:
+        """A kernel for the arguments of a launch."""
+        if not hasattr(kernel, "warmup"):
+            raise LaunchError(f"kernel: a function under @triton.jit is wanted, got {kernel!r}")
+        with TritonSession(arch=arch, device="cpu"):
+            try:
+                made = kernel.run(*map(tensor, args), grid=(1,), warmup=True, **options)
+            except Exception as error:  # Triton raises what its passes raise
+                raise CompileError(f"{getattr(kernel, '__name__', kernel)}: {error}") from error
+            launcher = Launcher(arch, made.src, made.metadata)
+        launcher.kernel.trailing = (None,) * len(launcher.scratch)
+        return launcher.kernel
+
+    def activate(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> TritonSession:
+        """Runs kernels of Triton on the CPU machine from now on; a second call replaces the options."""
+        self.deactivate()
+        self._session = TritonSession(arch=arch, device=device, **options)
+        return self._session.__enter__()
+
+    def deactivate(self) -> None:
+        """Gives Triton its driver back."""
+        if self._session is not None:
+            self._session.__exit__(None, None, None)
+            self._session = None
+
+
+triton = Triton()
