@@ -24,7 +24,7 @@ _COMBINED = "The result is then combined with c."
 _SINCE: dict[str, Any] = {"does": Action.VIDEO, "version": (2, 0), "sm": 20}
 _SIDE: dict[str, Any] = {"does": Action.VIDEO, "version": (3, 0), "sm": 30}
 _OP2 = ("add", "min", "max")
-_TYPES = {"dtype": BOTH, "atype": BOTH, "btype": BOTH}
+_TYPES: dict[str, Any] = {"dtype": BOTH, "atype": BOTH, "btype": BOTH}
 
 for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
     op(f"{_name}.dtype.atype.btype{{.sat}}  d:b32, a:b32, b:b32{{, c:b32}}", _SAYS[_name] + _PARTS + _MERGED, **_TYPES,
@@ -46,7 +46,7 @@ _PRODUCT = """Multiplies parts of a and b and adds c; a minus before an operand 
 op("vmad.dtype.atype.btype{.sat}{.scale}  d:b32, a:b32, b:b32, c:b32", _PRODUCT, scale=("shr7", "shr15"),
    fixed={"product": True}, **_TYPES, **_SINCE)  # fmt: skip
 op("vmad.dtype.atype.btype.po{.sat}{.scale}  d:b32, a:b32, b:b32, c:b32", _PRODUCT + " `.po` adds one more.",
-   scale=("shr7", "shr15"), **_TYPES, **_SINCE)  # fmt: skip
+   scale=("shr7", "shr15"), fixed={"product": True}, **_TYPES, **_SINCE)  # fmt: skip
 
 for _count, _what in ((2, "half-words"), (4, "bytes")):
     _of = f" {_what} of a and b, {_count} side by side. "
