@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ptxlab.lab.diff import diff
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.launch.tensor_maps import TensorMap
+    from ptxlab.launch.textures import Surface, Texture
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
@@ -86,6 +87,7 @@ _HOMES = {
                "plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
+        "launch.textures": "Surface Texture",
         "static": "inspect occupancy",
         "text": "parse",
     }.items()
@@ -107,8 +109,10 @@ __all__ = [
     "PtxError",
     "PtxSyntaxError",
     "PtxlabError",
+    "Surface",
     "TargetError",
     "TensorMap",
+    "Texture",
     "Trace",
     "TraceError",
     "UnavailableError",

@@ -117,6 +117,15 @@ def browser_path() -> str:
     return path
 
 
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A JupyterLab for all browser tests of this process: it takes seconds to start."""
+    import lab_server
+
+    with lab_server.server(tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
 # -- the debugger on a page of its own ---------------------------------------------------------------------------------
 
 

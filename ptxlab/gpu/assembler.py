@@ -12,7 +12,7 @@ from typing import Any
 
 from ptxlab import options
 from ptxlab.errors import TargetError, UnavailableError
-from ptxlab.gpu import hazards
+from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 
@@ -27,6 +27,8 @@ class Assembly:
 
     `cubin` is the machine code for `arch`, `functions` what each function uses (kernels first), `log` the assembler's
     own report, `seconds` the time it took (a text that was assembled before comes from memory, with its first time).
+    `assembler` says whose they are: "nvJitLink 13.5", or "ptxas 13.0" for text with `setmaxnreg`, which nvJitLink
+    ignores; `ignored` says so, and why, where `ptxas` could not be asked.
     """
 
     arch: str
@@ -37,6 +39,8 @@ class Assembly:
     log: str = field(repr=False)
     warnings: tuple[str, ...]
     seconds: float
+    assembler: str = ""
+    ignored: str = ""
 
     @property
     def kernels(self) -> tuple[Usage, ...]:
@@ -75,8 +79,15 @@ class Assembly:
         names = ", ".join(usage.name for usage in self.kernels) or "no kernel"
         return (
             f"{names} for {self.arch}: {self.registers} registers, {spills}, {self.shared_bytes} bytes of static "
-            f"shared memory, {len(self.cubin)} bytes of cubin in {self.seconds * 1e3:.1f} ms"
+            f"shared memory, {len(self.cubin)} bytes of cubin in {self.seconds * 1e3:.1f} ms{self._whose}"
         )
+
+    @property
+    def _whose(self) -> str:
+        """Which assembler spoke, where that matters."""
+        if self.ignored:
+            return f", by {self.assembler}, which ignores {self.ignored}"
+        return f", by {self.assembler}" if self.assembler.startswith("ptxas") else ""
 
 
 @functools.cache
@@ -96,7 +107,7 @@ def version() -> tuple[int, int]:
 
 
 def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
-    """PTX assembled for a GPU, by nvJitLink, in this process.
+    """PTX assembled for a GPU, by nvJitLink, in this process; text with `setmaxnreg` by `ptxas` where there is one.
 
     `ptx` is text, a `text.Module` or a kernel of the builder. `arch` is "sm_90" or "sm_90a"; by default the text's
     `.target`, or sm_75 where that is older than the assembler knows. `lineinfo` keeps what `.loc` says in the cubin.
@@ -185,10 +196,20 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
         log = _read(nvjitlink.get_info_log_size, nvjitlink.get_info_log, handle)
     finally:
         nvjitlink.destroy(handle)
+    by, ignored = f"nvJitLink {'.'.join(map(str, version()))}", ""
+    if ptxas.MOVES_REGISTERS.search(data):
+        made = ptxas.assembled(data, arch, lineinfo)
+        if isinstance(made, str):
+            ignored = f"setmaxnreg ({made})"
+        else:
+            whole, log, by = made
+            cubin = bytearray(whole)
     seconds = time.perf_counter() - start
-    const_bytes = section_sizes(cubin).get(".nv.constant3", 0)
-    usage = read_usage(log, int(re.sub(r"\D", "", arch)))
-    return Assembly(arch, bytes(cubin), usage, read_memory(log), const_bytes, log, read_warnings(log), seconds)
+    sizes = section_sizes(cubin)
+    const_bytes = sizes.get(".nv.constant3", 0)
+    usage = read_usage(log, int(re.sub(r"\D", "", arch)), sizes)
+    warnings = read_warnings(log)
+    return Assembly(arch, bytes(cubin), usage, read_memory(log), const_bytes, log, warnings, seconds, by, ignored)
 
 
 def _read(size: Any, get: Any, handle: Any) -> str:

@@ -348,13 +348,27 @@ def _load(ptx: object, entry: str, device: Any) -> Loaded:
     target = re.search(r"\.target\s+(\w+)", str(getattr(ptx, "ptx", ptx)))
     assembly = assemble(ptx, arch_for(target[1] if target else "", f"sm_{device.arch}"))
     with _named(entry):
-        kernel = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
+        kernel = _by_driver(str(getattr(ptx, "ptx", ptx)), entry) if assembly.ignored else None
+        if kernel is None:
+            kernel = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
         most = int(device.properties.max_shared_memory_per_block_optin)
     handle = int(kernel.handle)
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
     result, static = driver.cuKernelGetAttribute(attribute, handle, device.device_id)
     check((result,), entry)
     return Loaded(entry, handle, kernel, most - int(static))
+
+
+def _by_driver(text: str, entry: str) -> Any:
+    """The kernel by the driver's own assembler, which minds `setmaxnreg`; None if that is older than the text."""
+    from cuda.core import ObjectCode
+
+    try:
+        return ObjectCode.from_ptx(text.encode(), name=entry).get_kernel(entry)
+    except Exception as error:
+        if result_name(error) != "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
+            raise
+        return None
 
 
 def check(result: tuple[Any, ...], entry: str = "") -> None:

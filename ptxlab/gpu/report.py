@@ -1,9 +1,10 @@
-"""What nvJitLink printed, read: registers, spills and memory of every function, and each error at its PTX line."""
+"""What an assembler printed, read: registers, spills and memory of every function, and each error at its PTX line."""
 
 from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 RESERVED_SHARED = 1024
@@ -40,12 +41,13 @@ class Complaint:
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _PROPERTIES = re.compile(r"Function properties for (?P<quote>'?)(?P<name>[^'\s]+)(?P=quote)\s*:?$")
 _FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-_BARRIERS = re.compile(r"Used \d+ registers(?:, used (\d+) barriers)?")
+_COMPILED = re.compile(r"Used (\d+) registers(?:, used (\d+) barriers)?(?:.*?, (\d+) bytes smem)?")
 _LINKED = re.compile(r"used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem(?:, (\d+) bytes cmem\[0\])?")
 
 
-def read_usage(log: str, sm: int) -> tuple[Usage, ...]:
-    """The functions of the log, kernels first, each in the order of the log; `sm` is the architecture's number (90)."""
+def read_usage(log: str, sm: int, sections: Mapping[str, int]) -> tuple[Usage, ...]:
+    """The functions of the log, kernels first, each in the order of the log; `sm` is the architecture's number (90),
+    `sections` the sizes of the cubin's, for what only the linker says."""
     found: dict[str, dict[str, int]] = {}
     entries: list[str] = []
     name = ""
@@ -63,19 +65,21 @@ def read_usage(log: str, sm: int) -> tuple[Usage, ...]:
             shared -= RESERVED_SHARED if sm == 90 and shared >= RESERVED_SHARED else 0
             found[name] |= {"registers": int(match[1]), "shared_bytes": shared, "parameter_bytes": int(match[4] or 0)}
             found[name]["stack_bytes"] = max(int(match[2]), found[name].get("stack_bytes", 0))
-        elif match := _BARRIERS.search(line):
-            found[name]["barriers"] = int(match[1] or 0)
+        elif match := _COMPILED.search(line):  # what the linker says of it afterwards, if there is one, takes its place
+            registers, barriers, shared = (int(number or 0) for number in match.groups())
+            found[name] |= {"registers": registers, "barriers": barriers, "shared_bytes": shared}
+            found[name]["parameter_bytes"] = sections.get(f".nv.constant0.{name}", 0)
     kernels = [Usage(name, True, **found[name]) for name in reversed(entries)]  # ptxas compiles them last to first
     return (*kernels, *(Usage(name, False, **sizes) for name, sizes in found.items() if name not in entries))
 
 
-_MEMORY = re.compile(r"^info\s*: (\d+) bytes gmem", re.M)
+_MEMORY = re.compile(r"^(?:ptxas )?info\s*: (\d+) bytes gmem", re.M)
 
 
 def read_memory(log: str) -> int:
     """Bytes of `.global` variables that the module declares."""
-    match = _MEMORY.search(log)
-    return int(match[1]) if match else 0
+    found = _MEMORY.findall(log)  # of nvJitLink, the linker's comes last
+    return int(found[-1]) if found else 0
 
 
 def section_sizes(cubin: bytes | bytearray) -> dict[str, int]:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -242,7 +243,8 @@ def product(form: Form) -> Product:
     return Product(operand_a(m, k, a), operand_b(k, n, b), accumulator(m, n, c), accumulator(m, n, d), form.bits or "")
 
 
-def operands(form: Form) -> dict[str, Fragment]:
+@functools.cache
+def operands(form: Form) -> Mapping[str, Fragment]:
     """The fragment behind each register operand of a matrix instruction, by the operand's name in the table."""
     name = form.op.name
     if form.op.does in (Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT):

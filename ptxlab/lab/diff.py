@@ -230,6 +230,7 @@ def declares(line: str) -> bool:
     return bool(words) and (words[0][1].startswith(".") or words[0][1] in "(){},;")
 
 
+_NUMBERED = frozenset({"register", "label"})
 Word = tuple[str, str, int]  # kind (a group of a pattern, or special), text, column
 
 
@@ -252,7 +253,7 @@ def _words(line: str, pattern: re.Pattern[str]) -> tuple[Word, ...]:
 
 def _is_register(word: Word) -> bool:
     """Whether a word is a register or label, whose number says nothing; special registers are words like any other."""
-    return word[0] == "register" or word[0] == "label"
+    return word[0] in _NUMBERED
 
 
 def _shape(words: tuple[Word, ...]) -> str:
@@ -352,11 +353,12 @@ class _Renaming:
     """
 
     def __init__(self, pairs: list[tuple[int, int]], old: list[tuple[Word, ...]], new: list[tuple[Word, ...]]) -> None:
-        votes: Counter[tuple[str, str]] = Counter()
-        for i, j in pairs:
-            for before, after in zip(old[i], new[j], strict=False):
-                if _is_register(before) and _is_register(after):
-                    votes[before[1], after[1]] += 1
+        votes = Counter(
+            (before[1], after[1])
+            for i, j in pairs
+            for before, after in zip(old[i], new[j], strict=False)
+            if before[0] in _NUMBERED and after[0] in _NUMBERED
+        )
         self.forward: dict[str, str] = {}
         taken: set[str] = set()
         for (x, y), _ in votes.most_common():
@@ -364,23 +366,27 @@ class _Renaming:
                 self.forward[x] = y
                 taken.add(y)
 
-    def equal(self, x: Word, y: Word) -> bool:
-        """Whether two words agree under the renaming."""
-        if x[0] != y[0]:
-            return _is_register(x) and _is_register(y) and self.forward.get(x[1]) == y[1]
-        return (self.forward.get(x[1]) if _is_register(x) else x[1]) == y[1]
+    def unequal(self, old: tuple[Word, ...], new: tuple[Word, ...]) -> list[int]:
+        """The places in which two lines of as many words do not agree under the renaming."""
+        forward = self.forward
+        return [
+            k
+            for k, (x, y) in enumerate(zip(old, new, strict=True))
+            if (forward.get(x[1]) != y[1] if x[0] in _NUMBERED and y[0] in _NUMBERED else x[1] != y[1] or x[0] != y[0])
+        ]
 
     def judge(self, old: tuple[Word, ...], new: tuple[Word, ...]) -> Kind:
         """same, renamed or changed, for one aligned pair of lines, taken in order."""
-        alike = [w[:2] for w in old] == [w[:2] for w in new]
-        if alike and all(self.equal(x, y) for x, y in zip(old, new, strict=True)):
+        length = len(old) == len(new)
+        wrong = self.unequal(old, new) if length else []
+        alike = length and all(x[1] == y[1] and x[0] == y[0] for x, y in zip(old, new, strict=True))
+        if alike and not wrong:
             return "same"
         if old and new and old[0][1] == new[0][1] == ".reg":
             return "renamed" if _shape(old) == _shape(new) else "changed"
-        if len(old) != len(new):
+        if not length:
             return "changed"
-        wrong = [k for k, (x, y) in enumerate(zip(old, new, strict=True)) if not self.equal(x, y)]
-        target = _destination(old)
+        target = _destination(old) if len(wrong) == 1 else -1
         if wrong == [target] and _is_register(old[target]) and _is_register(new[target]):
             self.forward[old[target][1]] = new[target][1]  # written anew under another name
             wrong = []
@@ -406,8 +412,13 @@ def _marks(
     left: list[tuple[int, int]] = []
     right: list[tuple[int, int]] = []
     keys_old = [renaming.forward.get(w[1], w[1]) if _is_register(w) else w[1] for w in old]
-    for tag, i0, i1, j0, j1 in SequenceMatcher(None, keys_old, [w[1] for w in new], autojunk=False).get_opcodes():
-        if tag != "equal":
-            left += [(w[2], w[2] + len(w[1])) for w in old[i0:i1]]
-            right += [(w[2], w[2] + len(w[1])) for w in new[j0:j1]]
+    keys_new = [w[1] for w in new]
+    if [w[0] for w in old] == [w[0] for w in new]:  # most changed lines: another number, or another register
+        stretches = [(k, k + 1, k, k + 1) for k, (x, y) in enumerate(zip(keys_old, keys_new, strict=True)) if x != y]
+    else:
+        found = SequenceMatcher(None, keys_old, keys_new, autojunk=False).get_opcodes()
+        stretches = [(i0, i1, j0, j1) for tag, i0, i1, j0, j1 in found if tag != "equal"]
+    for i0, i1, j0, j1 in stretches:
+        left += [(w[2], w[2] + len(w[1])) for w in old[i0:i1]]
+        right += [(w[2], w[2] + len(w[1])) for w in new[j0:j1]]
     return tuple(left), tuple(right)

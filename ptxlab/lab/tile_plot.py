@@ -67,7 +67,9 @@ def plot_tile(map: TensorMap, *, figure: Any = None) -> Any:
                 )
     axis.set_xticks(range(0, LINE + 1, maps.CHUNK))
     axis.set_xlabel(f"byte of a line of {LINE}; a thin column is a bank of {BANK} bytes")
-    axis.set_ylabel("line of shared memory")
+    every = -(-shown // 8)
+    axis.set_yticks([k + 0.5 for k in range(0, shown, every)], [str(k * LINE) for k in range(0, shown, every)])
+    axis.set_ylabel("first byte of the line")
     swizzle = f"{map.swizzle}-byte swizzle" if map.swizzle else "no swizzle"
     cut = f", the first {shown} of {lines} lines" if shown < lines else ""
     axis.set_title(

@@ -26,6 +26,8 @@ WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
 BARRIERS = (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARP_BARRIER)
 LOOP = 8
 """Steps between two tries of one wait, at most."""
+PRODUCTS = "wgmma"
+"""The kind of the spans that are groups of products."""
 GROUP = 4
 """Warps of a warpgroup."""
 MOST = 4000
@@ -86,7 +88,7 @@ def roles(found: dict[tuple[int, int], list[Span]]) -> list[list[int]]:
     for (block, warp), spans in found.items():
         told = {(span.kind, span.line) for span in spans if span.kind != "blocked"}
         does = {one for one in told if one[0] != "copy"} or told
-        begins = warp % GROUP == 0 and any(kind == "wgmma" for kind, _ in does)
+        begins = warp % GROUP == 0 and any(kind == PRODUCTS for kind, _ in does)
         if out and out[-1][0] == block and out[-1][2] == warp - 1 and does == before and not begins:
             out[-1][2] = warp
         else:
@@ -208,4 +210,4 @@ _TOLD = (*WAITS, *BARRIERS, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_COMMIT, A
 def _products(group: tuple[int, int, int], places: np.ndarray, end: int) -> Span:
     step, count, line = group
     says = f"group of {count} wgmma {'product' if count == 1 else 'products'} in flight, from line {line}"
-    return Span("wgmma", int(places[step]), end, step, says, line=line)
+    return Span(PRODUCTS, int(places[step]), end, step, says, line=line)

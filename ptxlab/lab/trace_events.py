@@ -17,7 +17,7 @@ from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
 from ptxlab.lab import descriptors, display, highlight, hover
 from ptxlab.lab.exchange import exchanges, maxima
-from ptxlab.lab.timeline import timeline
+from ptxlab.lab.timeline import PRODUCTS, timeline
 
 BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)
 ENDS = (Action.RETURN, Action.EXIT)
@@ -172,7 +172,7 @@ def _timeline_html(found: dict[str, Any] | None) -> str:
     spans = [(begin, end, f"{row['block']}:{row['warp']}", kind, says)
              for row in found["rows"] for kind, begin, end, _, says, *_ in row["spans"]]  # fmt: skip
     told = sorted(
-        span for span in spans if span[3] in ("copy", "wgmma") or (span[3] == "wait" and span[1] - span[0] > 1)
+        span for span in spans if span[3] in ("copy", PRODUCTS) or (span[3] == "wait" and span[1] - span[0] > 1)
     )
     body = "".join(
         f"<tr><td>{begin} to {end}</td><td>{warp}</td><td>{display.text(says)}</td></tr>"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from ptxlab.errors import AssemblyError, LaunchError, PtxlabError, Span, TargetError, UnavailableError
-from ptxlab.gpu import Usage, assemble, assembler, hazards
+from ptxlab.gpu import Usage, assemble, assembler, hazards, ptxas
 from ptxlab.gpu.report import Complaint, read_complaints, read_memory, read_usage, read_warnings
 from ptxlab.text import parse
 
@@ -498,7 +500,7 @@ def test_logs_are_read_as_they_are_printed() -> None:
         "info    : Function properties for 'k':\n"
         "info    : used 255 registers, used 2 barriers, 736 stack, 2048 bytes smem, 536 bytes cmem[0], 0 bytes lmem\n"
     )
-    assert read_usage(log, 90) == (Usage("k", True, 255, 736, 740, 744, 1024, 2, 536),)
+    assert read_usage(log, 90, {}) == (Usage("k", True, 255, 736, 740, 744, 1024, 2, 536),)
     assert read_memory(log) == 16
     assert read_warnings(log) == (".debug_info section not found",)
     errors = (
@@ -514,3 +516,63 @@ def test_logs_are_read_as_they_are_printed() -> None:
         Complaint(9, "Unexpected non-ASCII character encountered"),
         Complaint(0, "Undefined reference to 'f' in 'kernel.ptx'"),
     )
+
+
+MOVES = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry moves()
+.maxntid 128, 1, 1
+{
+    .reg .b32 %r<2>;
+    setmaxnreg.dec.sync.aligned.u32 24;
+    ret;
+}
+"""
+
+
+@pytest.fixture
+def which(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """`which(program)`: what the variable PTXAS says."""
+
+    def choose(program: str) -> None:
+        monkeypatch.setenv("PTXAS", program)
+        ptxas.path.cache_clear()
+        assembler._cache.clear()
+
+    yield choose
+    ptxas.path.cache_clear()
+    assembler._cache.clear()
+
+
+@pytest.mark.skipif(not ptxas.path(), reason="no ptxas: neither on the PATH nor named by the variable PTXAS")
+def test_registers_are_moved_by_ptxas() -> None:
+    made = assemble(MOVES)
+    assert made.assembler.startswith("ptxas ")
+    assert made.ignored == ""
+    assert str(made).endswith(f" ms, by {made.assembler}")
+    (kernel,) = made.kernels
+    assert (kernel.name, kernel.kernel, kernel.spill_store_bytes) == ("moves", True, 0)
+    assert (
+        kernel.parameter_bytes
+        == assemble(MOVES.replace("    setmaxnreg", "    // setmaxnreg")).kernel().parameter_bytes
+    )
+
+
+def test_without_it_the_report_says_what_was_ignored(which: Callable[[str], None], tmp_path: Path) -> None:
+    old = tmp_path / "ptxas"
+    old.write_text("#!/bin/sh\n[ $1 = --version ] && echo release 11.2 && exit\necho ptxas: unknown arch >&2\nexit 1\n")
+    old.chmod(0o755)
+    number = ".".join(map(str, assembler.version()))
+    for program, reason in (
+        ("", "there is no ptxas here"),
+        (
+            str(tmp_path / "none"),
+            f"{tmp_path}/none does not run: [Errno 2] No such file or directory: '{tmp_path}/none'",
+        ),
+        (str(old), "ptxas 11.2 does not take the text: ptxas: unknown arch"),
+    ):
+        which(program)
+        made = assemble(MOVES)
+        assert made.ignored == f"setmaxnreg ({reason})"
+        assert str(made).endswith(f" ms, by nvJitLink {number}, which ignores setmaxnreg ({reason})")

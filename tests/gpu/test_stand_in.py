@@ -117,6 +117,22 @@ def test_arrays_buffers_variables_and_text(log: Path) -> None:
     assert done.log.endswith("at exit: 6 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
 
 
+def test_the_driver_assembles_what_moves_registers(log: Path) -> None:
+    """Without `ptxas` the text goes to the driver, whose assembler minds `setmaxnreg`; an old driver gets the cubin."""
+    code = """
+        import os
+
+        os.environ["PTXAS"] = ""
+        built = pl.kernels.get("hopper").build(head_dim=64, tile_q=64, tile_kv=16, arch="sm_90a")
+        q = np.random.default_rng(9).standard_normal((1, 1, 20, 64)).astype(np.float16)
+        print(attempt(lambda: pl.attention(q, q, q, kernel=built, device="gpu").error.ok))
+        """
+    done = run(code, log)
+    assert (done.out, done.log.count("cuLibraryLoadData\n  PTX\n")) == ("True\n", 1)
+    done = run(code, log, refuse="cuLibraryLoadData=CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
+    assert done.log.count("cuLibraryLoadData\n") == 1 + 2  # the text, and then the cubin
+
+
 def test_what_a_launch_may_ask_for(log: Path) -> None:
     """Cluster, cooperative and more than 48 KB of shared memory are taken; what is too large is refused, as by a
     driver, and the next launch works."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import lab_server
 import pytest
-
-from ptxlab.lab import assets
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -21,28 +17,12 @@ PYTHON = "for x in range(3):\n    pass"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
-    """A JupyterLab in which the plugin is installed, with a cell of each language."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "cells.ipynb", PTX, CUDA, PYTHON)
-    installed = folder / "share" / "labextensions" / "ptxlab"
-    shutil.copytree(assets.STATIC.parent / "labextension", installed)
-    before = os.environ.get("JUPYTER_PATH")
-    os.environ["JUPYTER_PATH"] = str(folder / "share")
-    try:
-        with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-            page = browser.new_page(viewport={"width": 1200, "height": 700})
-            page.set_default_timeout(60_000)
-            errors: list[str] = []
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            lab_server.open_notebook(page, url, token, "cells.ipynb")
-            yield page
-            assert not errors, errors
-    finally:
-        if before is None:
-            del os.environ["JUPYTER_PATH"]
-        else:
-            os.environ["JUPYTER_PATH"] = before
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
+    """A page with a cell of each language."""
+    with lab_server.lab_page(jupyter, browser_path, 1200, 700) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "cells.ipynb", PTX, CUDA, PYTHON)
+        lab_server.open_notebook(page, jupyter, notebook)
+        yield page
 
 
 def pieces(page: Any, cell: int, line: int) -> dict[str, str]:

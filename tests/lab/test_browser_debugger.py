@@ -32,24 +32,17 @@ def recording() -> Any:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the debugger open; `page.frames_sent` is what it has sent to the server."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "debug.ipynb", SOURCE)
-    write_saved(folder / "saved.ipynb")
-    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1600, "height": 1150})
-        page.set_default_timeout(60_000)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
+    with lab_server.lab_page(jupyter, browser_path, 1600, 1150) as (page, folder):
+        write_saved(folder / "saved.ipynb")
         page.sent = []
         page.on("websocket", lambda socket: socket.on("framesent", lambda data: page.sent.append(data)))
-        page.saved = f"{url}/lab/tree/saved.ipynb?reset&token={token}"
-        lab_server.open_notebook(page, url, token, "debug.ipynb")
+        page.saved = jupyter.address(folder / "saved.ipynb")
+        lab_server.open_notebook(page, jupyter, lab_server.write_notebook(folder / "debug.ipynb", SOURCE))
         lab_server.run_all(page)
         ready(page, "0:0")
         yield page
-        assert not errors, errors
 
 
 def write_saved(path: Path) -> None:

@@ -19,20 +19,14 @@ PLOT = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the notebook open, its cell run and the explorer's first result shown."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "doing.ipynb", SOURCE)
-    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(60_000)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        lab_server.open_notebook(page, url, token, "doing.ipynb")
+    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "doing.ipynb", SOURCE)
+        lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         settle(page)
         yield page
-        assert not errors, errors
 
 
 def debugger(page: Any) -> str:

@@ -28,21 +28,15 @@ CELLS = (
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with an editor and the outputs of some cells."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "edit.ipynb", *CELLS)
-    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 1400})
-        page.set_default_timeout(60_000)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        lab_server.open_notebook(page, url, token, "edit.ipynb")
+    with lab_server.lab_page(jupyter, browser_path, 1200, 1400) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "edit.ipynb", *CELLS)
+        lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         page.wait_for_selector(f'{EDITOR}[data-checked^="0:"]')
         page.wait_for_selector(".pl-error")
         yield page
-        assert not errors, errors
 
 
 def line(page: Any, text: str) -> Any:

@@ -29,20 +29,14 @@ SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=100, head_dim=32, 
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the notebook open, its cell run and the explorer's first result shown."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "explore.ipynb", SOURCE)
-    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1600, "height": 1000})
-        page.set_default_timeout(60_000)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        lab_server.open_notebook(page, url, token, "explore.ipynb")
+    with lab_server.lab_page(jupyter, browser_path, 1600, 1000) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "explore.ipynb", SOURCE)
+        lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         settle(page)
         yield page
-        assert not errors, errors
 
 
 def test_everything_is_shown(lab: Any) -> None:
@@ -325,7 +319,7 @@ def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: 
     assert "GPU" in ways
 
 
-@pytest.mark.parametrize("theme", [pytest.param("JupyterLab Light", marks=pytest.mark.slow), "JupyterLab Dark"])
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
     lab_server.use_theme(lab, theme)
     try:
@@ -335,6 +329,7 @@ def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
         for results in ("Counters", "Roofline and occupancy", "Error and softmax"):
             lab.click(f"{EXPLORER} button:has-text('{results}')")
             assert violations(lab, EXPLORER) == []
+        assert violations(lab, ".ptxlab-parameters") == []
     finally:
         lab_server.use_theme(lab, "JupyterLab Light")
 

@@ -27,20 +27,14 @@ pl.explore(k, 2, 32, np.ones(40, np.float32), np.zeros(40, np.float32), 40)'''
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the explorer on a CUDA kernel."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "cuda.ipynb", SOURCE)
-    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1600, "height": 1000})
-        page.set_default_timeout(60_000)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        lab_server.open_notebook(page, url, token, "cuda.ipynb")
+    with lab_server.lab_page(jupyter, browser_path, 1600, 1000) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "cuda.ipynb", SOURCE)
+        lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         settle(page)
         yield page
-        assert not errors, errors
 
 
 def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: Any) -> None:

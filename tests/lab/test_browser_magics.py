@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import lab_server
 import pytest
@@ -37,12 +36,10 @@ CELLS = (
 )
 
 
-def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, browser_path: str) -> None:
-    lab_server.write_notebook(tmp_path / "live.ipynb", *CELLS)
-    with lab_server.server(tmp_path) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 3000})
-        page.set_default_timeout(60_000)
-        lab_server.open_notebook(page, url, token, "live.ipynb")
+def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(jupyter: lab_server.Jupyter, browser_path: str) -> None:
+    with lab_server.lab_page(jupyter, browser_path, 1200, 3000) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "live.ipynb", *CELLS)
+        lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         page.wait_for_selector('.ptxlab-explorer[data-busy=""] .pl-plot polyline')
         page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
@@ -61,12 +58,12 @@ def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, br
         page.screenshot(path=str(lab_server.ARTIFACTS / "magics.png"))
         page.evaluate("jupyterapp.commands.execute('docmanager:save')")
 
-        saved = json.loads((tmp_path / "live.ipynb").read_text())
+        saved = json.loads(notebook.read_text())
         saved["metadata"].pop("widgets", None)  # as committed notebooks are stripped
         text = json.dumps(saved)
         assert len(text) < 300_000
-        (tmp_path / "saved.ipynb").write_text(text)
-        lab_server.open_notebook(page, url, token, "saved.ipynb")
+        (folder / "saved.ipynb").write_text(text)
+        lab_server.open_notebook(page, jupyter, folder / "saved.ipynb")
         page.wait_for_selector(".jp-OutputArea-output img")
         page.wait_for_selector('.ptxlab-copy .ptxlab-debugger[data-ready="0:0"]')  # a notebook of one's own is trusted
         explorer, debugger = (page.locator(".jp-OutputArea-output:has(.ptxlab-copy)").nth(k) for k in (0, 1))

@@ -25,20 +25,14 @@ PTX = f"{EXPLORER} section[aria-label=PTX]"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the notebook open, its cell run and the explorer's first result shown."""
-    folder = tmp_path_factory.mktemp("lab")
-    lab_server.write_notebook(folder / "state.ipynb", SOURCE, "import time\ntime.sleep(0.1)")
-    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(60_000)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        lab_server.open_notebook(page, url, token, "state.ipynb")
+    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "state.ipynb", SOURCE, "import time\ntime.sleep(0.1)")
+        lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         settle(page)
         yield page
-        assert not errors, errors
 
 
 def dimmed(page: Any, selector: str) -> bool:

@@ -63,6 +63,9 @@ def test_a_saved_copy_keeps_the_steps_around_the_one_that_was_asked_for() -> Non
             full.seek(begin + k)
             assert all((kept.registers[name] == full.registers[name]).all() for name in whole.names)
     assert excerpt(whole, 10**9) == (whole, {(0, 0): 0, (0, 1): 0})
+    few = pl.debug(looping(40), 1, 64, np.zeros(1, np.float32)).recording
+    part, _ = excerpt(few, few.size - 1)  # it fits without the header's room, and harder compressed
+    assert (part.steps, part.capped) == (few.steps, False)
     part, begins = excerpt(whole, 1)
     assert (part.steps, begins) == (1, {(0, 0): 0})
 

@@ -27,6 +27,7 @@ def test_the_picture() -> None:
     (axis,) = figure.axes
     assert axis.get_title() == "tile of 256×64, 128-byte swizzle, the first 32 of 256 lines: row.chunk of 16 bytes"
     assert [text.get_text() for text in axis.texts[8:16]] == [f"1.{chunk ^ 1}" for chunk in range(8)]
+    assert [label.get_text() for label in axis.get_yticklabels()][:3] == ["0", "512", "1024"]
     figure.canvas.draw()
 
 

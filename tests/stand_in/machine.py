@@ -125,12 +125,17 @@ _lock = threading.Lock()
 
 
 def load(image: bytes) -> int:
-    """The number of a cubin that ptxlab's assembler has made; no other code can be run."""
+    """The number of a cubin that ptxlab's assembler has made, or of PTX; no other code can be run."""
+    if not image.startswith(b"\x7fELF"):
+        return _loaded(image.decode(), assembler.assemble(image.decode()))
     with assembler._lock:
         found = [(key[0], made) for key, made in assembler._cache.items() if made.cubin == image]
     if not found:
         raise Refusal(CUresult.CUDA_ERROR_INVALID_IMAGE, "a cubin that ptxlab's assembler has not made")
-    ptx, assembly = found[-1]
+    return _loaded(*found[-1])
+
+
+def _loaded(ptx: str, assembly: Assembly) -> int:
     arch = assembly.arch.removeprefix("sm_")
     major, minor, exact = int(arch.rstrip("af")[:-1]), int(arch.rstrip("af")[-1]), arch[-1] in "af"
     if major != CAPABILITY[0] or minor > CAPABILITY[1] or (exact and minor != CAPABILITY[1]):

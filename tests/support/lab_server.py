@@ -1,4 +1,4 @@
-"""A real JupyterLab and a real Chromium page for the browser tests, started once a module, driven by Playwright."""
+"""A real JupyterLab, one for all browser tests of a process, and Chromium pages of it, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from ptxlab.lab import assets
 
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -25,9 +30,35 @@ ARTIFACTS = Path(os.environ.get("PTXLAB_ARTIFACTS", Path(__file__).parents[2] / 
 """Where the tests leave their screenshots."""
 
 
+class Jupyter(NamedTuple):
+    """A running JupyterLab: its address, its token and the folder that it serves."""
+
+    url: str
+    token: str
+    folder: Path
+
+    def address(self, notebook: Path) -> str:
+        """Where a notebook of the folder is opened, with an empty workspace."""
+        return f"{self.url}/lab/tree/{notebook.relative_to(self.folder).as_posix()}?reset&token={self.token}"
+
+    def clean(self) -> None:
+        """Ends all kernels and forgets what was set by hand, such as the theme."""
+        for kernel in json.loads(self._ask("GET", "/api/kernels")):
+            self._ask("DELETE", f"/api/kernels/{kernel['id']}")
+        shutil.rmtree(self.folder / ".home" / "config" / "lab", ignore_errors=True)
+
+    def _ask(self, method: str, path: str) -> bytes:
+        request = urllib.request.Request(
+            self.url + path, method=method, headers={"Authorization": f"token {self.token}"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found: bytes = answer.read()
+        return found
+
+
 @contextlib.contextmanager
-def server(folder: Path) -> Iterator[tuple[str, str]]:
-    """JupyterLab serving `folder`; yields its address and token."""
+def server(folder: Path) -> Iterator[Jupyter]:
+    """JupyterLab serving `folder`, with the plugin of ptxlab as an installed package brings it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -38,7 +69,9 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
         "JUPYTER_DATA_DIR": "data",
         "JUPYTER_RUNTIME_DIR": "run",
         "IPYTHONDIR": "ipython",
+        "JUPYTER_PATH": "share",
     }
+    shutil.copytree(assets.STATIC.parent / "labextension", home / "share" / "labextensions" / "ptxlab")
     environment = {**os.environ, **{name: str(home / place) for name, place in places.items()}}
     page_config = home / "config" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
@@ -53,7 +86,7 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
         )  # fmt: skip
         try:
             _wait_for(process, folder / "server.log", f":{port}/lab")
-            yield f"http://127.0.0.1:{port}", token
+            yield Jupyter(f"http://127.0.0.1:{port}", token, folder)
         finally:
             process.terminate()
             process.wait(20)
@@ -69,8 +102,8 @@ def _wait_for(process: subprocess.Popen[bytes], log: Path, word: str) -> None:
         time.sleep(0.1)
 
 
-def write_notebook(path: Path, *sources: str) -> None:
-    """A notebook with these code cells."""
+def write_notebook(path: Path, *sources: str) -> Path:
+    """A notebook with these code cells; its path."""
     cells = [
         {"cell_type": "code", "id": f"c{k}", "metadata": {}, "execution_count": None, "outputs": [], "source": source}
         for k, source in enumerate(sources)
@@ -79,6 +112,7 @@ def write_notebook(path: Path, *sources: str) -> None:
     path.write_text(
         json.dumps({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
     )
+    return path
 
 
 @contextlib.contextmanager
@@ -94,9 +128,23 @@ def chromium(path: str) -> Iterator[Any]:
             browser.close()
 
 
-def open_notebook(page: Any, url: str, token: str, name: str) -> None:
+@contextlib.contextmanager
+def lab_page(jupyter: Jupyter, browser_path: str, width: int, height: int) -> Iterator[tuple[Any, Path]]:
+    """An empty page of a browser of its own, and an empty folder for its notebooks; errors on the page are failures."""
+    folder = Path(tempfile.mkdtemp(dir=jupyter.folder))
+    errors: list[str] = []
+    with chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.set_default_timeout(60_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        yield page, folder
+        assert not errors, errors
+    jupyter.clean()
+
+
+def open_notebook(page: Any, jupyter: Jupyter, notebook: Path) -> None:
     """Opens a notebook with the side bar folded away, and waits for its kernel."""
-    page.goto(f"{url}/lab/tree/{name}?reset&token={token}")
+    page.goto(jupyter.address(notebook))
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
     page.wait_for_function(
         "jupyterapp.shell.currentWidget?.context?.sessionContext?.session?.kernel?.status === 'idle'", timeout=90_000

@@ -213,10 +213,11 @@ print(out)
 # ## What is still slow?
 #
 # The debugger's timeline of `scores`: while the products are in flight, the four warps do nothing but wait. In the
-# kernel it is the same on a larger scale: products, then exponentials, then products. Nothing overlaps.
+# kernel it is the same on a larger scale: products, then exponentials, then products. Nothing overlaps. (In the PTX,
+# point at the registers of the two descriptors, behind the braces: the mouse decodes them.)
 
 # %%
-pl.debug(scores, 1, 128, queries, keys, np.zeros((128, 8), np.float32))
+pl.debug(scores, 1, 128, queries, keys, np.zeros((128, 8), np.float32), at="wgmma.mma_async")
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("15-fence")` prints one answer. Read the feedback twice before you ask for it.

@@ -154,11 +154,12 @@ print("right:", np.array_equal(y, x.sum(axis=0)))
 # %% [markdown]
 # ## See who waits
 #
-# The debugger's timeline has a row for each warp: copies in flight, and waits for mbarriers. Watch warp 0: the producer
-# starts two copies, then it waits for the first release.
+# The debugger's timeline has a row for each role: copies in flight, and waits for mbarriers. Watch warp 0: the producer
+# starts two copies, then it waits for the first release. Below stands a row for each mbarrier: what is on its way to
+# it, and who waits. In the PTX, point at the register of the tensor map (`%x` in `cp.async.bulk.tensor`): its fields.
 
 # %%
-pl.debug(columns, 1, 96, x, y, 44)
+pl.debug(columns, 1, 96, x, y, 44, at="cp.async.bulk.tensor")
 
 # %% [markdown]
 # The same in numbers. Here is when each copy begins, counted in the steps of all warps, and when the mbarrier has its

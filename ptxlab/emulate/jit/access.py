@@ -139,7 +139,7 @@ class Memory(Part):
         if uniform:
             return self.transfers.scalar(seen)
         if self._lane_by_lane():
-            return tuple(Value(text, seen.lane, False) for text in self.transfers.each_lane(seen))
+            return self.transfers.each_lane(seen)
         return self.transfers.lanes(seen)
 
     def _lane_by_lane(self) -> bool:
@@ -202,7 +202,7 @@ class Memory(Part):
     def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
         """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
         low = group.low - (offset_of(self.e.code) - offset)
-        at = self.m.add(base, self.m.const(base.type, low))
+        at = self.m.add(base, self.m.const(base.type, low)) if low else base
         space, size = self.e.code.space, access_shape(self.e.code)[2]
         vector = self.m.vector(at)
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
@@ -214,12 +214,10 @@ class Memory(Part):
             off32 = self.m.vector(above)
             last = self.t.let(f"sub i64 %shared.size, {group.span}")
             limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
-            rot = self._rotate(f"<{W} x i32>", off32, group.log2)
-            inside = self.t.let(f"icmp ule <{W} x i32> {rot}, {self.t.splat('i32', limit)}")
-            bits = self.t.let(f"bitcast <{W} x i1> {inside} to i32")
+            above = Value(off32, "i32", False)
+            beyond = self._outside(above, self.m.add(Value(limit, "i32", True), self.m.const("i32", 1)), group.log2)
             fits = self.t.let(f"icmp sge i64 {last}, 0")
-            bits = self.t.let(f"select i1 {fits}, i32 {bits}, i32 0")
-            bad = self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.active.bits}")
+            bad = self.t.let(f"select i1 {fits}, i32 {beyond}, i32 {self.active.bits}")
             self.e.stops.if_any(bad, at, S.GROUP_FLAG)
             group.pointer, group.offsets = "%shared", off32
             group.pattern = self.pattern(off32, size)
@@ -229,10 +227,8 @@ class Memory(Part):
         self.t.at(check)
         site, (known, limit, host, shadow) = self.site(group)
         off = self.t.let(f"sub <{W} x i64> {vector}, {self.t.splat('i64', known)}")
-        rot = self._rotate(f"<{W} x i64>", off, group.log2)
-        inside = self.t.let(f"icmp ult <{W} x i64> {rot}, {self.t.splat('i64', limit)}")
-        bits = self.t.let(f"bitcast <{W} x i1> {inside} to i32")
-        bad = self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.active.bits}")
+        off32 = self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
+        bad = self._outside(Value(off, "i64", False), Value(limit, "i64", True), group.log2)
         ok = self.t.let(f"icmp eq i32 {bad}, 0")
         self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
         self.t.at(miss)
@@ -244,7 +240,6 @@ class Memory(Part):
         )
         self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
         self.t.at(good)
-        off32 = self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
         pattern = self.pattern(off32, size)
         self.t.go(done)
         self.t.at(mixed)
@@ -259,6 +254,13 @@ class Memory(Part):
     def pattern(self, off32: str, size: int) -> str:
         """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. A warp with
         inactive lanes gathers."""
+        if not self.e.small:
+            return self._pattern(off32, size).text
+        name, vector = f"pattern.{size}", f"<{W} x i32>"
+        self.e.helper(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
+        return self.t.let(f"call i32 @{name}({vector} {off32}, i32 {self.active.bits})")
+
+    def _pattern(self, off32: str, size: int) -> Value:
         t, half = self.t, W // 2
         ends = "<" + ", ".join(f"i32 {k // half * half}" for k in range(W)) + ">"
         firsts = t.let(f"shufflevector <{W} x i32> {off32}, <{W} x i32> poison, <{W} x i32> {ends}")
@@ -273,7 +275,23 @@ class Memory(Part):
         one = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, 0')}, i32 1, i32 5")
         some = t.let(f"select i1 {t.let(f'icmp eq i32 {ones}, -1')}, i32 {one}, i32 2")
         some = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 {row}, i32 {some}")
-        return t.let(f"select i1 {t.let(f'icmp eq i32 {self.active.bits}, -1')}, i32 {some}, i32 2")
+        return Value(t.let(f"select i1 {t.let(f'icmp eq i32 {self.active.bits}, -1')}, i32 {some}, i32 2"), "i32", True)
+
+    def _outside(self, offsets: Value, end: Value, log2: int) -> str:
+        """i32: the active lanes whose offset is misaligned, or whose element begins at the end or behind it."""
+        if not self.e.small:
+            return self._beyond(offsets, end, log2).text
+        name, kind = f"outside.{offsets.type}.{log2}", offsets.type
+        at, limit = Value("%at", kind, False), Value("%end", kind, True)
+        self.e.helper(
+            name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2)
+        )  # fmt: skip
+        given = f"{offsets.llvm} {offsets.text}, {kind} {end.text}, i32 {self.active.bits}"
+        return self.t.let(f"call i32 @{name}({given})")
+
+    def _beyond(self, offsets: Value, end: Value, log2: int) -> Value:
+        places = Value(self._rotate(offsets.llvm, offsets.text, log2), offsets.type, False)
+        return Value(self.active.where_not(self.m.ult(places, end)), "i32", True)
 
     def _rotate(self, type_: str, value: str, log2: int) -> str:
         """Rotated right so that a misaligned offset becomes a huge one: one comparison checks range and alignment."""

@@ -57,9 +57,9 @@ class ActiveMask:
     @contextmanager
     def only(self, bits: str) -> Iterator[None]:
         """In this context rules are called with these lanes (an i32)."""
-        before, self.bits = self.bits, bits
+        before, vector, self.bits = self.bits, self.vector, bits
         yield
-        self.bits = before
+        self.bits, self.vector = before, vector
 
     # -- facts about the active lanes
 

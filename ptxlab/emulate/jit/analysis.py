@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program.liveness import registers_of
-from ptxlab.emulate.program.model import Group, Inverted, Literal, Mem, Program, Reg, Source, Special
+from ptxlab.emulate.program.liveness import registers_of, writes
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special
 from ptxlab.isa.actions import Action
 from ptxlab.isa.special import SPECIAL
 
@@ -96,25 +96,32 @@ def uniform_registers(program: Program) -> list[bool]:
             changed = True
         return changed
 
-    changed = True
+    known: dict[tuple[Any, ...], Any] = {}  # results by form and sources: thousands of instructions, few of these
+
+    def result(code: Code) -> tuple[Any, ...]:
+        """What the destinations get."""
+        different = (False,) * len(code.dests)
+        if code.form.op.sem is None:  # matrix instructions: every lane gets its own part
+            return different
+        indirect = code.space == "param" and any(registers_of(s) for s in code.sources)
+        if code.space in ("local", "frame") or indirect:
+            return different
+        sources = tuple(value(s, t) for s, t in zip(code.sources, code.source_types, strict=True))
+        if (code.form, sources) not in known:
+            known[code.form, sources] = code.form.op.sem(machine, code.form, *sources)
+        found = known[code.form, sources]
+        return (found,) if len(code.dests) == 1 else found
+
+    rest, changed = list(program.codes), True
     while changed:
         changed = False
-        for code in program.codes:
+        rest = [code for code in rest if any(uniform[r] for r in writes(code))]
+        for code in rest:
             guard = code.guard is None or uniform[code.guard[0]]
             if code.action is Action.CALL:
                 changed |= lower_all(Reg(code.register), True, guard)
             if not code.dests or code.form.op.kind == "flow":
                 continue
-            if code.form.op.sem is None:  # matrix instructions: every lane gets its own part
-                changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))
-                continue
-            sources = [value(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
-            indirect = code.space == "param" and any(registers_of(s) for s in code.sources)
-            if code.space in ("local", "frame") or indirect:
-                changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))
-                continue
-            result = code.form.op.sem(machine, code.form, *sources)
-            results = (result,) if len(code.dests) == 1 else result
-            for dest, r in zip(code.dests, results, strict=False):
+            for dest, r in zip(code.dests, result(code), strict=False):
                 changed |= lower_all(dest, r, guard)
     return uniform

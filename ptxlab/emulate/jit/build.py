@@ -77,7 +77,8 @@ class Loaded:
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             with resting():
-                module = module_text(self.program, self.cpu, self.instruments, slow=which == "slow")
+                small, slow = quality == QUICK, which == "slow"
+                module = module_text(self.program, self.cpu, self.instruments, slow=slow, small=small)
             blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
             blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
             half = Half(blob(), module.state_size, module.sites, quality, module.rules)
@@ -175,12 +176,12 @@ class ModuleText:
     rules: tuple[str, ...]
 
 
-def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool) -> ModuleText:
-    """The module of one of a program's two functions."""
+def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool, small: bool) -> ModuleText:
+    """The module of one of a program's two functions. small: rather short, and so built quickly, than fast."""
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = RegisterFile(program, uniform)
-    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow)
+    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow, small=small)
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)

@@ -26,7 +26,7 @@ from ptxlab.emulate.jit.mbarriers import Mbarriers
 from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
-from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.jit.warpgroups import Warpgroups
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
@@ -45,17 +45,20 @@ class Emitter:
 
     def __init__(
         self, program: Program, uniform: list[bool], alive: list[int], file: RegisterFile, *, slow: bool,
-        wide: bool, features: str, instruments: Callable[[Emitter], list[Instrument]],
+        small: bool, wide: bool, features: str, instruments: Callable[[Emitter], list[Instrument]],
     ) -> None:  # fmt: skip
         self.program, self.uniform, self.alive, self.file = program, uniform, alive, file
         self.slow, self.name = slow, "slow" if slow else "fast"
         self.wide, self.features = wide, features
+        self.small = small
+        """Whether to be built quickly counts more than to run fast: what is long and frequent is then called."""
         self.code = program.codes[0]
         """The instruction that is being emitted."""
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
         self.sites = 0
         self.constants: list[str] = []
+        self._shared: dict[tuple[str, str], str] = {}
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
         self.t = Text()
@@ -116,6 +119,21 @@ class Emitter:
         self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
         self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
 
+    def helper(self, name: str, parameters: str, body: Callable[[], Value | None]) -> None:
+        """A function that emitted code calls, written once. Its lanes are `%bits`; `body` writes it and gives its
+        result."""
+        if name in self.helpers:
+            return
+        around, here, self.t.lines = self.t.lines, self.t.here, []
+        with self.active.only("%bits"), self.machine.own_splats():
+            self.machine.forget_splats()
+            self.active.vector = self.active.lanes("%bits")
+            result = body()
+        lines, self.t.lines, self.t.here = self.t.lines, around, here
+        kind, last = ("void", "ret void") if result is None else (result.llvm, f"ret {result.llvm} {result.text}")
+        head = f"define internal {kind} @{name}({parameters}) noinline nounwind alignstack(64) {{"
+        self.helpers[name] = "\n".join([head, *lines, f"  {last}", "}"]) + "\n"
+
     # -- constants -----------------------------------------------------------------------------------------------------
 
     def constant(
@@ -124,13 +142,12 @@ class Emitter:
         """A constant table in memory. shared: it may be merged with an equal one."""
         listed = [f"{type_} {x}" for x in values]
         text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"
-        name = f"@{hint}.{self.name}."
-        if shared:
-            for known in self.constants:
-                if known.startswith(name) and known.endswith(f" = {text}"):
-                    return known.partition(" ")[0]
-        name += str(len(self.constants))
+        if shared and (hint, text) in self._shared:
+            return self._shared[hint, text]
+        name = f"@{hint}.{self.name}.{len(self.constants)}"
         self.constants.append(f"{name} = {text}")
+        if shared:
+            self._shared[hint, text] = name
         return name
 
     def uniform_table(self, registers: int) -> tuple[str, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
 
-from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
-from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.values import LLVM, Ops, Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.clusters import arrive
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 
+LONG = frozenset(
+    {Action.MINIMUM, Action.MAXIMUM, Action.CONVERT, Action.DIVIDE, Action.EXPONENTIAL, Action.SPECIAL_FUNCTION}
+)  # fmt: skip
+"""What may take many instructions of LLVM, and needs its operands only. In QUICK code it is a call of a function:
+in `pipelined` maxima, conversions and powers of two made up half of the code, and of the time to build it."""
+OFTEN, LARGE = 4, 8
+"""How many of them, and how many instructions of LLVM each, from which on it is one."""
 OUTLINED = 64
-"""Powers of two, forty instructions of LLVM each, from which on they are calls of one function: `pipelined` has 264,
-which make up nearly half of its code and of the time to build it."""
+"""Powers of two, forty instructions of LLVM each, from which on they are calls in GOOD code too."""
 
 
 class Execution(Part):
@@ -32,7 +39,8 @@ class Execution(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.semantics: Machine = e.machine
-        self.kinds: dict[str, tuple[str, str]] = {}  # LLVM's and our type of what such a function returns
+        self.called: dict[str, str | None] = {}
+        """The type that the function of an instruction returns, by its name; None where it has none."""
 
     def emit(self, code: Code) -> None:
         """An instruction, and what instruments add before and after it."""
@@ -68,30 +76,48 @@ class Execution(Part):
         if sem is None:
             raise unsupported(self.program, code)
         sources = [operands.read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
-        if code.action is Action.EXPONENTIAL and self.exponentials > OUTLINED and not sources[0].uniform:
-            self.results(code, self._called(code, *sources))
-        else:
-            self.results(code, sem(self.semantics, code.form, *sources))
+        called = self._called(code, sources) if self._outlined(code) else None
+        self.results(code, sem(self.semantics, code.form, *sources) if called is None else called)
 
     @functools.cached_property
-    def exponentials(self) -> int:
-        """How many powers of two the program computes."""
-        return sum(code.action is Action.EXPONENTIAL for code in self.program.codes)
+    def _uses(self) -> Counter[str]:
+        """How often the program has each instruction that may be a call."""
+        return Counter(code.form.opcode for code in self.program.codes if code.action in LONG)
 
-    def _called(self, code: Code, source: Value) -> Value:
-        """The result of an instruction with one operand, by a call of a function that computes it for all lanes."""
-        sem = code.form.op.sem
+    def _outlined(self, code: Code) -> bool:
+        """Whether an instruction is a call, if its function is large enough."""
+        if self.e.small:
+            return code.action in LONG and self._uses[code.form.opcode] >= OFTEN
+        return code.action is Action.EXPONENTIAL and self._uses[code.form.opcode] > OUTLINED
+
+    def _called(self, code: Code, sources: list[Any]) -> Value | None:
+        """The result of an instruction by a call of a function that computes it for all lanes; None where it is the
+        same in all lanes, or shorter than the call."""
+        given = [s for s in sources if s is not None]
+        if not all(isinstance(s, Value) for s in given) or all(s.uniform for s in given):
+            return None
+        name = ".".join(["lanes", code.form.opcode.replace("::", "."), *("" if s is None else s.type for s in sources)])
+        if name not in self.called:
+            self.called[name] = self._function(name, code, sources)
+        returned = self.called[name]
+        if returned is None:
+            return None
+        listed = ", ".join(f"<{W} x {LLVM[s.type]}> {self.m.vector(s)}" for s in given)
+        return Value(self.t.let(f"call <{W} x {LLVM[returned]}> @{name}({listed})"), returned, False)
+
+    def _function(self, name: str, code: Code, sources: list[Any]) -> str | None:
+        """Writes such a function and gives the type of what it returns; None where that is not worth it."""
+        sem, t = code.form.op.sem, Text()
         assert sem is not None, f"{code.form.opcode} has no semantics to call"
-        name, given = "lanes_" + code.form.opcode.replace(".", "_"), source.llvm
-        if name not in self.e.helpers:
-            around, self.t.lines = self.t.lines, []
-            result = sem(self.semantics, code.form, Value("%a", source.type, False))
-            body, self.t.lines = self.t.lines, around
-            head = f"define internal {result.llvm} @{name}({given} %a) noinline nounwind {{"
-            self.e.helpers[name] = "\n".join([head, *body, f"  ret {result.llvm} {result.text}", "}"]) + "\n"
-            self.kinds[name] = result.llvm, result.type
-        llvm, type_ = self.kinds[name]
-        return Value(self.t.let(f"call {llvm} @{name}({given} {source.text})"), type_, False)
+        values = [None if s is None else Value(f"%a{k}", s.type, False) for k, s in enumerate(sources)]
+        result = sem(cast(Machine, Ops(t)), code.form, *values)
+        if not isinstance(result, Value) or len(t.lines) < LARGE:
+            return None
+        listed = ", ".join(f"{v.llvm} {v.text}" for v in values if v is not None)
+        head, tail = f"define internal {result.llvm} @{name}({listed})", f"  ret {result.llvm} {result.text}"
+        self.t.declared |= t.declared
+        self.e.helpers[name] = "\n".join([f"{head} noinline nounwind {{", *t.lines, tail, "}"]) + "\n"
+        return result.type
 
     def results(self, code: Code, result: Any) -> None:
         """Writes the results of semantics."""

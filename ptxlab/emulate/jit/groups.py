@@ -60,13 +60,11 @@ def plan_groups(program: Program, first: int, last: int, next_site: int) -> tupl
     groups: dict[int, Group] = {}
     for codes in found.values():
         for run in _runs(codes):
-            low = min(o for _, o, _ in run)
-            span = max(o + n for _, o, n in run) - low
-            size = run[0][2]
-            write = any(program.codes[c].properties.stores for c, _, _ in run)
-            group = Group(next_site, low, span, (size & -size).bit_length() - 1, write, run)
+            size = run.members[0][2]
+            write = any(program.codes[c].properties.stores for c, _, _ in run.members)
+            group = Group(next_site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
             next_site += 1
-            groups.update(dict.fromkeys((c for c, _, _ in run), group))
+            groups.update(dict.fromkeys((c for c, _, _ in run.members), group))
     return groups, next_site
 
 
@@ -77,17 +75,27 @@ def offset_of(code: Code) -> int:
     return mem.offset + int(base)
 
 
-def _runs(codes: Sequence[Code]) -> list[list[tuple[int, int, int]]]:
+@dataclass
+class _Run:
+    """Accesses that may share a check: the bytes from the lowest to behind the highest, and (code index, offset,
+    bytes) of each."""
+
+    low: int
+    high: int
+    members: list[tuple[int, int, int]]
+
+
+def _runs(codes: Sequence[Code]) -> list[_Run]:
     """Splits accesses of one base and size so that each group spans less than a guard gap and has one alignment."""
-    runs: list[list[tuple[int, int, int]]] = []
+    runs: list[_Run] = []
     for code in codes:
         offset, size = offset_of(code), access_shape(code)[2]
         for run in runs:
-            lows, highs = min(o for _, o, _ in run), max(o for _, o, _ in run)
-            close = max(highs, offset) + size - min(lows, offset) < GUARD
-            if close and (offset - run[0][1]) % size == 0:
-                run.append((code.index, offset, size))
+            low, high = min(run.low, offset), max(run.high, offset + size)
+            if high - low < GUARD and (offset - run.low) % size == 0:
+                run.low, run.high = low, high
+                run.members.append((code.index, offset, size))
                 break
         else:
-            runs.append([(code.index, offset, size)])
+            runs.append(_Run(offset, offset + size, [(code.index, offset, size)]))
     return runs

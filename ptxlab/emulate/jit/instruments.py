@@ -46,11 +46,11 @@ def instruments_of(launch: Launch) -> Instruments:
 
 def function(
     instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], alive: list[int], cpu: Cpu, *,
-    slow: bool,
+    slow: bool, small: bool,
 ) -> tuple[Emitter, str]:  # fmt: skip
     """The emitter of the fast or the slow function of such a build, and the function's text."""
     e = Emitter(
-        program, uniform, alive, file, slow=slow, wide=cpu.wide, features=cpu.features,
+        program, uniform, alive, file, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
         instruments=lambda e: parts(instruments, e),
     )  # fmt: skip
     return e, Slow(e).function() if slow else Fast(e).function()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import Text, W
@@ -77,7 +78,14 @@ class Transfers(Part):
         return "volatile " if self.e.code.properties.strong else ""
 
     def lanes(self, seen: Seen) -> tuple[Value, ...]:
-        """32 addresses; an arm of code for each pattern."""
+        """32 addresses."""
+        moved = self._by_call(seen) if self.e.small else self._by_pattern(seen)
+        if seen.write and seen.code.space != "shared":
+            self._mark_lanes(seen)
+        return moved
+
+    def _by_pattern(self, seen: Seen) -> tuple[Value, ...]:
+        """An arm of code for each pattern."""
         t, group, lane, mask = self.t, seen.group, seen.lane, self.active.vector
         stored = self._vectors(seen)
         arms: dict[str, tuple[int, ...]] = {"row": (0, 4)}
@@ -102,13 +110,54 @@ class Transfers(Part):
                     results.append(self.gather(lane, pointers, mask).text)
         if "each" in arms:
             with switch.arm("each") as results:
-                results += self._each_lane(seen, stored)
+                results += [value.text for value in self.each_lane(seen)]
         switch.end()
         if seen.write:
-            if seen.code.space != "shared":
-                self._mark_lanes(seen)
             return ()
         return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
+
+    def _by_call(self, seen: Seen) -> tuple[Value, ...]:
+        """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
+        t, group, row = self.t, seen.group, f"<{W} x i32>"
+        name = f"{'store' if seen.write else 'load'}.{seen.lane}.{seen.count}"
+
+        def body() -> None:
+            there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
+            given = self._passed(seen, self._cells(seen)) if seen.write else None
+            self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
+
+        self.e.helper(name, f"ptr %place, {row} %offsets, i32 %pattern, i32 %bits, ptr %data", body)
+        cells = self._cells(seen)
+        self._pass(seen, cells, seen.stored or ())
+        if group.site in self.e.memory.mixed:
+            with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (anywhere, known):
+                with anywhere:
+                    self._slow_access(seen)
+                with known:
+                    self._call(name, seen)
+        else:
+            self._call(name, seen)
+        return () if seen.write else self._passed(seen, cells)
+
+    def _call(self, name: str, seen: Seen) -> None:
+        group = seen.group
+        place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
+        given = f"ptr {place}, <{W} x i32> {group.offsets}, i32 {group.pattern}, i32 {self.active.bits}, ptr %data"
+        self.t.do(f"call void @{name}({given})")
+
+    def _cells(self, seen: Seen) -> list[str]:
+        """Where the elements lie in the buffer `%data`, 32 lanes each."""
+        return [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * seen.step}") for k in range(seen.count)]
+
+    def _pass(self, seen: Seen, cells: list[str], values: Sequence[Value]) -> None:
+        """Puts elements into the buffer."""
+        for cell, value in zip(cells, values, strict=False):
+            self.t.do(f"store <{W} x {LLVM[seen.lane]}> {self.m.vector(value)}, ptr {cell}, align 32")
+
+    def _passed(self, seen: Seen, cells: list[str]) -> tuple[Value, ...]:
+        """Elements from the buffer."""
+        vector = f"<{W} x {LLVM[seen.lane]}>"
+        return tuple(Value(self.t.let(f"load {vector}, ptr {c}, align 32"), seen.lane, False) for c in cells)
 
     def _vectors(self, seen: Seen) -> list[str]:
         """What is stored, as vectors."""
@@ -157,23 +206,22 @@ class Transfers(Part):
             spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {seen.offset}"))
         return spots
 
-    def each_lane(self, seen: Seen) -> list[str]:
-        """Lane by lane through `@slow.access`, the data passed in the function's buffer."""
-        return self._each_lane(seen, self._vectors(seen))
+    def each_lane(self, seen: Seen) -> tuple[Value, ...]:
+        """Lane by lane through `@slow.access`, the data passed in the buffer `%data`."""
+        cells = self._cells(seen)
+        self._pass(seen, cells, seen.stored or ())
+        self._slow_access(seen)
+        return () if seen.write else self._passed(seen, cells)
 
-    def _each_lane(self, seen: Seen, stored: list[str]) -> list[str]:
-        vec, step, size = f"<{W} x {LLVM[seen.lane]}>", seen.step, seen.size
+    def _slow_access(self, seen: Seen) -> None:
+        size = seen.size
         self.t.do(f"store <{W} x i64> {self.e.memory.mixed[seen.group.site]}, ptr %addrs, align 64")
-        cells = [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}") for k in range(seen.count)]
-        for cell, text in zip(cells, stored, strict=False):
-            self.t.do(f"store {vec} {text}, ptr {cell}, align 32")
         code = self.t.let(
             f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, "
-            f"i64 {seen.offset}, ptr %data, i64 {step}, i64 {seen.count}, i64 {(size & -size).bit_length() - 1}, "
+            f"i64 {seen.offset}, ptr %data, i64 {seen.step}, i64 {seen.count}, i64 {(size & -size).bit_length() - 1}, "
             f"i32 {S.SPACES[seen.code.space]}, i32 {int(seen.write)}, i32 {seen.code.index})"
         )
         self.e.stops.if_called(code)
-        return [] if seen.write else [self.t.let(f"load {vec}, ptr {c}, align 32") for c in cells]
 
     def _mark_lanes(self, seen: Seen) -> None:
         group = seen.group

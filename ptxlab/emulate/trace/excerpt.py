@@ -50,7 +50,7 @@ def excerpt(
         pages, steps = pages + len(found), steps + sum(count for _, count, _ in found)
         if sum(count for _, count, _ in found) < total:
             break
-    tail = json.dumps({"pages": pages, "steps": steps, "capped": True}).encode()
+    tail = json.dumps({"pages": pages, "steps": steps, "capped": recording.capped or steps < recording.steps}).encode()
     out += END_TAG + struct.pack("<I", len(tail)) + tail
     return Recording(io.BytesIO(bytes(out)), recording.name), begins
 

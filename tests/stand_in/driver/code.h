@@ -21,13 +21,13 @@ static CUresult start_machine(void)
     return machine.run ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-/* The size of a cubin, an ELF file that ends with its section or its program headers. */
+/* The size of a cubin, an ELF file that ends with its section or its program headers, or of PTX, which ends with 0. */
 static uint64_t image_size(const unsigned char *image)
 {
     uint64_t programs, sections;
     uint16_t sizes[6]; /* header, program header, their number, section header, their number, names */
     if (memcmp(image, "\177ELF\2", 5))
-        return 0;
+        return strstr((const char *)image, ".version") ? strlen((const char *)image) : 0;
     memcpy(&programs, image + 32, 8);
     memcpy(&sections, image + 40, 8);
     memcpy(sizes, image + 52, sizeof sizes);
@@ -41,6 +41,8 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *
     int module = 0;
     BEGIN(NO_CAPTURE);
     uint64_t size = image_size(image);
+    if (size && memcmp(image, "\177ELF", 4))
+        say("  PTX\n");
     CUresult result = size ? start_machine() : CUDA_ERROR_INVALID_IMAGE;
     if (!result)
         result = answer(machine.load(image, size, &module));
