@@ -163,6 +163,13 @@ def test_starters_come_across_with_the_line_that_is_wrong(tmp_path: Path) -> Non
     assert window[0].startswith("Thread 0 may see key 0; it also read key 1")
     assert window[1].startswith("cell ")
     assert "ld.global.f32" in window[1]
+    (beside,) = grade(tmp_path, seed=3, jobs=3, progress=False)  # its five exercises side by side
+    assert _told(beside) == _told(found)
+
+
+def _told(graded: Graded) -> dict[str, object]:
+    """All that a student and a teacher are told of each exercise."""
+    return {name: (m.score, m.ok, m.says, m.parts, m.output) for name, m in graded.marks.items()}
 
 
 def test_a_name_that_another_file_has_by_chance(tmp_path: Path) -> None:
@@ -220,7 +227,7 @@ def test_a_python_file_has_the_names_of_the_notebook(tmp_path: Path) -> None:
 
 def test_the_time_of_a_submission(tmp_path: Path) -> None:
     (tmp_path / "zoe.py").write_text("# %% [exercise] 01-predict\nwhile True: pass\n", encoding="utf-8")
-    (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, seconds=3, progress=False)
+    (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, seconds=3, jobs=1, progress=False)
     assert found.seconds < 8
     assert {m.says[0] for m in found.marks.values()} == {"The time for the whole submission was up (3 s)."}
 
