@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ptxlab.emulate.program.model import Program, lower
 from ptxlab.emulate.rules.findings import as_finding
@@ -42,11 +44,13 @@ def execute(
     trace: Any = None,
     cooperative: bool = False,
     cluster: Sequence[int] | None = None,
+    objects: Mapping[str, Callable[[int], np.ndarray]] | None = None,
 ) -> Report:
     """Runs one kernel of a module to its end on the CPU.
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
+    objects: what the `.texref` and `.surfref` variables of these names hold, by the address of each.
     trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
@@ -68,7 +72,14 @@ def execute(
     else:
         raise ValueError(f"engine is 'jit' or 'step', not {engine!r}")
     placed = [
-        memory.place(v.address, v.contents(), v.name, v.space, writable=v.space != "const") for v in program.globals
+        memory.place(
+            v.address,
+            objects[v.name](v.address) if objects and v.name in objects else v.contents(),
+            v.name,
+            v.space,
+            writable=v.space != "const",
+        )
+        for v in program.globals
     ]
     try:
         report = run(program, launch, memory)

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from ptxlab.isa import arithmetic, bulk, compare, convert, floating, flow, fp8, lanes, logic, matrix, memory, warpgroup
+from ptxlab.isa import (
+    arithmetic,
+    bulk,
+    compare,
+    convert,
+    floating,
+    flow,
+    fp8,
+    lanes,
+    logic,
+    matrix,
+    memory,
+    texture,
+    video,
+    warpgroup,
+)
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import Doc, explain
@@ -11,7 +26,22 @@ from ptxlab.isa.properties import Properties
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form, found
 
-ROOMS = (arithmetic, floating, compare, logic, convert, fp8, memory, lanes, flow, matrix, bulk, warpgroup)
+ROOMS = (
+    arithmetic,
+    floating,
+    compare,
+    logic,
+    convert,
+    fp8,
+    memory,
+    lanes,
+    flow,
+    matrix,
+    bulk,
+    warpgroup,
+    texture,
+    video,
+)
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [

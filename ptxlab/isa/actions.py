@@ -78,6 +78,13 @@ class Action(Enum):
     PREFETCH = "brings data closer", "none"
     FILL = "stores zeros; lowering adds a loop of stores behind it", "none"
     REPLACE_FIELD = "replaces a field of a tensor map; lowering adds loads and stores behind it", "none"
+    VIDEO = "computes with parts of words; lowering adds the arithmetic behind it", "none"
+    SAMPLE = "samples a texture; lowering adds loads and arithmetic behind it", "none"
+    GATHER = "reads four texels; lowering adds loads behind it", "none"
+    QUERY = "gives a property of a texture or surface; lowering adds a load behind it", "none"
+    LOAD_SURFACE = "loads from a surface; lowering adds loads behind it", "none"
+    STORE_SURFACE = "stores to a surface; lowering adds stores behind it", "none"
+    REDUCE_SURFACE = "changes a surface atomically; lowering adds atomic operations behind it", "none"
     COPY_MAP = "copies a tensor map; lowering adds loads, stores and a fence behind it", "none"
     PASS_ARGUMENTS = "passes arguments in memory; lowering adds it at a call", "none"
     TAKE_REDUCED = "takes the result of a barrier's reduction; lowering adds it behind one", "none"
@@ -101,6 +108,8 @@ MBARRIER = frozenset(
     {A.COPIES_ARRIVE, A.MBARRIER_INIT, A.MBARRIER_INVALIDATE, A.MBARRIER_ARRIVE, A.MBARRIER_COUNT_BYTES,
      A.MBARRIER_TEST, A.MBARRIER_WAIT}
 )  # fmt: skip
+SAMPLERS = frozenset({A.SAMPLE, A.GATHER, A.QUERY, A.LOAD_SURFACE, A.STORE_SURFACE, A.REDUCE_SURFACE})
+"""What instructions on textures and surfaces do."""
 STACK_ACTIONS = frozenset({A.STACK_ALLOCATE, A.STACK_SAVE, A.STACK_RESTORE})
 
 COMPUTES: dict[str, Action] = {

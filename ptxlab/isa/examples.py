@@ -52,6 +52,8 @@ def line(opcode: str) -> str:
     texts: list[str] = []
     number = 1
     for spec in found.op.operands:
+        if spec.second and found.geom:
+            continue  # not before PTX 7.1
         if spec.second:
             texts[-1] += f"|{_register('pred' if spec.type == 'pred' else found.operand_type(spec), number)}"
         elif not spec.optional or (spec.name == "policy" and found.L2_cache_hint) or spec.name in _GIVEN:
@@ -88,6 +90,8 @@ def _operand(found: Form, spec: OperandSpec, number: int) -> str:
         return "{" + ", ".join(_register(found.type, count * number + k) for k in range(count)) + "}"
     if type == "any" and found.tensor and found.dim:
         return "{" + ", ".join(f"%h{k + 1}" for k in range(int(found.dim[0]) - 2)) + "}"
+    if found.op.does is Action.SAMPLE:
+        return _coordinates(found, derivative=True)
     if type == "any":
         return _fragment(found, spec, number)
     return _register(type, number)
@@ -97,6 +101,8 @@ def _address(found: Form, spec: OperandSpec) -> str:
     if found.tensor and found.dim and spec.name == ("b" if found.completion else "a"):
         place = ", ".join(f"%r{k + 1}" for k in range(int(found.dim[0])))
         return f"[%rd2, {{{place}}}]"
+    if found.geom:
+        return f"[%rd1, {_coordinates(found)}]"
     if found.op.does is Action.FILL:  # the assembler takes registers only
         return "[%r1]" if found.space else "[%rd1]"
     if found.op.does is Action.COPY_MAP:
@@ -107,6 +113,18 @@ def _address(found: Form, spec: OperandSpec) -> str:
     if found.op.name in ("mbarrier", "ldmatrix", "stmatrix"):
         return "[tile]"
     return _ADDRESS.get((found.space or "").partition("::")[0], "[%rd1]")
+
+
+def _coordinates(found: Form, derivative: bool = False) -> str:
+    """The place in a texture or surface, or a derivative of it; four elements where there would be three."""
+    bank = "f" if found.ctype == "f32" or found.comp else "r"
+    geometry = str(found.geom)
+    count = {"1d": 1, "2d": 2, "3d": 4, "a1d": 1, "a2d": 3, "cube": 4, "acube": 3, "2dms": 4, "a2dms": 3}[geometry]
+    names = [f"%{bank}{k + 1}" for k in range(count)]
+    if derivative:
+        count = {"a2d": 2, "acube": 4}.get(geometry, count)
+        return "{" + ", ".join(f"%{bank}{k + 1}" for k in range(count)) + "}"
+    return "{" + ", ".join(["%r5", *names] if geometry[0] == "a" else names) + "}"
 
 
 def _fragment(found: Form, spec: OperandSpec, number: int) -> str:

@@ -217,6 +217,38 @@ WORDS: dict[str, str] = {
     "interleave_layout": "Field: how channels are interleaved.",
     "swizzle_mode": "Field: how the tile is permuted in shared memory against bank conflicts.",
     "fill_mode": "Field: what stands outside the tensor.",
+    # textures, surfaces
+    "a1d": "An array of layers with one dimension.",
+    "a2d": "An array of layers with two dimensions.",
+    "cube": "The six faces of a cube; coordinates are a direction.",
+    "acube": "An array of cubes.",
+    "2dms": "Two dimensions, several samples for each texel.",
+    "a2dms": "An array of layers with two dimensions, several samples for each texel.",
+    "base": "The finest mipmap level.",
+    "level": "A mipmap level that is given.",
+    "grad": "The mipmap level follows from derivatives.",
+    "g": "The second channel.",
+    "p": "Texels, converted to the format of the surface.",
+    "trap": "Outside of the surface: stops the kernel.",
+    "zero": "Outside of the surface: gives zeros, stores nothing.",
+    "texref": "A texture.",
+    "samplerref": "A sampler.",
+    "surfref": "A surface.",
+    **{
+        name: f"The {name.replace('_', ' ')} of the texture or surface."
+        for name in ("width", "height", "depth", "channel_data_type", "channel_order", "array_size", "memory_layout")
+    },
+    "normalized_coords": "Whether coordinates go from 0 to 1.",
+    "num_mipmap_levels": "The number of mipmap levels.",
+    "num_samples": "The number of samples of each texel.",
+    "force_unnormalized_coords": "Whether the sampler takes coordinates in texels.",
+    "filter_mode": "The filter of the sampler.",
+    **{f"addr_mode_{k}": f"What {'xyz'[k]} outside of the texture means." for k in range(3)},
+    # video instructions
+    "op2": "A second operation, with c.",
+    "shr7": "The result is shifted right by 7.",
+    "shr15": "The result is shifted right by 15.",
+    "po": "Adds one more, for averages.",
     "b1024": "The size of a tensor map in bits.",
 }
 """Modifier word, without its dot -> one sentence."""

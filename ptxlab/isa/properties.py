@@ -114,7 +114,7 @@ class Properties:
     @property
     def wider_registers(self) -> bool:
         """Whether its registers may be wider than its type (PTX ISA, Operand Size Exceeding Instruction-Type Size)."""
-        return self.action in (Action.LOAD, Action.STORE, Action.CONVERT)
+        return self.action in (Action.LOAD, Action.STORE, Action.CONVERT, Action.LOAD_SURFACE, Action.STORE_SURFACE)
 
     def pipe_in(self, space: str) -> str:
         """The pipe that runs it, of a load or store in a space as resolved: parameters and constants have their own."""

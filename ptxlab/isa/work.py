@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.isa import types
-from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.actions import SAMPLERS, Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
@@ -39,7 +39,7 @@ _PIPES = {
             Action.WARP_BARRIER, Action.ACTIVE_MASK, Action.ELECT, Action.SLEEP),
     "adu": (Action.BARRIER, Action.CLUSTER_BARRIER),
     "lsu": (Action.SHUFFLE, Action.TRANSPOSE, Action.FENCE, Action.PREFETCH, Action.FILL, Action.COUNT_PENDING,
-            Action.REPLACE_FIELD, Action.COPY_MAP),
+            Action.REPLACE_FIELD, Action.COPY_MAP, *SAMPLERS),
 }  # fmt: skip
 _PIPE = {action: pipe for pipe, actions in _PIPES.items() for action in actions}
 _ARITHMETIC = frozenset({Action.ADD, Action.SUBTRACT, Action.MULTIPLY, Action.MULTIPLY_ADD})

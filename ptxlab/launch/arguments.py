@@ -11,9 +11,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,13 @@ from numpy.typing import NDArray
 from ptxlab import options
 from ptxlab.errors import LaunchError
 from ptxlab.isa.tensor_map import BYTES
+from ptxlab.isa.types import OPAQUE
 from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
 from ptxlab.launch.tensor_maps import TensorMap
+from ptxlab.launch.textures import Surface, Texture
+
+if TYPE_CHECKING:
+    from ptxlab.text.model import Module
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16"),
@@ -77,19 +82,26 @@ class Bound:
     back: bool = False
     poison: bool = False
     map: TensorMap | None = None  # what the array or buffer is described by; the parameter holds that
+    object: Texture | Surface | None = None  # what `array`, made for this launch, holds; the parameter is its handle
+    variable: bool = False  # `object` is not for a parameter, but for a `.texref` or `.surfref` of that name
     same_as: int = -1  # an earlier parameter that was given the same array
     staged: NDArray[np.uint8] = field(default_factory=lambda: NOTHING)
 
 
-def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], added: Sequence[Any] = ()) -> list[Bound]:
+def bind(
+    kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], added: Sequence[Any] = (),
+    variables: Sequence[Bound] = (),
+) -> list[Bound]:  # fmt: skip
     """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants. added: arguments
-    for the last parameters, which the compiler has added behind the programmer's."""
+    for the last parameters, which the compiler has added behind the programmer's. variables: see `bind_variables`."""
     wanted = parameters[: len(parameters) - len(added)]
     if len(args) != len(wanted):
         names = ", ".join(map(str, wanted)) or "nothing"
         plural = "" if len(wanted) == 1 else "s"
         raise LaunchError(f"{kernel} takes {len(wanted)} argument{plural} ({names}), got {len(args)}")
     bound = [_bind(kernel, at, p, a) for at, (p, a) in enumerate(zip(parameters, (*args, *added), strict=True))]
+    bound += variables
+    _share_surfaces(kernel, bound)
     _check_overlaps(kernel, bound)
     for b in bound:
         if b.array is not None and b.same_as < 0:
@@ -119,6 +131,8 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     where = Where(kernel, at, p)
     if isinstance(value, TensorMap):
         return _bind_map(where, p, value)
+    if isinstance(value, Texture | Surface):
+        return _bind_object(where, p, value)
     if p.box and isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_tiled(where, p, value)
     if p.array and isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -169,6 +183,53 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     if not value.array.flags.c_contiguous:
         raise LaunchError(f"{where}: the array of a tensor map must be C-contiguous")
     return Bound(p, array=value.array, back=value.array.flags.writeable, map=value)
+
+
+def _bind_object(where: Where, p: Parameter, value: Texture | Surface) -> Bound:
+    if p.array or p.size != 8 or p.type[0] == "f":
+        raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}\n  write:  .param .u64 {p.name}")
+    return Bound(p, array=value.staged(), object=value)
+
+
+def bind_variables(kernel: str, module: Module, textures: Mapping[str, Texture | Surface] | None) -> list[Bound]:
+    """The textures and surfaces that a launch gives to variables by name."""
+    if textures is None:
+        return []
+    if not isinstance(textures, Mapping):
+        raise LaunchError(
+            f"textures: names and what they are wanted, got {textures!r}\n  write:  textures={{'name': ...}}"
+        )
+    wanted = {v.name: v.type for v in module.variables if v.type in OPAQUE}
+    bound = []
+    for name, value in textures.items():
+        if name not in wanted:
+            listed = ", ".join(wanted) or "none"
+            raise LaunchError(f"textures: {kernel} has no .texref or .surfref {name!r}; it has {listed}")
+        kind = Surface if wanted[name] == "surfref" else Texture
+        if not isinstance(value, kind):
+            raise LaunchError(f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {value!r}")
+        p = Parameter(name, "b64", 0, 1)
+        bound.append(Bound(p, array=value.staged(), object=value, variable=True))
+    return bound
+
+
+def _share_surfaces(kernel: str, bound: list[Bound]) -> None:
+    """A surface that is given twice is one; its array is not given in another way as well."""
+    for i, b in enumerate(bound):
+        if not isinstance(b.object, Surface):
+            continue
+        for j, other in enumerate(bound):
+            if other.object is b.object:
+                if j < i:
+                    b.array, b.same_as = other.array, j if other.same_as < 0 else other.same_as
+                    break
+                continue
+            array = other.object.array if isinstance(other.object, Surface) else other.array
+            if array is not None and np.may_share_memory(array, b.object.array):
+                raise LaunchError(
+                    f"{kernel}: {b.parameter.name} is a surface of the array that {other.parameter.name} is given; "
+                    "pass the same pl.Surface to both, or a copy of the array"
+                )
 
 
 def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
@@ -235,6 +296,8 @@ def _check_overlaps(kernel: str, bound: list[Bound]) -> None:
     """The same array twice is one buffer on the device; arrays that share only a part have no meaning there."""
     arrays = [(at, b) for at, b in enumerate(bound) if b.array is not None]
     for i, (_, b) in enumerate(arrays):
+        if b.object is not None:
+            continue
         for j, a in arrays[:i]:
             assert a.array is not None
             assert b.array is not None
@@ -309,6 +372,8 @@ def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
 
 
 def _wanted(p: Parameter) -> str:
+    if p.type in OPAQUE:
+        return "a pl.Surface" if p.type == "surfref" else "a pl.Texture"
     if p.array:
         return f"{p.size} bytes"
     if p.pointer is None and p.size == 8 and p.type[0] != "f":

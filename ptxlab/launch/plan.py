@@ -31,10 +31,10 @@ class Plan:
     added: Sequence[Any]
     adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None
 
-    def bind(self, args: Sequence[Any]) -> list[Bound]:
+    def bind(self, args: Sequence[Any], variables: Sequence[Bound] = ()) -> list[Bound]:
         """Each parameter with its argument, checked; see `arguments.bind`."""
         given = args if self.adapt is None else self.adapt(args)
-        return arguments.bind(self.function.name, self.parameters, given, self.added)
+        return arguments.bind(self.function.name, self.parameters, given, self.added, variables)
 
 
 _plans: dict[tuple[int, str | None], tuple[Any, Plan]] = {}

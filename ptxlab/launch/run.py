@@ -8,22 +8,26 @@ succeeds: after a fault the caller's arrays hold what they held before.
 
 from __future__ import annotations
 
+import functools
 import html
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ptxlab import options, targets
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.findings import Finding
+from ptxlab.isa.texture_object import AT, BYTES
 from ptxlab.launch import arguments
 from ptxlab.launch.arguments import Bound
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.plan import Plan, planned
+from ptxlab.launch.textures import Surface, Texture
 from ptxlab.text.collection import resting
 
 if TYPE_CHECKING:
@@ -92,6 +96,7 @@ def launch(
     workers: int | None = None,
     cooperative: bool = False,
     cluster: Size | None = None,
+    textures: Mapping[str, Texture | Surface] | None = None,
 ) -> Run:
     """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it. A kernel of
     Triton knows its own block: None.
@@ -105,6 +110,7 @@ def launch(
     or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop
     after that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster:
     blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
+    textures: a `pl.Texture` or `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
@@ -128,11 +134,13 @@ def launch(
         module, function = plan.module, plan.function
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
-        bound = plan.bind(args)
+        variables = arguments.bind_variables(function.name, module, textures)
+        bound = plan.bind(args, variables)
         own = getattr(kernel, "block", 0)
         sizes = _size("grid", grid), _size("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
+        only_cpu |= {"textures": any(b.object is not None for b in bound)}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else _size("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
@@ -164,6 +172,8 @@ def launch(
     for b in bound:
         if b.back and b.array is not None and b.same_as < 0:
             b.array.reshape(-1).view(np.uint8)[:] = b.staged
+        if b.object is not None and b.same_as < 0:
+            b.object.take(b.staged)
     for observer in observers:
         observer(run, tuple(checks))
     return run
@@ -275,6 +285,7 @@ def _run_on_cpu(
     memory = emulate.Memory()
     allocations: list[Any] = []
     params = bytearray()
+    objects: dict[str, Any] = {}
     for b in bound:
         p, value = b.parameter, b.scalar
         allocation = allocations[b.same_as] if b.same_as >= 0 else None
@@ -287,6 +298,9 @@ def _run_on_cpu(
         if b.map is not None:
             value = b.map.encoded(int.from_bytes(value, "little"))
         allocations.append(allocation)
+        if b.variable and allocation is not None:
+            objects[p.name] = functools.partial(_object, allocation.address, b.staged)
+            continue
         params += bytes(-len(params) % p.align) + value
     tracked = "initcheck" in options["checks"]
     for address, size, data, name, written in cpu_buffers(known=tracked):  # after the arrays, which lie below them
@@ -301,6 +315,7 @@ def _run_on_cpu(
             block=sizes[1],
             params=bytes(params),
             memory=memory,
+            objects=objects,
             **options,
         )
     except PtxError as refused:  # by an engine; `_check_loads` has met the others
@@ -326,6 +341,13 @@ def _run_on_cpu(
         report.build_seconds,
         report.messages,
     )
+
+
+def _object(texels: int, staged: NDArray[np.uint8], address: int) -> NDArray[np.uint8]:
+    """What the variable at an address holds of a texture whose texels lie elsewhere."""
+    made = staged[:BYTES].copy()
+    made[AT["data"] : AT["data"] + 8] = np.array([texels + BYTES - address], np.int64).view(np.uint8)
+    return made
 
 
 def _unwritten(b: Bound, missing: Any) -> list[Finding]:

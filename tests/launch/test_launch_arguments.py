@@ -246,15 +246,12 @@ def test_one_check_by_its_name():
     assert pl.launch(RAW, 1, 32, *good().values(), device="step", checks="racecheck").findings == []
 
 
-@pytest.mark.parametrize("text", [
-    ".version 8.0\n.target sm_80\n.global .texref image;\n.visible .entry k() { ret; }\n",
-    ".version 8.0\n.target sm_80\n.visible .entry k(\n.param .texref image) { ret; }\n",
-])  # fmt: skip
-def test_a_variable_for_textures(text):
-    with pytest.raises(pl.UnsupportedInstruction) as caught:
-        pl.launch(text, 1, 32, *([0] if "param" in text else []), device="step")
-    assert caught.value.line == text.split("image")[0].count("\n") + 1
-    assert caught.value.message == "the CPU machine does not know .texref (image): textures and surfaces are left out"
+def test_a_parameter_for_a_texture():
+    text = ".version 8.0\n.target sm_80\n.visible .entry k(\n.param .texref image) { ret; }\n"
+    pl.launch(text, 1, 32, pl.Texture(np.zeros(4, np.float32)), device="step")
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(text, 1, 32, 0, device="step")
+    assert str(caught.value) == "k, argument 1 (image: .texref) wants a pl.Texture, got int 0"
 
 
 @pytest.mark.parametrize(

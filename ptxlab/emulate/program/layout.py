@@ -9,12 +9,10 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.program.model import Global, Param
-from ptxlab.errors import PtxError, UnsupportedInstruction
+from ptxlab.errors import PtxError
 from ptxlab.isa import types
+from ptxlab.isa.texture_object import ADDRESSES, AT, BYTES, FILTERS, SAMPLER
 from ptxlab.text.model import Name, Number, Sum, Variable
-
-OPAQUE = ("texref", "samplerref", "surfref")
-"""Types of variables that only texture and surface instructions take."""
 
 
 def size_of(variable: Variable) -> int:
@@ -26,11 +24,8 @@ def size_of(variable: Variable) -> int:
 
 
 def _element_size(variable: Variable) -> int:
-    if variable.type in OPAQUE:
-        raise UnsupportedInstruction(
-            f"the CPU machine does not know .{variable.type} ({variable.name}): textures and surfaces are left out",
-            line=variable.line,
-        )
+    if variable.type in types.OPAQUE:
+        return 8 if variable.space == "param" else BYTES  # a parameter is a handle
     return max(1, types.width(variable.type) // 8) * variable.vector
 
 
@@ -92,11 +87,32 @@ def globals_of(
                 length=len(v.name),
                 source=text(v.line),
             ) from None
-        if v.initial is not None:
+        if v.type == "samplerref":
+            data[:BYTES] = _sampler(v)
+        elif v.initial is not None and v.type not in types.OPAQUE:
             packed = b"".join(_elements(v, v.initial, v.shape, resolve))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)
-        out.append(Global(v.name, v.space, addresses[v.name], data, v.initial is not None))
+        out.append(Global(v.name, v.space, addresses[v.name], data, v.initial is not None or v.type in types.OPAQUE))
     return tuple(out)
+
+
+def _sampler(v: Variable) -> np.ndarray:
+    """The object of a `.samplerref`, whose properties are given as `filter_mode = linear`."""
+    given = v.initial if isinstance(v.initial, tuple) else ()
+    fields = {"tag": SAMPLER, "normalized_coords": 1, **{f"addr_mode_{k}": 3 for k in range(3)}}
+    for item in given:
+        name, _, value = str(item).partition(" = ")
+        known = FILTERS if name == "filter_mode" else ADDRESSES if name.startswith("addr_mode_") else ()
+        number = known.index(value) if value in known else int(value) if value.isdigit() else -1
+        if name not in AT or number < 0:
+            raise PtxError(f"the sampler {v.name} cannot have the property {item}", line=v.line)
+        fields[name] = number
+    if fields.pop("force_unnormalized_coords", 0):
+        fields["normalized_coords"] = 0
+    words = np.zeros(BYTES // 4, np.uint32)
+    for name, number in fields.items():
+        words[AT[name] // 4] = number
+    return words.view(np.uint8)
 
 
 def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Callable[[str, int], int]) -> list[bytes]:

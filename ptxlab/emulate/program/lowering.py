@@ -20,10 +20,12 @@ from ptxlab.emulate.program.reconvergence import mark
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
 from ptxlab.emulate.program.system import SystemMemory
+from ptxlab.emulate.program.textures import lower_texture
+from ptxlab.emulate.program.video import lower_video
 from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
-from ptxlab.isa.actions import STACK_ACTIONS, Action
+from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
@@ -36,6 +38,9 @@ _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
 """What lowering adds behind an instruction that others stand for."""
 STACK_SIZE = 16 << 10
 """Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
+
+
+Guard = tuple[int, bool] | None
 
 
 class Lowering(Names):
@@ -140,7 +145,7 @@ class Lowering(Names):
         routine.start = len(self.codes)
         pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
         self.frame = routine.frame or self.local
-        labels = self._collect(body, routine.scope, pending, [])
+        labels = self.collect(body, routine.scope, pending, [])
         if any(action_of(instruction.opcode) is Action.STACK_ALLOCATE for instruction, _, _ in pending):
             self.heap.enter(self, routine)
         if routine.frame is not None:
@@ -150,9 +155,9 @@ class Lowering(Names):
         for instruction, scope, before in pending:
             for where, label in before:
                 where.labels[label] = len(self.codes)
-            self._instruction(instruction, scope, routine)
+            self.instruction(instruction, scope, routine)
 
-    def _collect(
+    def collect(
         self, block: model.Block, scope: Scope, out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
         labels: list[tuple[Scope, str]],
     ) -> list[tuple[Scope, str]]:  # fmt: skip
@@ -171,7 +176,7 @@ class Lowering(Names):
                 out.append((statement, scope, labels))
                 labels = []
             elif isinstance(statement, model.Block):
-                labels = self._collect(statement, Scope(scope), out, labels)
+                labels = self.collect(statement, Scope(scope), out, labels)
             elif isinstance(statement, model.Directive) and statement.label:
                 words = tuple(w for w in statement.words if w not in (",", ";"))
                 scope.tables[statement.label] = words
@@ -198,7 +203,7 @@ class Lowering(Names):
             )  # fmt: skip
         return found
 
-    def _instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
+    def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
         action = found.op.does
         guard = None
@@ -217,6 +222,12 @@ class Lowering(Names):
             if not operands:
                 raise self.error("call needs the name of a function", line)
             lower_call(self, instruction, found, guard, scope, routine)
+            return
+        if action is Action.VIDEO:
+            lower_video(self, instruction, found, guard, scope, routine)
+            return
+        if action in SAMPLERS:
+            lower_texture(self, instruction, found, guard, scope, routine)
             return
         if action in STACK_ACTIONS:
             self.heap.lower(self, instruction, found, guard, scope, routine)

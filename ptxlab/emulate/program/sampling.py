@@ -1,0 +1,228 @@
+"""What `tex` and `tld4` compute, as PTX: coordinates to texels, and the filter between them.
+
+Coordinates in texels come from normalized ones by the size. Point sampling takes the texel that a coordinate lies in.
+The linear filter interpolates between those whose centres surround it, with fractions of 8 bits: "stored in 9-bit fixed
+point format with 8 bits of fractional value (so 1.0 is exactly represented)" (CUDA Programming Guide, "Linear
+Filtering"). The guide does not say how a fraction is rounded; it goes to the nearest here. Faces of a cube, and their
+coordinates, follow the guide's table of cubemaps; near an edge texels of that face alone are taken.
+"""
+
+from __future__ import annotations
+
+import functools
+from itertools import product
+
+from ptxlab.isa.texture_object import ADDRESSES, AT, TEXEL
+
+SIZES = {"x": "width", "y": "height", "z": "depth"}
+AXES = {
+    "1d": "x",
+    "2d": "xy",
+    "3d": "xyz",
+    "a1d": "x",
+    "a2d": "xy",
+    "cube": "xy",
+    "acube": "xy",
+    "2dms": "xy",
+    "a2dms": "xy",
+}
+MODES = {"x": "addr_mode_0", "y": "addr_mode_1", "z": "addr_mode_2"}
+
+
+@functools.lru_cache(maxsize=256)
+def text(
+    geometry: str, *, integers: bool, offsets: bool, results: tuple[int, ...], type_: str, gathered: int | None
+) -> str:
+    """The statements of one lookup. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32), %ox
+    %oy %oz offsets, %index of an array, %d0.. what is given. gathered: the channel that `tld4` gathers."""
+    axes = AXES[geometry]
+    parts = [_FIELDS, *(_axis_fields(a) for a in axes)]
+    if geometry in ("cube", "acube"):
+        parts.append(_FACE)
+    coordinates = dict(zip("xy", ("%ca", "%cb"), strict=True)) if geometry.endswith("cube") else {}
+    if geometry[0] == "a" or geometry == "cube":
+        parts.append(_layer(geometry))
+    if integers:
+        parts += [f"mov.b32 %i0{a}, %{a};\n" + (f"add.s32 %i0{a}, %i0{a}, %o{a};\n" if offsets else "") for a in axes]
+        parts += [_resolved(a, 0) for a in axes]
+        parts += [_texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}")]
+        return "".join(parts)
+    parts += [_in_texels(a, coordinates.get(a, f"%{a}"), offsets) for a in axes]
+    if gathered is not None:
+        parts += [_neighbours(a) for a in axes]
+        corners = ((0, 1), (1, 1), (1, 0), (0, 0))
+        parts += [_texel(corner, axes) for corner in corners]
+        parts += [
+            f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results
+        ]  # fmt: skip
+        return "".join(parts)
+    nearest = [f"cvt.rmi.s32.f32 %i0{a}, %u{a};\n" + _resolved(a, 0) for a in axes]
+    point = [*nearest, _texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}")]
+    linear = [_neighbours(a) for a in axes]
+    linear += [_texel(corner, axes) for corner in product((0, 1), repeat=len(axes))]
+    linear += [_filtered(axes, channel) for channel in _channels(results, type_)]
+    linear.append(_results(results, type_, "%v_{}"))
+    parts += ["@%linear bra between;\n{\n", *point, "}\nbra.uni done;\nbetween:\n{\n", *linear, "}\ndone:\n"]
+    return "".join(parts)
+
+
+def _channels(results: tuple[int, ...], type_: str) -> list[int]:
+    """Which of the four channels are needed."""
+    return sorted({c for r in results for c in ((2 * r, 2 * r + 1) if type_ == "f16x2" else (r,))})
+
+
+_FIELDS = f"""
+.reg .b32 %filter, %n, %q, %e, %w; .reg .b64 %data, %at; .reg .f32 %m, %g; .reg .pred %linear, %normalized, %p, %out;
+.reg .b32 %layer, %b_0, %b_1, %b_2, %b_3;
+ld.global.b32 %filter, [%s+{AT["filter_mode"]}];
+setp.ne.u32 %linear, %filter, 0;
+ld.global.b32 %n, [%s+{AT["normalized_coords"]}];
+setp.ne.u32 %normalized, %n, 0;
+ld.global.b64 %data, [%t+{AT["data"]}];
+add.u64 %data, %data, %t;
+ld.global.v4.b32 {{%b_0, %b_1, %b_2, %b_3}}, [%s+{AT["border"]}];
+mov.b32 %layer, 0;
+"""
+
+
+def _axis_fields(a: str) -> str:
+    """The size and the address mode of a dimension."""
+    return f"""
+.reg .b32 %n{a}, %last{a}, %mode{a}, %twice{a}, %i0{a}, %i1{a}; .reg .f32 %u{a}, %f{a}, %size{a};
+.reg .pred %wrap{a}, %mirror{a}, %border{a};
+ld.global.b32 %n{a}, [%t+{AT[SIZES[a]]}];
+sub.s32 %last{a}, %n{a}, 1;
+shl.b32 %twice{a}, %n{a}, 1;
+cvt.rn.f32.u32 %size{a}, %n{a};
+ld.global.b32 %mode{a}, [%s+{AT[MODES[a]]}];
+setp.eq.u32 %wrap{a}, %mode{a}, {ADDRESSES.index("wrap")};
+setp.eq.u32 %mirror{a}, %mode{a}, {ADDRESSES.index("mirror")};
+setp.eq.u32 %border{a}, %mode{a}, {ADDRESSES.index("clamp_to_border")};
+"""
+
+
+def _layer(geometry: str) -> str:
+    """The layer of an array, those of a cube's six faces each; an index beyond the last is that of the last."""
+    steps = [f".reg .b32 %layers;\nld.global.b32 %layers, [%t+{AT['array_size']}];\n"]
+    if geometry == "acube":
+        steps.append("mad.lo.u32 %layer, %index, 6, %face;\n")
+    else:
+        steps.append(f"mov.b32 %layer, {'%face' if geometry == 'cube' else '%index'};\n")
+    steps.append("sub.u32 %layers, %layers, 1;\nmin.u32 %layer, %layer, %layers;\n")
+    return "".join(steps)
+
+
+_FACE = """
+.reg .f32 %abs_x, %abs_y, %abs_z, %sc, %tc, %ma, %ca, %cb, %minus_x, %minus_y, %minus_z; .reg .b32 %face;
+.reg .pred %first, %second, %minus;
+abs.f32 %abs_x, %x; abs.f32 %abs_y, %y; abs.f32 %abs_z, %z;
+neg.f32 %minus_x, %x; neg.f32 %minus_y, %y; neg.f32 %minus_z, %z;
+setp.ge.f32 %first, %abs_x, %abs_y; setp.ge.and.f32 %first, %abs_x, %abs_z, %first;      // x is the major axis
+setp.ge.f32 %second, %abs_y, %abs_z;                                               // else y, if this holds
+setp.lt.f32 %minus, %z, 0f00000000;
+mov.b32 %face, 4; selp.f32 %sc, %minus_x, %x, %minus; mov.f32 %tc, %minus_y; mov.f32 %ma, %abs_z;
+@%minus mov.b32 %face, 5;
+setp.lt.f32 %minus, %y, 0f00000000;
+@%second mov.b32 %face, 2; @%second mov.f32 %sc, %x; @%second mov.f32 %tc, %z; @%second mov.f32 %ma, %abs_y;
+and.pred %minus, %minus, %second;
+@%minus mov.b32 %face, 3; @%minus mov.f32 %tc, %minus_z;
+setp.lt.f32 %minus, %x, 0f00000000;
+@%first mov.b32 %face, 0; @%first mov.f32 %sc, %minus_z; @%first mov.f32 %tc, %minus_y; @%first mov.f32 %ma, %abs_x;
+and.pred %minus, %minus, %first;
+@%minus mov.b32 %face, 1; @%minus mov.f32 %sc, %z;
+div.rn.f32 %ca, %sc, %ma; div.rn.f32 %cb, %tc, %ma;
+fma.rn.f32 %ca, %ca, 0f3F000000, 0f3F000000; fma.rn.f32 %cb, %cb, 0f3F000000, 0f3F000000;
+"""
+
+
+def _in_texels(a: str, coordinate: str, offsets: bool) -> str:
+    """The coordinate %u, in texels."""
+    scaled = f"mul.f32 %m, {coordinate}, %size{a};\nselp.f32 %u{a}, %m, {coordinate}, %normalized;\n"
+    moved = f"cvt.rn.f32.s32 %m, %o{a};\nadd.f32 %u{a}, %u{a}, %m;\n" if offsets else ""
+    return scaled + moved
+
+
+def _neighbours(a: str) -> str:
+    """The two texels whose centres surround a coordinate, %i0 and %i1, and the weight %f of the second one."""
+    return f"""
+fma.rn.f32 %m, %u{a}, 256.0, -127.5;      // 256 * (u - 1/2), rounded below
+cvt.rmi.s32.f32 %q, %m;
+shr.s32 %i0{a}, %q, 8;
+and.b32 %q, %q, 255;
+cvt.rn.f32.u32 %f{a}, %q;
+mul.f32 %f{a}, %f{a}, 0f3B800000;         // 1/256
+add.s32 %i1{a}, %i0{a}, 1;
+{_resolved(a, 0)}{_resolved(a, 1)}"""
+
+
+def _resolved(a: str, k: int) -> str:
+    """The texel %r that index %i stands for by the address mode, and %out: it is the border."""
+    i, r, out = f"%i{k}{a}", f"%r{k}{a}", f"%out{k}{a}"
+    return f"""
+.reg .b32 {r}; .reg .pred {out};
+max.s32 {r}, {i}, 0;
+min.s32 {r}, {r}, %last{a};
+setp.ne.and.s32 {out}, {r}, {i}, %border{a};
+rem.s32 %e, {i}, %n{a};
+add.s32 %w, %e, %n{a};
+setp.lt.s32 %p, %e, 0;
+selp.b32 %e, %w, %e, %p;
+selp.b32 {r}, %e, {r}, %wrap{a};
+rem.s32 %e, {i}, %twice{a};
+add.s32 %w, %e, %twice{a};
+setp.lt.s32 %p, %e, 0;
+selp.b32 %e, %w, %e, %p;
+sub.s32 %w, %twice{a}, %e;
+sub.s32 %w, %w, 1;
+min.s32 %e, %e, %w;
+selp.b32 {r}, %e, {r}, %mirror{a};
+"""
+
+
+def _texel(corner: tuple[int, ...], axes: str) -> str:
+    """Loads the texel at a corner into %c_<corner>_0 to 3; outside it is the border."""
+    name = "".join(map(str, corner))
+    position = dict(zip(axes, corner, strict=True))
+    steps = ["mov.b32 %q, %layer;\n"]
+    outside = "".join(f"or.pred %out, %out, %out{k}{a};\n" for a, k in position.items())
+    for a in "zyx":
+        if a in position:
+            steps.append(f"mad.lo.u32 %q, %q, %n{a}, %r{position[a]}{a};\n")
+    channels = [f"%c_{name}_{k}" for k in range(4)]
+    chosen = "".join(f"selp.b32 {c}, %b_{k}, {c}, %out;\n" for k, c in enumerate(channels))
+    return f"""
+.reg .b32 {", ".join(channels)};
+{"".join(steps)}mad.wide.u32 %at, %q, {TEXEL}, %data;
+ld.global.v4.b32 {{{", ".join(channels)}}}, [%at];
+setp.ne.u32 %out, 0, 0;
+{outside}{chosen}"""
+
+
+def _filtered(axes: str, channel: int) -> str:
+    """A channel between the corners: along x, then y, then z."""
+    names = [f"%c_{''.join(map(str, corner))}_{channel}" for corner in product((0, 1), repeat=len(axes))]
+    steps = [f".reg .b32 %v_{channel};\n{{ .reg .f32 {', '.join(f'%l{k}' for k in range(len(names)))};\n"]
+    steps += [f"mov.b32 %l{k}, {name};\n" for k, name in enumerate(names)]
+    live = list(range(len(names)))
+    for a in axes:
+        half = len(live) // 2
+        steps.append(f"sub.f32 %g, 1.0, %f{a};\n")
+        for low, high in zip(live[:half], live[half:], strict=True):
+            steps.append(f"mul.f32 %l{low}, %l{low}, %g;\nfma.rn.f32 %l{low}, %l{high}, %f{a}, %l{low};\n")
+        live = live[:half]
+    steps.append(f"mov.b32 %v_{channel}, %l0;\n}}\n")
+    return "".join(steps)
+
+
+def _results(results: tuple[int, ...], type_: str, name: str) -> str:
+    """What is read, in the form that is asked for."""
+    steps = []
+    for k in results:
+        if type_ == "f16x2":
+            low, high = name.format(2 * k), name.format(2 * k + 1)
+            steps.append(f"mov.b32 %m, {low};\nmov.b32 %g, {high};\ncvt.rn.f16x2.f32 %d{k}, %g, %m;\n")
+        elif type_ == "f16":
+            steps.append(f"mov.b32 %m, {name.format(k)};\ncvt.rn.f16.f32 %d{k}, %m;\n")
+        else:
+            steps.append(f"mov.b32 %d{k}, {name.format(k)};\n")
+    return "".join(steps)

@@ -1,0 +1,248 @@
+"""Textures and surfaces: what the instructions on them do, as ordinary instructions that lowering puts in their place.
+
+The instruction itself is executed as one that has no effect: it is what counts. Behind it stand the loads of the
+object's fields (`ptxlab.isa.texture_object`), the arithmetic of `sampling`, and the loads of the texels, whose bytes
+count as the instruction's. So both engines, the checks and traces need not know of textures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.program import sampling, surfaces
+from ptxlab.emulate.program.model import Group, Literal, Mem, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.snippets import put
+from ptxlab.errors import UnsupportedInstruction
+from ptxlab.isa import types
+from ptxlab.isa.actions import Action
+from ptxlab.isa.table import Form
+from ptxlab.isa.texture_object import AT, SAMPLER, SURFACE, TAGS, TEXTURE
+from ptxlab.text import model
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.lowering import Guard, Lowering
+    from ptxlab.emulate.program.scopes import Routine, Scope
+
+COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3, "2dms": 2, "a2dms": 2}
+"""Coordinates of each geometry, an array's index left out."""
+
+
+@dataclass
+class _Lowered:
+    """One instruction on a texture or surface while it is lowered."""
+
+    low: Lowering
+    instruction: model.Instruction
+    found: Form
+    scope: Scope
+    routine: Routine
+
+    def operand(self, operand: model.Operand) -> Source | None:
+        return self.low.operand(operand, self.scope, self.routine, self.instruction.line)
+
+    def elements(self, operand: model.Operand, count: int, what: str) -> list[Source | None]:
+        """The elements of a vector in braces, or the one that stands without; those that only fill it are left out."""
+        given = operand.elements if isinstance(operand, model.Vector) else (operand,)
+        source = self.operand(operand)
+        out: list[Source | None] = list(source.elements) if isinstance(source, Group) else [source]
+        wanted = 4 if count == 3 else count
+        if len(out) not in (count, wanted):
+            raise self.low.error(
+                f"{self.found.opcode} takes {wanted} {what}, found {len(given)}", self.instruction.line
+            )
+        return out
+
+    def handle(self, operand: model.Operand) -> Source:
+        """A handle as a value: a register, or the address of a `.texref`."""
+        source = self.operand(operand)
+        if not isinstance(source, Reg | Symbol | Literal):
+            raise self.low.error(f"{operand} is no handle of a texture or surface", self.instruction.line)
+        if isinstance(source, Symbol) and source.space == "param":
+            held = self.low.register("%handle", "b64", "")
+            load = self.low.op("ld.param.b64", (held,), (Mem(source, 0),), self.instruction.line)
+            load.space = source.space
+            return held
+        return source
+
+    def put(self, text: str, names: dict[str, Source], *reasons: str) -> None:
+        put(self.low, text, self.instruction, self.routine, names, reasons)
+
+
+def lower_texture(
+    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
+) -> None:
+    """Emits an instruction on a texture or surface, and what it does."""
+    code = low.emit(instruction.name, found, instruction.line, guard)
+    code.instruction = instruction
+    behind = low.branch_around(guard, instruction.line) if guard else ""
+    now = _Lowered(low, instruction, found, scope, routine)
+    action = found.op.does
+    if action is Action.QUERY:
+        _query(now)
+    elif action in (Action.SAMPLE, Action.GATHER):
+        _sample(now)
+    else:
+        _surface(now)
+    if behind:
+        low.place_label(behind)
+
+
+def _object(text: str, name: str, what: str, *tags: int) -> tuple[str, str]:
+    """Text that stops the kernel where the handle `name` is of no such object, and why. Handles point to multiples of
+    128 bytes; what lies there is for memcheck to say."""
+    compared = "".join(
+        f"setp.ne.and.u32 %differs, %tag, {tag}, %differs;\n" if k else f"setp.ne.u32 %differs, %tag, {tag};\n"
+        for k, tag in enumerate(tags)
+    )
+    checked = f"""{{ .reg .b32 %tag; .reg .pred %differs;
+ld.global.b32 %tag, [{name}];
+{compared}@!%differs bra known_{name[1:]};
+trap;
+known_{name[1:]}:
+}}
+"""
+    return checked + text, what
+
+
+# -- queries -----------------------------------------------------------------------------------------------------------
+
+
+def _query(now: _Lowered) -> None:
+    found, operands = now.found, now.instruction.operands
+    names: dict[str, Source] = {}
+    result = now.operand(operands[0])
+    if result is None:
+        return
+    names["%d"] = result
+    if found.type in TAGS:
+        names["%t"] = now.handle(operands[1])
+        tag = TAGS[str(found.type)]
+        now.put(f".reg .b32 %tag;\nld.global.b32 %tag, [%t];\nsetp.eq.u32 %d, %tag, {tag};", names)
+        return
+    address = operands[1]
+    if not isinstance(address, model.Address):
+        raise now.low.error(f"{found.opcode} takes an address in brackets, found {address}", now.instruction.line)
+    names["%t"] = now.handle(address.base)
+    surface = bool(found.op.fixed.get("surface"))
+    tags = (SURFACE,) if surface else (TEXTURE, SAMPLER)
+    what = f"{found.opcode}: {address.base} is no {'surface' if surface else 'texture'}"
+    load = f"ld.global.b32 %d, [%t+{AT[str(found.query)]}];"
+    if len(operands) > 2:
+        names["%level"] = now.operand(operands[2]) or Literal(0)
+        load += "\n{ .reg .b32 %n; .reg .pred %there;\nmov.b32 %n, %level; setp.eq.u32 %there, %n, 0;\n"
+        load += "selp.b32 %d, %d, 0, %there; }"
+    now.put(*_object(load, "%t", what, *tags)[:1], names, what)
+
+
+# -- textures ----------------------------------------------------------------------------------------------------------
+
+
+def _sample(now: _Lowered) -> None:
+    found, given = now.found, list(now.instruction.operands)
+    dest, address, *rest = given
+    line, geometry = now.instruction.line, str(found.geom)
+    resident = None
+    if isinstance(dest, model.Pair):
+        resident = now.operand(dest.second)
+        dest = dest.first
+    if not isinstance(address, model.Address) or not address.extra:
+        raise now.low.error(f"{found.opcode} takes a texture and coordinates, found {address}", line)
+    *samplers, place = address.extra
+    names: dict[str, Source] = {"%t": now.handle(address.base)}
+    names["%s"] = now.handle(samplers[0]) if samplers else names["%t"]
+    coordinates = COORDINATES[geometry]
+    array, samples = geometry[0] == "a", geometry.endswith("ms")
+    wanted = coordinates + array + samples
+    values = now.elements(place, wanted, "coordinates")
+    if array:
+        names["%index"] = _given(now, values.pop(0), "b32")
+    if samples:
+        values.pop(0)  # a texture of an array has one sample
+    kind = "f32" if now.found.ctype != "s32" else "b32"
+    for letter, value in zip("xyz", values[:coordinates], strict=False):
+        names[f"%{letter}"] = _given(now, value, kind)
+    extra = {"level": 1, "grad": 2}.get(found.opcode.split(".")[1], 0)
+    rest = rest[extra:]
+    offsets = None
+    if rest and isinstance(rest[0], model.Vector):
+        offsets = now.elements(rest.pop(0), coordinates, "offsets")
+    elif rest and coordinates == 1 and (source := now.operand(rest[0])) is not None and _integer(now, source):
+        offsets = [source]
+        rest.pop(0)
+    if rest:
+        raise UnsupportedInstruction(
+            f"the CPU machine does not compare depths: {found.opcode} has the operand {rest[0]}", line=line,
+            source=now.low.text(line), column=now.instruction.column, file=now.low.module.file,
+        )  # fmt: skip
+    for letter, value in zip("xyz"[:coordinates], offsets or (), strict=False):
+        names[f"%o{letter}"] = _given(now, value, "b32")
+    group = now.operand(dest)
+    elements = group.elements if isinstance(group, Group) else (group,)
+    wanted = 2 if found.vec == "v2" else 4
+    if len(elements) != wanted:
+        raise now.low.error(f"{found.opcode} gives {wanted} results, found {len(elements)}", line)
+    names |= {f"%d{k}": e for k, e in enumerate(elements) if e is not None}
+    results = tuple(k for k, e in enumerate(elements) if e is not None)
+    text = sampling.text(
+        geometry, integers=kind == "b32", offsets=offsets is not None, results=results, type_=str(found.type),
+        gathered=None if found.comp is None else "rgba".index(str(found.comp)),
+    )  # fmt: skip
+    what = f"{found.opcode}: {address.base} is no texture"
+    checked = _object("", "%t", what, TEXTURE)[0]
+    reasons = [what]
+    if samplers:
+        reasons.append(f"{found.opcode}: {samplers[0]} is no sampler")
+        checked += _object("", "%s", "", SAMPLER, TEXTURE)[0]
+    now.put(checked + text, names, *reasons)
+    if isinstance(resident, Reg):
+        now.put("setp.eq.u32 %p, 0, 0;", {"%p": resident})
+
+
+def _given(now: _Lowered, value: Source | None, type_: str) -> Source:
+    """A coordinate in a register."""
+    if isinstance(value, Reg):
+        return value
+    held = now.low.register("%given", type_, "")
+    if not isinstance(value, Literal | Special):
+        raise now.low.error(f"{now.found.opcode}: a coordinate is missing", now.instruction.line)
+    now.low.op(f"mov.{type_}", (held,), (value,), now.instruction.line)
+    return held
+
+
+def _integer(now: _Lowered, source: Source) -> bool:
+    return isinstance(source, Reg) and not types.is_float(now.low.registers[source.index].type)
+
+
+# -- surfaces ----------------------------------------------------------------------------------------------------------
+
+
+def _surface(now: _Lowered) -> None:
+    found, given = now.found, list(now.instruction.operands)
+    loads = found.op.does is Action.LOAD_SURFACE
+    address, data = (given[1], given[0]) if loads else (given[0], given[1])
+    line, geometry = now.instruction.line, str(found.geom)
+    if not isinstance(address, model.Address) or len(address.extra) != 1:
+        raise now.low.error(f"{found.opcode} takes a surface and coordinates, found {address}", line)
+    names: dict[str, Source] = {"%t": now.handle(address.base)}
+    coordinates, array = COORDINATES[geometry], geometry[0] == "a"
+    values = now.elements(address.extra[0], coordinates + array, "coordinates")
+    if array:
+        names["%index"] = _given(now, values.pop(0), "b32")
+    for letter, value in zip("xyz", values[:coordinates], strict=False):
+        names[f"%{letter}"] = _given(now, value, "b32")
+    group = now.operand(data)
+    elements = group.elements if isinstance(group, Group) else (group,)
+    count = int(found.vec[1:]) if found.vec else 1
+    if len(elements) != count:
+        raise now.low.error(f"{found.opcode} takes {count} registers, found {len(elements)}", line)
+    for k, element in enumerate(elements):
+        if element is None:
+            element = now.low.register("%unused", f"b{max(types.width(str(found.type)), 16)}", "")
+        names[f"%d{k}"] = element
+    what = f"{found.opcode}: {address.base} is no surface"
+    text = surfaces.text(geometry, found, count)
+    reasons = [what]
+    if found.clamp == "trap":
+        reasons.append(f"{found.opcode}: the coordinates are outside of the surface")
+    now.put(_object(text, "%t", what, SURFACE)[0], names, *reasons)

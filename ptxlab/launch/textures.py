@@ -1,0 +1,184 @@
+"""Textures and surfaces as arguments of a launch: what `tex`, `suld` and `sust` access.
+
+    pl.launch(kernel, grid, block, pl.Texture(image, filter="linear"), pl.Surface(result))
+
+The kernel has a 64-bit parameter for each (`cudaTextureObject_t`, `cudaSurfaceObject_t`); a `.global .texref` gets its
+own by name, `pl.launch(..., textures={"name": pl.Texture(image)})`. Shapes are in numpy's order, the dimension that x
+counts last, behind it one for channels where there are several. A texture is what its array holds at the launch; a
+surface is copied in and back like any other array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxlab.errors import LaunchError
+from ptxlab.isa.texture_object import (
+    ADDRESSES,
+    AT,
+    BYTES,
+    CHANNEL_ORDERS,
+    CHANNEL_TYPES,
+    NORMALIZED_TYPES,
+    SURFACE,
+    TEXTURE,
+)
+from ptxlab.launch.buffers import Array
+
+FILTER = {"point": 0, "linear": 1}
+ADDRESS = {
+    "wrap": ADDRESSES.index("wrap"), "mirror": ADDRESSES.index("mirror"), "clamp": ADDRESSES.index("clamp_to_edge"),
+    "border": ADDRESSES.index("clamp_to_border"),
+}  # fmt: skip
+READ = ("element", "normalized")
+
+
+class _Shaped:
+    """An array with the geometry of a texture or surface."""
+
+    def __init__(self, array: Array, channels: int, layers: bool) -> None:
+        self.name = type(self).__name__
+        if not isinstance(array, np.ndarray):
+            raise LaunchError(f"{self.name}: an array is wanted, got {type(array).__name__}")
+        if array.dtype.name not in CHANNEL_TYPES:
+            raise LaunchError(
+                f"{self.name}: texels of type {array.dtype.name}; {', '.join(CHANNEL_TYPES)} are possible"
+            )
+        if channels not in (0, *CHANNEL_ORDERS):
+            raise LaunchError(f"{self.name}: a texel has 1, 2 or 4 channels, got channels={channels}")
+        if channels and (not array.shape or array.shape[-1] != channels):
+            raise LaunchError(
+                f"{self.name}: the last dimension of the array counts channels, of which there are {channels}; "
+                f"the shape is {array.shape}"
+            )
+        self.array, self.channels = array, channels or 1
+        sizes = array.shape[:-1] if channels else array.shape
+        self.layers = sizes[0] if layers and sizes else 1
+        sizes = sizes[1:] if layers else sizes
+        if not 1 <= len(sizes) <= (2 if layers else 3):
+            raise LaunchError(
+                f"{self.name}: 1 to {2 if layers else 3} dimensions are possible, the array has {len(sizes)}"
+                + (" besides that of the layers" if layers else "")
+            )
+        if not array.size:
+            raise LaunchError(f"{self.name}: the array is empty, its shape is {array.shape}")
+        self.sizes = sizes[::-1]  # width, height, depth
+
+    def fields(self) -> dict[str, int]:
+        """What both kinds of objects hold."""
+        names = dict(zip(("width", "height", "depth"), (*self.sizes, 1, 1), strict=False))
+        return {
+            **names, "array_size": self.layers, "channel_data_type": CHANNEL_TYPES[self.array.dtype.name],
+            "channel_order": CHANNEL_ORDERS[self.channels], "num_mipmap_levels": 1, "data": BYTES,
+        }  # fmt: skip
+
+
+def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:
+    """The bytes of an object."""
+    made = np.zeros(BYTES, np.uint8)
+    for name, value in fields.items():
+        width = 8 if name in ("data", "pitch", "slice") else 4
+        made[AT[name] : AT[name] + width] = np.frombuffer(
+            (value % (1 << 8 * width)).to_bytes(width, "little"), np.uint8
+        )
+    return made
+
+
+class Texture(_Shaped):
+    """An array as a texture.
+
+    filter: "point" or "linear". address: what coordinates outside mean: "clamp", "border", and of normalized ones
+    "wrap" and "mirror"; one word, or one for each of x, y and z. normalized: coordinates go from 0 to 1. read:
+    "element" gives elements as they are, "normalized" integers of 8 and 16 bits as floats from 0 or -1 to 1. channels:
+    1, 2 or 4, the array's last dimension; left out, each element is a texel. layers: the first dimension counts layers
+    (`tex.a1d`, `tex.a2d`). cube: it counts the faces of cubes, +x, -x, +y, -y, +z, -z. border: what lies outside, a
+    number or one for each channel. A channel that the array does not have is 0, the fourth 1.
+    """
+
+    def __init__(
+        self, array: Array, *, filter: str = "point", address: str | Sequence[str] = "clamp", normalized: bool = False,
+        read: str = "element", channels: int = 0, layers: bool = False, cube: bool = False,
+        border: float | Sequence[float] = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(array, channels, layers or cube)
+        addresses = (address,) * 3 if isinstance(address, str) else (*address, "clamp", "clamp")[:3]
+        for what, value, known in (("filter", filter, FILTER), ("read", read, READ), *(
+            ("address", one, ADDRESS) for one in addresses
+        )):  # fmt: skip
+            if value not in known:
+                raise LaunchError(f"Texture: {what} is one of {', '.join(map(repr, known))}, got {value!r}")
+        if not normalized and set(addresses) & {"wrap", "mirror"}:
+            raise LaunchError("Texture: 'wrap' and 'mirror' need normalized coordinates\n  write:  normalized=True")
+        if read == "normalized" and array.dtype.name not in NORMALIZED_TYPES:
+            raise LaunchError(
+                f"Texture: read='normalized' is for {', '.join(NORMALIZED_TYPES)}; the array holds {array.dtype.name}"
+            )
+        self.integers = array.dtype.kind != "f" and read == "element"
+        if filter == "linear" and self.integers:
+            raise LaunchError(
+                f"Texture: a linear filter gives fractions, and {array.dtype.name} is read as an integer\n"
+                "  write:  read='normalized', or pass array.astype(np.float32)"
+            )
+        if cube and (self.layers % 6 or len(self.sizes) != 2 or self.sizes[0] != self.sizes[1]):
+            raise LaunchError(f"Texture: cubes have six square faces each, the array's shape is {array.shape}")
+        colour = (border,) * 4 if isinstance(border, int | float) else (*border, 0, 0, 0, 0)[:4]
+        self.filter, self.normalized, self.read, self.addresses = filter, normalized or cube, read, addresses
+        self.border = np.array(colour, np.float32 if not self.integers else np.int64).astype(self._word)
+
+    @property
+    def _word(self) -> type[Any]:
+        kind = self.array.dtype.kind
+        return np.float32 if not self.integers else np.uint32 if kind == "u" else np.int32
+
+    def staged(self) -> NDArray[np.uint8]:
+        """The object and its texels, four words each."""
+        values = self.array.reshape(-1, self.channels)
+        if self.read == "normalized":
+            most = np.iinfo(self.array.dtype).max
+            values = np.maximum(values.astype(np.float32) / np.float32(most), np.float32(-1))
+        texels = np.zeros((len(values), 4), self._word)
+        texels[:, 3] = 1
+        texels[:, : self.channels] = values
+        fields = self.fields() | {
+            "tag": TEXTURE, "filter_mode": FILTER[self.filter], "normalized_coords": int(self.normalized),
+            **{f"addr_mode_{k}": ADDRESS[word] for k, word in enumerate(self.addresses)},
+        }  # fmt: skip
+        if self.read == "normalized":
+            fields["channel_data_type"] = NORMALIZED_TYPES[self.array.dtype.name]
+        made = encoded(fields)
+        made[AT["border"] : AT["border"] + 16] = self.border.view(np.uint8)
+        return np.concatenate([made, texels.reshape(-1).view(np.uint8)])
+
+    def take(self, staged: NDArray[np.uint8]) -> None:
+        """What is left of a texture behind a launch: nothing, it cannot be written to."""
+
+    def __repr__(self) -> str:
+        return f"Texture({self.array.dtype} {list(self.array.shape)}, {self.filter})"
+
+
+class Surface(_Shaped):
+    """An array as a surface. channels: 1, 2 or 4, the array's last dimension; left out, each element is a texel.
+    layers: the first dimension counts layers."""
+
+    def __init__(self, array: Array, *, channels: int = 0, layers: bool = False) -> None:
+        super().__init__(array, channels, layers)
+        if not array.flags.c_contiguous or not array.flags.writeable:
+            raise LaunchError("Surface: the array must be C-contiguous and writable")
+
+    def staged(self) -> NDArray[np.uint8]:
+        """The object and its texels."""
+        pitch = self.sizes[0] * self.channels * self.array.itemsize
+        height = self.sizes[1] if len(self.sizes) > 1 else 1
+        made = encoded(self.fields() | {"tag": SURFACE, "pitch": pitch, "slice": pitch * height})
+        return np.concatenate([made, self.array.reshape(-1).view(np.uint8)])
+
+    def take(self, staged: NDArray[np.uint8]) -> None:
+        """The texels back into the array."""
+        self.array.reshape(-1).view(np.uint8)[:] = staged[BYTES:]
+
+    def __repr__(self) -> str:
+        return f"Surface({self.array.dtype} {list(self.array.shape)})"

@@ -1,0 +1,459 @@
+"""Textures and surfaces on both engines, against a lookup in float64 that is written here from the manual's words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, DEVICES
+
+import ptxlab as pl
+from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.gpu import assembler
+from ptxlab.text.validate import validate
+
+devices = pytest.mark.parametrize("device", DEVICES)
+HEAD = ".version 8.1\n.target sm_90{mode}\n.address_size 64\n{before}\n"
+KERNEL = (
+    HEAD
+    + """
+.visible .entry look(.param .u64 out, .param .u64 where, .param .u64 texture)
+{{
+    .reg .b64 %rd<9>;
+    .reg .b32 %r<12>;
+    .reg .f32 %x, %y, %z, %w, %f<9>;
+    .reg .b16 %h<9>;
+    .reg .pred %p<3>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [where];
+    ld.param.u64 %rd3, [texture];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r1, %r1, %r2, %r3;
+    mul.wide.u32 %rd4, %r1, 16;
+    add.u64 %rd1, %rd1, %rd4;
+    add.u64 %rd2, %rd2, %rd4;
+    ld.global.v4.f32 {{%x, %y, %z, %w}}, [%rd2];
+    mov.b32 %r9, %w;
+    {body}
+    st.global.v4.b32 [%rd1], {{%r4, %r5, %r6, %r7}};
+    ret;
+}}
+"""
+)
+LOOK = {
+    "1d": "tex.1d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%x}}];",
+    "2d": "tex.2d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%x, %y}}];",
+    "3d": "tex.3d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%x, %y, %z, %z}}];",
+    "a1d": "tex.a1d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%r9, %x}}];",
+    "a2d": "tex.a2d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%r9, %x, %y, %y}}];",
+    "cube": "tex.cube.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%x, %y, %z, %z}}];",
+    "acube": "tex.acube.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%r9, %x, %y, %z}}];",
+}
+
+
+def run(device: str, body: str, where: Any, texture: Any, before: str = "", mode: str = "", **options: Any) -> Any:
+    """What each thread has read: four words of 32 bits."""
+    text = KERNEL.format(body=body, before=before, mode=mode)
+    module = pl.parse(text)
+    assert validate(module) == []
+    count = len(where)
+    out = np.zeros((count, 4), np.uint32)
+    block = math.gcd(count, 32) if count > 32 else count
+    pl.launch(module, count // block, block, out, pl.const(where), texture, device=device, **options)
+    return out
+
+
+def places(count: int, low: float, high: float, layers: int = 1, seed: int = 0) -> Any:
+    """Coordinates between two numbers, with some that lie on texels and their borders; the last word is a layer."""
+    rng = np.random.default_rng(seed)
+    where = rng.uniform(low, high, (count, 4)).astype(np.float32)
+    where[: count // 2] = np.round(where[: count // 2] * 8) / 8
+    where[:, 3] = rng.integers(0, layers + 1, count).astype(np.uint32).view(np.float32)
+    return where
+
+
+# -- the oracle
+
+
+def texel(image: Any, index: tuple[int, ...], address: str, border: Any) -> Any:
+    """One texel, its index innermost last, by the address mode."""
+    inside = []
+    for i, n in zip(index, image.shape, strict=False):
+        if address == "border" and not 0 <= i < n:
+            return border
+        wrapped = i % n if address == "wrap" else i % (2 * n)
+        if address == "mirror":
+            wrapped = min(wrapped, 2 * n - 1 - wrapped)
+        inside.append(wrapped if address in ("wrap", "mirror") else min(max(i, 0), n - 1))
+    return image[tuple(inside)]
+
+
+def lookup(image: Any, place: Any, *, linear: bool, address: str, normalized: bool, border: Any = 0.0) -> Any:
+    """The value at coordinates (x first) of an image with channels behind its dimensions."""
+    sizes = image.shape[:-1][::-1]
+    # A product that the machine rounds to .f32 decides which texel a coordinate on a border lies in.
+    u = [np.float32(c) * np.float32(n) if normalized else np.float32(c) for c, n in zip(place, sizes, strict=False)]
+    if not linear:
+        return texel(image, tuple(math.floor(c) for c in u)[::-1], address, border)
+    fixed = [math.floor(256 * float(c) - 127.5) for c in u]
+    total = np.zeros(image.shape[-1])
+    for corner in np.ndindex(*(2,) * len(u)):
+        weight = math.prod((f % 256 / 256) if k else 1 - f % 256 / 256 for k, f in zip(corner, fixed, strict=True))
+        index = tuple((f >> 8) + k for k, f in zip(corner, fixed, strict=True))
+        total += weight * np.asarray(texel(image, index[::-1], address, border), np.float64)
+    return total
+
+
+MODES = [("clamp", False), ("border", False), ("clamp", True), ("wrap", True), ("mirror", True), ("border", True)]
+
+
+@devices
+@pytest.mark.sweep(7)
+@pytest.mark.parametrize("filter", ["point", "linear"])
+@pytest.mark.parametrize(("address", "normalized"), MODES)
+@pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 4, 5)])
+def test_coordinates_and_filters(
+    device: str, shape: tuple[int, ...], address: str, normalized: bool, filter: str
+) -> None:
+    image = np.random.default_rng(1).normal(size=(*shape, 4)).astype(np.float32)
+    reach = 2.5 if normalized else 9
+    where = places(96, -reach, reach)
+    texture = pl.Texture(
+        image, channels=4, filter=filter, address=address, normalized=normalized, border=(1, 2, 3, 4)
+    )  # fmt: skip
+    got = run(device, LOOK[f"{len(shape)}d"].format("f32"), where, texture).view(np.float32)
+    wanted = [
+        lookup(image, place, linear=filter == "linear", address=address, normalized=normalized, border=(1, 2, 3, 4))
+        for place in where[:, : len(shape)]
+    ]
+    if filter == "point":
+        assert (got == np.array(wanted, np.float32)).all()
+    else:
+        np.testing.assert_allclose(got, wanted, atol=2e-6)
+
+
+@devices
+@pytest.mark.parametrize("geometry", ["a1d", "a2d"])
+def test_layers(device: str, geometry: str) -> None:
+    shape = (3, 5) if geometry == "a1d" else (3, 4, 5)
+    image = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    where = places(64, -1, 6, layers=3)
+    got = run(device, LOOK[geometry].format("f32"), where, pl.Texture(image, layers=True)).view(np.float32)
+    layers = np.minimum(where[:, 3].view(np.uint32), 2)  # beyond the last is the last
+    for place, layer, value in zip(where, layers, got, strict=True):
+        wanted = lookup(image[layer][..., None], place[: len(shape) - 1], linear=False, address="clamp",
+                        normalized=False)  # fmt: skip
+        assert value.tolist() == [wanted[0], 0, 0, 1]
+
+
+@devices
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("geometry", ["cube", "acube"])
+def test_faces_of_cubes(device: str, geometry: str) -> None:
+    faces = np.arange(12 * 16, dtype=np.float32).reshape(12, 4, 4)
+    where = places(128, -1, 1, layers=1, seed=4)
+    where[(where[:, :3] == 0).all(axis=1), 0] = 0.25
+    got = run(device, LOOK[geometry].format("f32"), where, pl.Texture(faces, cube=True))[:, 0].view(np.float32)
+    signs = {0: (1, "x", "-z-y"), 1: (-1, "x", "z-y"), 2: (1, "y", "xz"), 3: (-1, "y", "x-z"), 4: (1, "z", "x-y")}
+    signs |= {5: (-1, "z", "-x-y")}
+    for place, value in zip(where, got, strict=True):
+        at = dict(zip("xyz", place[:3], strict=True))
+        major = max("xyz", key=lambda a: (abs(at[a]), -ord(a)))
+        face = next(k for k, (sign, a, _) in signs.items() if a == major and (at[a] >= 0) == (sign > 0))
+        words = signs[face][2].replace("-", " -").replace("x", "x ").replace("y", "y ").replace("z", "z ").split()
+        s, t = (-at[w[1]] if w[0] == "-" else at[w] for w in words)
+        u, v = ((np.float32(c / abs(at[major])) * np.float32(0.5) + np.float32(0.5)) * 4 for c in (s, t))
+        face += 6 * int(place[3:].view(np.uint32)[0]) if geometry == "acube" else 0
+        assert value == faces[face, min(int(v), 3), min(int(u), 3)]
+
+
+@devices
+@pytest.mark.sweep(5)
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32"])
+def test_formats(device: str, dtype: str) -> None:
+    info: Any = np.finfo(dtype) if dtype[0] == "f" else np.iinfo(dtype)
+    image = np.array([[info.min, info.max], [1, 2]], dtype)
+    where = np.zeros((2, 4), np.float32)
+    where[1, 0] = 1.5
+    kind = "f32" if dtype[0] == "f" else dtype[0].replace("i", "s") + "32"
+    got = run(device, LOOK["1d"].format(kind), where, pl.Texture(image, channels=2))
+    word = np.float32 if dtype[0] == "f" else np.int32 if dtype[0] == "i" else np.uint32
+    assert got.view(word).tolist() == [[*row.astype(word), 0, 1] for row in image]
+    if dtype in ("uint8", "int8", "uint16", "int16"):
+        fraction = run(device, LOOK["1d"].format("f32"), where, pl.Texture(image, channels=2, read="normalized"))
+        wanted = np.maximum(image.astype(np.float32) / np.float32(info.max), -1)
+        assert fraction.view(np.float32)[:, :2].tolist() == wanted.tolist()
+
+
+IMAGE = np.arange(12, dtype=np.float32).reshape(3, 4)
+OTHERS: dict[str, tuple[str, list[float]]] = {
+    "integer coordinates": ("mov.b32 %r8, 2;\n tex.2d.v4.f32.s32 {%f1, _, _, _}, [%rd3, {%r8, 1}];", [6]),
+    "one coordinate": ("mov.b32 %r8, 3;\n tex.1d.v4.f32.s32 {%f1, %f2, _, %f4}, [%rd3, %r8];", [3, 0]),
+    "offsets": ("tex.2d.v4.f32.f32 {%f1, _, _, _}, [%rd3, {1.5, 0f00000000}], {2, 1};", [7]),
+    "an offset": ("mov.b32 %r8, -1;\n tex.1d.v4.f32.f32 {%f1, _, _, _}, [%rd3, {%f1}], {%r8};", [0]),
+    "levels": ("tex.level.2d.v4.f32.f32 {%f1, _, _, _}, [%rd3, {1.5, 2.5}], 0f00000000;\n"
+               "tex.base.2d.v4.f32.f32 {%f2, _, _, _}, [%rd3, {1.5, 1.5}];\n"
+               "tex.grad.2d.v4.f32.f32 {%f3, _, _, _}, [%rd3, {1.5, 0.5}], {%f7, %f7}, {%f7, %f7};", [9, 5, 1]),
+    "a predicate": ("tex.2d.v4.f32.f32 {%f1, _, _, _}|%p1, [%rd3, {1.5, 1.5}];\n selp.f32 %f2, 1.0, 2.0, %p1;", [5, 1]),
+    "halves": ("tex.2d.v2.f16x2.f32 {%r8, %r9}, [%rd3, {1.5, 1.5}];\n mov.b32 {%h1, %h2}, %r8;\n"
+               "cvt.f32.f16 %f1, %h1;\n cvt.f32.f16 %f2, %h2;", [5, 0]),
+    "gathered": ("tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd3, {1.0, 1.0}];", [4, 5, 1, 0]),
+    "sizes": ("txq.width.b32 %r4, [%rd3];\n txq.height.b32 %r5, [%rd3];\n txq.depth.b32 %r6, [%rd3];\n"
+              "txq.channel_order.b32 %r8, [%rd3];\n"
+              "cvt.rn.f32.u32 %f1, %r4;\n cvt.rn.f32.u32 %f2, %r5;\n cvt.rn.f32.u32 %f3, %r6;\n"
+              "cvt.rn.f32.u32 %f4, %r8;", [4, 3, 1, 0x10B0]),
+    "levels and modes": ("txq.level.width.b32 %r4, [%rd3], 0;\n txq.filter_mode.b32 %r5, [%rd3];\n"
+                         "cvt.rn.f32.u32 %f1, %r4;\n cvt.rn.f32.u32 %f2, %r5;", [4, 0]),
+    "kinds": ("istypep.texref %p1, %rd3;\n istypep.surfref %p2, %rd3;\n selp.f32 %f1, 1.0, 2.0, %p1;\n"
+              "selp.f32 %f2, 1.0, 2.0, %p2;", [1, 2]),
+    "some lanes": ("setp.eq.u32 %p1, %r3, 1;\n mov.f32 %f1, 0f00000000;\n"
+                   "@%p1 tex.2d.v4.f32.f32 {%f1, _, _, _}, [%rd3, {1.5, 1.5}];", [0]),
+}  # fmt: skip
+
+
+@devices
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_forms(device: str, name: str) -> None:
+    body, wanted = OTHERS[name]
+    body = "mov.f32 %f7, 0f00000000;\n    mov.f32 %f1, %f7;\n    mov.f32 %f2, %f7;\n    mov.f32 %f3, %f7;\n    " + body
+    body += "".join(f"\n    mov.b32 %r{4 + k}, %f{1 + k};" for k in range(len(wanted)))
+    body = "".join(f"mov.b32 %r{k}, 0;\n    " for k in (4, 5, 6, 7)) + body
+    image = IMAGE[0] if ".1d." in body else IMAGE
+    where = np.zeros((2, 4), np.float32)
+    got = run(device, body, where, pl.Texture(image), checks=ALL_CHECKS).view(np.float32)
+    assert got[0, : len(wanted)].tolist() == wanted
+    if name == "some lanes":
+        assert got[1, 0] == 5
+    if device == DEVICES[0] and assembler.available():
+        pl.gpu.assemble(KERNEL.format(body=body, before="", mode=""))
+
+
+@devices
+def test_variables_and_samplers(device: str) -> None:
+    before = ".global .texref t;\n.global .surfref s;"
+    body = LOOK["2d"].format("f32").replace("%rd3", "t")
+    body += "\n    mov.b32 %r8, 4;\n    suld.b.1d.b32.trap %r5, [s, {%r8}];"
+    where = np.full((2, 4), 1.5, np.float32)
+    given = {"t": pl.Texture(IMAGE), "s": pl.Surface(np.array([7, 8], np.uint32))}
+    got = run(device, body, where, 0, before, textures=given)
+    assert got.view(np.float32)[:, 0].tolist() == [5, 5]
+    assert got[:, 1].tolist() == [8, 8]
+    text = KERNEL.format(body=body.replace("[t,", "[texture,"), before=before, mode="")
+    text = text.replace(".param .u64 texture", ".param .texref texture").replace("ld.param.u64 %rd3, [texture];", "")
+    out = np.zeros((2, 4), np.uint32)
+    pl.launch(text, 1, 2, out, pl.const(where), given["t"], device=device, textures={"s": given["s"]})
+    assert out.tolist() == got.tolist()
+    before = ".global .texref t;\n.global .samplerref s = { addr_mode_0 = wrap, filter_mode = linear };"
+    body = LOOK["1d"].format("f32").replace("%rd3", "t, s")
+    where[:, 0] = 1.125
+    got = run(device, body, where, 0, before, ", texmode_independent", textures={"t": pl.Texture(IMAGE[0])})
+    assert got.view(np.float32)[:, 0].tolist() == [0, 0]
+    with pytest.raises(DeviceFault) as caught:
+        run(device, body, where, 0, before, ", texmode_independent")
+    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture"
+
+
+SURFACES = {
+    "1d": ("{%r3}", (6,)), "2d": ("{%r3, 1}", (3, 6)), "3d": ("{%r3, 1, 2, 0}", (4, 3, 6)),
+    "a1d": ("{2, %r3}", (3, 6)), "a2d": ("{2, %r3, 1, 0}", (3, 2, 6)),
+}  # fmt: skip
+
+
+@devices
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("geometry", SURFACES)
+def test_surfaces(device: str, geometry: str) -> None:
+    place, shape = SURFACES[geometry]
+    words = np.arange(math.prod(shape), dtype=np.uint32).reshape(shape)
+    row = words[(2, 1) if len(shape) == 3 else (2,) if geometry == "a1d" else (1,) if geometry == "2d" else ...]
+    before, surface = row.copy(), pl.Surface(words, layers=geometry[0] == "a")
+    body = f"""shl.b32 %r3, %r3, 2;
+    suld.b.{geometry}.b32.trap %r4, [%rd3, {place}];
+    add.u32 %r5, %r4, 100;
+    sust.b.{geometry}.b32.trap [%rd3, {place}], %r5;
+    sust.b.{geometry}.b8.trap [%rd3, {place.replace("%r3", "0")}], 9;
+    sub.u32 %r8, %r3, 4;
+    suld.b.{geometry}.b32.zero %r6, [%rd3, {place.replace("%r3", "%r8")}];
+    suld.b.{geometry}.v2.b16.clamp {{%h1, %h2}}, [%rd3, {place.replace("%r3", "1000")}];
+    cvt.u32.u16 %r7, %h1;"""
+    got = run(device, body, np.zeros((6, 4), np.float32), surface)
+    assert got[:, 0].tolist() == before.tolist()
+    assert row[1:].tolist() == (before + 100)[1:].tolist()
+    assert row[0] == (before[0] + 100) // 256 * 256 + 9
+    assert got[0, 2] == 0
+
+
+@devices
+def test_surfaces_with_atomics_and_outside(device: str) -> None:
+    words = np.array([5, 6], np.uint32)
+    body = """sured.b.add.1d.u32.trap [%rd3, {0}], %r3;
+    sured.b.max.1d.s32.clamp [%rd3, {99}], %r3;
+    sured.b.or.1d.b32.zero [%rd3, {-8}], %r3;
+    sust.b.1d.v2.b32.zero [%rd3, {4}], {%r3, %r3};
+    mov.b16 %h1, 3;
+    suld.b.1d.b8.zero %h1, [%rd3, {8}];
+    cvt.u32.u16 %r4, %h1;
+    suld.b.1d.v4.b8.trap {%h2, %h3, %h4, %h5}, [%rd3, {0}];
+    sust.b.1d.v4.b8.trap [%rd3, {4}], {%h1, %h1, %h1, %h1};
+    sust.b.1d.v2.b32.zero [%rd3, {4}], {%r3, %r3};
+    sust.b.1d.b32.zero [%rd3, {4}], %r3;
+    suq.width.b32 %r5, [%rd3];"""
+    got = run(device, body, np.zeros((8, 4), np.float32), pl.Surface(words))
+    assert words.tolist() == [5 + 28, 7]
+    assert got[0, :2].tolist() == [0, 2]
+    with pytest.raises(DeviceFault) as caught:
+        run(device, "sust.b.1d.b32.trap [%rd3, {8}], 1;", np.zeros((1, 4), np.float32), pl.Surface(words))
+    assert caught.value.message == "sust.b.1d.b32.trap: the coordinates are outside of the surface"
+    assert caught.value.line == 25
+
+
+@devices
+def test_no_texture(device: str) -> None:
+    with pytest.raises(DeviceFault) as caught:
+        run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), pl.Surface(np.zeros(4, np.uint8)))
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture"
+    image = np.zeros(64, np.float32)
+    with pytest.raises(DeviceFault) as caught:
+        run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), image)
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture"
+
+
+def test_what_textures_count() -> None:
+    where = np.full((32, 4), 1.5, np.float32)
+    module = pl.parse(KERNEL.format(body=LOOK["2d"].format("f32"), before="", mode=""))
+    done = pl.launch(module, 1, 32, np.zeros((32, 4), np.uint32), where, pl.Texture(IMAGE), counters=True)
+    assert done.counters is not None
+    assert done.counters.opcodes["tex.2d.v4.f32.f32"] == (1, 32)
+
+
+F32 = np.zeros((4, 4), np.float32)
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: pl.Texture([1, 2]), "Texture: an array is wanted, got list"),
+    (lambda: pl.Texture(F32.astype(float)), "Texture: texels of type float64; int8, int16, int32, uint8, uint16, "
+     "uint32, float16, float32 are possible"),
+    (lambda: pl.Texture(F32, channels=3), "Texture: a texel has 1, 2 or 4 channels, got channels=3"),
+    (lambda: pl.Texture(F32, channels=2), "Texture: the last dimension of the array counts channels, of which "
+     "there are 2; the shape is (4, 4)"),
+    (lambda: pl.Texture(F32[0], layers=True), "Texture: 1 to 2 dimensions are possible, the array has 0 besides that "
+     "of the layers"),
+    (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter is one of 'point', 'linear', got 'cubic'"),
+    (lambda: pl.Texture(F32, address="wrap"), "Texture: 'wrap' and 'mirror' need normalized coordinates\n"
+     "  write:  normalized=True"),
+    (lambda: pl.Texture(F32, read="normalized"), "Texture: read='normalized' is for int8, int16, uint8, uint16; the "
+     "array holds float32"),
+    (lambda: pl.Texture(F32.astype(np.uint8), filter="linear"), "Texture: a linear filter gives fractions, and uint8 "
+     "is read as an integer\n  write:  read='normalized', or pass array.astype(np.float32)"),
+    (lambda: pl.Texture(F32, cube=True), "Texture: cubes have six square faces each, the array's shape is (4, 4)"),
+    (lambda: pl.Texture(F32[:0]), "Texture: the array is empty, its shape is (0, 4)"),
+    (lambda: pl.Surface(F32.T[1:]), "Surface: the array must be C-contiguous and writable"),
+])  # fmt: skip
+def test_what_is_no_texture(make: Any, message: str) -> None:
+    with pytest.raises(LaunchError) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+def test_where_no_texture_goes() -> None:
+    def refused(*args: Any, **options: Any) -> str:
+        with pytest.raises(LaunchError) as caught:
+            pl.launch(KERNEL.format(body="", before=".global .surfref s;", mode=""), 1, 1, *args, **options)
+        return str(caught.value)
+
+    surface = pl.Surface(F32)
+    assert refused(surface, F32, 0) == (
+        "look: out is a surface of the array that where is given; pass the same pl.Surface to both, or a copy of the "
+        "array"
+    )
+    assert refused(0, 0, 0, textures={"t": surface}) == ("textures: look has no .texref or .surfref 't'; it has s")
+    assert refused(0, 0, 0, textures={"s": pl.Texture(F32)}) == (
+        "textures: s is a .surfref and wants a pl.Surface, got Texture(float32 [4, 4], point)"
+    )
+    assert refused(0, 0, surface, device="gpu") == "textures belong to the CPU machine; write device='cpu'"
+
+
+@devices
+@pytest.mark.sweep(9)
+@pytest.mark.parametrize("geometry", ["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"])
+def test_every_form_of_a_lookup(device: str, geometry: str) -> None:
+    """Levels and types give what the plain lookup gives: there is one level."""
+    count = {"1d": 1, "2d": 2, "3d": 4, "a1d": 2, "a2d": 4}.get(geometry, 4)
+    ctype = "s32" if geometry.endswith("ms") else "f32"
+    shape = {"1d": (4,), "2d": (3, 4), "3d": (3, 3, 4), "a1d": (2, 4), "a2d": (2, 3, 4), "2dms": (3, 4)}.get(geometry)
+    image = np.arange(math.prod(shape or (12, 3, 3)), dtype=np.float32).reshape(shape or (12, 3, 3))
+    cube = geometry.endswith("cube")
+    texture = pl.Texture(image if geometry != "a2dms" else image[:2], layers=geometry[0] == "a", cube=cube)
+    place = {"a1d": "%r3, %x", "a2d": "%r3, %x, %y, %y", "acube": "%r3, %x, %y, %z", "2dms": "0, %r3, 1, 0"}
+    place |= {"a2dms": "1, 0, %r3, 2", "3d": "%x, %y, %z, %z", "cube": "%x, %y, %z, %z"}
+    at = f"[%rd3, {{{place.get(geometry, ', '.join('%x %y'.split()[:count]))}}}]"
+    axes = {"1d": 1, "a1d": 1, "2d": 2, "a2d": 2}.get(geometry, 4)
+    slope = "{" + ", ".join(["%x"] * axes) + "}"
+    body = ["mov.b32 %r6, 0;", "mov.b32 %r7, 0;"]
+    forms = (
+        [("", "")]
+        if ctype == "s32"
+        else [("", ""), (".base", ""), (".level", ", %x"), (".grad", f", {slope}, {slope}")]
+    )
+    for mip, more in forms:
+        body += [
+            f"tex{mip}.{geometry}.v4.f32.{ctype} {{%f1, _, _, %f4}}, {at}{more};",
+            f"tex{mip}.{geometry}.v4.f16.{ctype} {{%h1, %h2, %h3, %h4}}, {at}{more};",
+            f"tex{mip}.{geometry}.v2.f16x2.{ctype} {{%r4, %r5}}, {at}{more};",
+            "mov.b32 {%h5, %h6}, %r4;", "cvt.f32.f16 %f2, %h5;", "cvt.f32.f16 %f3, %h1;", "add.f32 %f5, %f2, %f3;",
+            "sub.f32 %f5, %f5, %f1;", "setp.ne.f32 %p1, %f5, %f1;", "@%p1 add.u32 %r6, %r6, 1;", "mov.b32 %r4, %f1;",
+            "mov.b32 %r5, %f4;",
+        ]  # fmt: skip
+    where = np.random.default_rng(3).uniform(0.25, 3, (8, 4)).astype(np.float32)
+    got = run(device, "\n    ".join(body), where, texture)
+    assert not got[:, 2].any()
+    values = got[:, 0].view(np.float32)
+    assert (got[:, 1].view(np.float32) == 1).all()
+    assert len(set(values)) > 1
+    if geometry == "2dms":
+        assert values.tolist() == [4, 5, 6, 7, 7, 7, 7, 7]
+
+
+@devices
+@pytest.mark.sweep(5)
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "int32"])
+def test_formatted_stores(device: str, dtype: str) -> None:
+    image = np.zeros((2, 4, 2), dtype)
+    value = "0f3FC00000" if dtype[0] == "f" else "-5" if dtype[0] == "i" else "300"
+    body = f"mov.b32 %r4, {value};\n    mov.b32 %r5, 7;\n"
+    body += "    sust.p.2d.v2.b32.zero [%rd3, {%r3, 1}], {%r4, %r4};\n    sust.p.1d.b32.clamp [%rd3, {%r3}], %r4;"
+    body += "\n    sust.p.2d.v4.b32.trap [%rd3, {0, 0}], {%r4, %r4, %r4, %r4};"
+    run(device, body, np.zeros((6, 4), np.float32), pl.Surface(image, channels=2))
+    wanted = {"uint8": 255, "int16": -5, "int32": -5}.get(dtype, 1.5)
+    assert (image[1] == wanted).all()
+    assert image[0, 0].tolist() == [wanted, wanted]
+    assert (image[0, 1:, 0] == wanted).all()
+
+
+@devices
+@pytest.mark.parametrize("dtype", ["uint32", "int32"])
+def test_reductions_of_texels(device: str, dtype: str) -> None:
+    image = np.array([[1, 1], [1, 1]], dtype)
+    body = """mov.b32 %r4, -3;
+    sured.p.min.2d.b32.trap [%rd3, {1, 0}], %r4;
+    sured.p.max.2d.b32.zero [%rd3, {0, 1}], %r4;
+    sured.p.add.2d.b32.clamp [%rd3, {9, 9}], %r3;
+    sured.p.or.1d.b32.trap [%rd3, {0}], 2;"""
+    run(device, body, np.zeros((3, 4), np.float32), pl.Surface(image))
+    large = -3 % (1 << 32)
+    assert image.tolist() == ([[3, 1], [large, 4]] if dtype == "uint32" else [[3, -3], [1, 4]])
+
+
+@devices
+def test_wide_reductions_of_texels(device: str) -> None:
+    """A texel of two words, signed, takes a minimum of 64 bits."""
+    image = np.array([[1, 0], [1, 0]], np.int32)
+    text = "mov.b64 %rd5, -3;\n    sured.p.min.1d.b64.trap [%rd3, {1}], %rd5;\n    "
+    text += "sured.b.max.1d.s64.trap [%rd3, {0}], 9;\n    sured.b.min.1d.u64.trap [%rd3, {0}], 8;"
+    run(device, text, np.zeros((1, 4), np.float32), pl.Surface(image, channels=2))
+    assert image.view(np.int64).tolist() == [[8], [-3]]
