@@ -7,7 +7,10 @@ by this process alone, which runs no line of any submission.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
+import itertools
 import json
 import os
 import secrets
@@ -17,14 +20,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ptxlab.course.cells import run as run_cell
+from ptxlab.course.feedback import find, judge
+from ptxlab.course.grading_jobs import Job, Whole
 from ptxlab.course.handed import Handed, choose, collect
 from ptxlab.course.marks import Graded, Journal, Mark, without_marks
 from ptxlab.course.sandbox import confinement, isolation, reaper, tree
-from ptxlab.course.sandbox.attempts import Attempts
 from ptxlab.course.sandbox.examine import examine
 from ptxlab.course.sandbox.process import Task
 from ptxlab.errors import UnavailableError
@@ -35,6 +39,8 @@ MESSAGE = 1 << 20
 """Bytes of the longest message from a grader's process."""
 ENTRIES = 20_000
 """Files and folders that a submission may have at a time."""
+CLASS = 8
+"""Submissions from which on it pays to grade the solutions first."""
 
 
 def grade(
@@ -58,7 +64,8 @@ def grade(
     exercises: names, or beginnings such as "01"; by default all that some submission has a cell for. seed: hidden cases
     are drawn from it, the same for all; by default one at random. seconds: of a submission, each: of one exercise;
     longest: seconds of an answer's own code at a stretch: its cells, the building of a kernel, one call; an endless
-    loop costs so much. memory: bytes that a process may take. jobs: submissions at a time, by default one a core.
+    loop costs so much. memory: bytes that a process may take. jobs: processes at a time, by default one per core: one
+    per submission, or, where there are fewer submissions than that, several, each with a part of its exercises.
 
     `UnavailableError` on a machine that cannot confine submissions, unless `unconfined` is given. confined: what
     `confinement.probe` found, if it was asked already. journal: keeps each submission's marks, and knows some already.
@@ -76,6 +83,8 @@ def grade(
     if not unconfined:
         confined.refuse()
     build_ahead(host())  # each submission has a cache of its own, and would build them again
+    if len(handed) >= CLASS:
+        _warm(chosen, seed)
     work = Path(tempfile.mkdtemp(prefix="ptxlab-grade-"))
     work.chmod(0o711)
     limits = isolation.Limits(int(seconds) + 5, memory)
@@ -89,32 +98,19 @@ def grade(
                 print(f"ptxlab: {left}", file=sys.stderr)
 
 
+def _warm(exercises: Sequence[str], seed: int) -> None:
+    """Grades the solutions in this process. The graders are forked from it, so what each of them would import, compute
+    and compile is there already."""
+    from ptxlab.emulate.jit import llvm_thread
+
+    for name in exercises:
+        exercise = find(name)
+        with contextlib.redirect_stdout(io.StringIO()):
+            judge(exercise, run_cell(exercise, exercise.solution), seed=seed, graded=True)
+    llvm_thread.rest()
+
+
 # -- processes ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Job:
-    """A submission that is being graded, by a process that may be followed by another."""
-
-    handed: Handed
-    graded: Graded
-    folder: Path
-    user: int | None
-    started: float
-    ends: float = 0.0
-    pid: int = 0
-    pipe: int = -1
-    buffer: bytes = b""
-    now: str = ""
-    children: set[int] = field(default_factory=set)
-    ends_now: float = 0.0
-    looked: float = 0.0
-    attempts: Attempts = field(default_factory=Attempts)
-    notes: list[str] = field(default_factory=list)
-
-    def left(self) -> tuple[str, ...]:
-        """The exercises without a mark so far."""
-        return tuple(name for name, mark in self.graded.marks.items() if not mark.says)
 
 
 class _Pool:
@@ -136,7 +132,8 @@ class _Pool:
         self.longest = longest
         self.limits, self.way, self.folder = limits, way, folder
         self.selector = selectors.DefaultSelector()
-        self.jobs: dict[int, _Job] = {}
+        self.jobs: dict[int, Job] = {}
+        self.begun = 0
 
     def run(
         self,
@@ -151,11 +148,11 @@ class _Pool:
 
         tqdm.monitor_interval = 0  # no thread of its own: this process forks
         done: list[Graded] = []
-        waiting: list[tuple[int, Handed]] = []
-        for at, one in reversed(list(enumerate(handed))):
+        waiting: list[Handed] = []
+        for one in reversed(handed):
             known = journal.known(one) if journal is not None else None
             if known is None:
-                waiting.append((at, one))
+                waiting.append(one)
             else:
                 done.append(known)
         with tqdm(
@@ -174,53 +171,69 @@ class _Pool:
             try:
                 while waiting or self.jobs:
                     while waiting and len(self.jobs) < jobs:
-                        at, one = waiting.pop()
+                        one = waiting.pop()
                         if one.note:
                             keep(one, without_marks(one, self.exercises, one.note))
                             continue
                         try:
-                            self._begin(at, one)
+                            self._begin(one, 1 if waiting else jobs - len(self.jobs))
                         except OSError as error:  # no process or no folder could be made
                             why = f"not graded: {error.strerror}; run again with --resume"
                             done.append(without_marks(one, self.exercises, why))
                             bar.update()
-                    for job in self._wait():
-                        keep(job.handed, job.graded)
+                    for whole in self._wait():
+                        keep(whole.handed, whole.graded)
             except KeyboardInterrupt:  # what is done is kept, and the report says what is not
-                left = [one for _, one in waiting] + [job.handed for job in self.jobs.values()]
+                running = {job.whole.handed.student: job.whole.handed for job in self.jobs.values()}
+                left = [*waiting, *running.values()]
                 done += [without_marks(one, self.exercises, "not graded: interrupted") for one in left]
             finally:
                 for job in self.jobs.values():
                     self._kill(job)
         return sorted(done, key=lambda g: g.student)
 
-    def _begin(self, at: int, handed: Handed) -> None:
+    def _begin(self, handed: Handed, cores: int) -> None:
+        """Starts to grade a submission, its exercises side by side on so many cores."""
+        whole = Whole(handed, Graded(handed.student, {name: Mark() for name in self.exercises}), time.monotonic())
+        sides = max(1, min(cores, len(self.exercises)))
+        cuts = [len(self.exercises) * side // sides for side in range(sides + 1)]
+        last: Job | None = None
+        for first, end in itertools.pairwise(cuts):
+            try:
+                last = self._job(whole, self.exercises[first:end])
+            except OSError:
+                if last is None:
+                    raise
+                last.exercises += self.exercises[first:end]  # the job before does them when it is done with its own
+
+    def _job(self, whole: Whole, exercises: tuple[str, ...]) -> Job:
+        """Starts to grade some exercises of a submission, in a folder and as a user of their own."""
+        at, self.begun = self.begun, self.begun + 1
         folder = self.work / f"{at:05}"
         (folder / "cache").mkdir(parents=True, mode=0o700)
         folder.chmod(0o711)
-        graded = Graded(handed.student, {name: Mark() for name in self.exercises})
-        now = time.monotonic()
-        user = confinement.user_for(self.way, at)
-        job = _Job(handed, graded, folder, user, now, now + self.seconds)
+        job = Job(whole, exercises, folder, confinement.user_for(self.way, at), whole.started + self.seconds)
         self._home(job)
         self._start(job)
+        whole.open += 1
+        return job
 
-    def _home(self, job: _Job) -> None:
+    def _home(self, job: Job) -> None:
         """A new folder for the processes of a submission."""
         home = job.folder / "home"
         home.mkdir(mode=0o700)
         if job.user is not None:
             os.chown(home, job.user, job.user)
 
-    def _start(self, job: _Job) -> None:
+    def _start(self, job: Job) -> None:
         """Starts a process that grades what is left of a submission."""
         read, write = os.pipe()
         pid = -1
         sys.stdout.flush()
         sys.stderr.flush()
         task = Task(
-            job.handed.student,
-            job.handed.files,
+            job.whole.handed.student,
+            job.whole.handed.files,
             job.left(),
             job.folder,
             self.seed,
@@ -249,7 +262,7 @@ class _Pool:
         self.jobs[read] = job
         self.selector.register(read, selectors.EVENT_READ)
 
-    def _wait(self) -> Iterator[_Job]:
+    def _wait(self) -> Iterator[Whole]:
         """Reads what graders tell, ends those whose time is up, and yields the submissions that are done."""
         if not self.jobs:
             return
@@ -278,7 +291,7 @@ class _Pool:
             says = f"The time for the whole submission was up ({self.seconds:g} s)." if whole else "The time was up."
             yield from self._ended(job, says)
 
-    def _told(self, job: _Job, line: bytes) -> None:
+    def _told(self, job: Job, line: bytes) -> None:
         """One message of a grader's process."""
         told = json.loads(line)
         if "begins" in told:
@@ -286,15 +299,15 @@ class _Pool:
             job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
         elif "process" in told:
             job.children.add(int(told["process"]))
-            job.graded.in_force = told["in force"]
+            job.whole.graded.in_force = told["in force"]
         elif "stopped" in told:
             job.children.discard(int(told["stopped"]))
         elif "refused" in told:
             for kind, examples in told["refused"].items():
                 for what in examples:
-                    job.attempts.add(str(kind), str(what))
+                    job.whole.attempts.add(str(kind), str(what))
         elif told.get("exercise") == job.now:
-            job.graded.marks[job.now] = Mark(
+            job.marks[job.now] = Mark(
                 float(told["score"]),
                 bool(told["ok"]),
                 [str(s) for s in told["says"]] or ["-"],
@@ -303,10 +316,10 @@ class _Pool:
                 float(told["seconds"]),
             )
             if told["note"]:
-                job.notes.append(f"{job.now}: {told['note']}")
+                job.whole.notes.append((job.now, told["note"]))
             job.now = ""
 
-    def _kill(self, job: _Job) -> None:
+    def _kill(self, job: Job) -> None:
         """Ends the processes of a submission, with all that they have started."""
         for pid in (job.pid, *job.children):
             for kill in (os.killpg, os.kill):
@@ -317,16 +330,17 @@ class _Pool:
         reaper.wait(job.pid, *job.children)
         job.children.clear()
 
-    def _ended(self, job: _Job, says: str) -> Iterator[_Job]:
-        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing."""
+    def _ended(self, job: Job, says: str) -> Iterator[Whole]:
+        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing. The
+        submission, if this was the last of its jobs."""
         self.selector.unregister(job.pipe)
         os.close(job.pipe)
         del self.jobs[job.pipe]
         self._kill(job)
         problem = tree.remove(job.folder / "home")
-        if job.now and not job.graded.marks[job.now].says:
-            job.graded.marks[job.now] = Mark(says=[says])
-            job.notes.append(f"{job.now}: {says[0].lower()}{says[1:].rstrip('.')}")
+        if job.now and not job.marks[job.now].says:
+            job.marks[job.now] = Mark(says=[says])
+            job.whole.notes.append((job.now, f"{says[0].lower()}{says[1:].rstrip('.')}"))
         if job.left() and time.monotonic() < job.ends:
             try:
                 self._home(job)
@@ -335,15 +349,17 @@ class _Pool:
             except OSError as error:
                 problem = f"no further process could be started: {error.strerror}"
                 for name in job.left():
-                    job.graded.marks[name] = Mark(says=[problem])
+                    job.marks[name] = Mark(says=[problem])
         for name in job.left():
-            job.graded.marks[name] = Mark(says=[f"The time for the whole submission was up ({self.seconds:g} s)."])
-        job.graded.seconds = time.monotonic() - job.started
+            job.marks[name] = Mark(says=[f"The time for the whole submission was up ({self.seconds:g} s)."])
+        whole = job.whole
         problem = problem or tree.remove(job.folder)
-        words = job.attempts.words()
-        refused = [f"refused: {'; '.join(words)}"] if words else []
-        job.graded.note = "; ".join([*refused, *dict.fromkeys(job.notes), *([problem] if problem else [])])
-        yield job
+        whole.problems += [problem] if problem else []
+        whole.open -= 1
+        if not whole.open:
+            whole.graded.seconds = time.monotonic() - whole.started
+            whole.graded.note = whole.note()
+            yield whole
 
 
 def _child(task: Task, pipe: int, others: list[int]) -> None:

@@ -19,6 +19,7 @@ from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views
 from ptxlab.lab.ahead import Ahead
+from ptxlab.lab.building_ahead import Builder, next_setting
 from ptxlab.lab.deltas import Setting
 from ptxlab.lab.explorer_views import Request, Version
 from ptxlab.lab.subject import Ran, machines
@@ -57,14 +58,16 @@ class Session:
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
     A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed",
-    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
-    `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`,
+    `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+
+    builder: builds the setting that is likely to come next, after each answer.
 
     asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking", with the
     `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one."""
 
-    def __init__(self, publish: Publish, asks: bool = False) -> None:
-        self._publish = publish
+    def __init__(self, publish: Publish, builder: Builder | None = None, asks: bool = False) -> None:
+        self._publish, self._builder = publish, builder
         self._asks = asks
         self._confirmed: set[Request] = set()
         self._asking = -1  # the number of the request that waits to be confirmed
@@ -86,6 +89,8 @@ class Session:
         self.pinned: Version | None = None
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
         self._baseline: Setting | None = None  # the pinned one
+        self._shown: Request | None = None  # what was answered last
+        self._likely: Request | None = None  # what is being built ahead
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
@@ -94,6 +99,8 @@ class Session:
             self.seq += 1
             self._waiting = self.request = request
             self._asked = asked
+            if self._builder is not None and request != self._likely:
+                self._builder.build(None)
             if self._thread is None:
                 self._collect_later()
                 self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
@@ -114,8 +121,8 @@ class Session:
             self.ask(self.request, self._asked)
 
     def confirm(self, sample: bool = False) -> None:
-        """Begins the run that `LONG` holds back; with `sample` a smaller one, of some of its rows. Does nothing while no
-        request waits for this."""
+        """Begins the run that `LONG` holds back; with `sample` a smaller one, of some of its rows. Does nothing while
+        no request waits for this."""
         request = self.request
         if request is None or self._asking != self.seq:
             return
@@ -166,12 +173,21 @@ class Session:
                     self._thread = None
                     self._lock.notify_all()
                     break
-            self._answer(request, seq, asked)
+            if self._answer(request, seq, asked):
+                self._go_ahead(request)
         time.sleep(SENDING)
         with self._lock:
             if self._thread is None and self._owes_collecting:
                 self._owes_collecting = False
                 gc.enable()
+
+    def _go_ahead(self, request: Request) -> None:
+        """Has the setting built that is likely to come next, if this one was another than the last."""
+        if self._shown is not None and request.values != self._shown.values:
+            self._likely = next_setting(self._shown, request)
+            if self._builder is not None and self._likely is not None:
+                self._builder.build(self._likely)
+        self._shown = request
 
     def _collect_later(self) -> None:
         """Puts off the garbage collector's rounds, some of which take 30 ms, until the answer has been sent."""
@@ -179,7 +195,8 @@ class Session:
             self._owes_collecting = True
             gc.disable()
 
-    def _answer(self, request: Request, seq: int, asked: Any) -> None:
+    def _answer(self, request: Request, seq: int, asked: Any) -> bool:
+        """Publishes the answer part by part; whether it is whole."""
         start = time.perf_counter()
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
@@ -188,7 +205,7 @@ class Session:
         try:
             for part, value in self._stages(request, seq, asked):
                 if self._outdated(seq):
-                    return
+                    return False
                 times[part] = time.perf_counter() - start
                 if part == "status":  # work begins: what there is so far can be looked at
                     assert value is not None
@@ -202,7 +219,7 @@ class Session:
             asking = held
         except Exception as error:  # every error belongs on the page: the widget must live on
             if self._outdated(seq):
-                return
+                return False
             if not isinstance(error, PtxlabError | ValueError | MemoryError):
                 import traceback
 
@@ -215,10 +232,11 @@ class Session:
             self._asking = seq
             says = self._status("asking", str(asking), seq, asked, times=times, **asking.more)
             self._send(seq, {**ready, "status": says})
-            return
+            return False
         if not failed:
             text = f"done in {time.perf_counter() - start:.2f} s"
         self._send(seq, {**ready, "status": self._status(state, text, seq, asked, times=times)})
+        return not failed
 
     def _stages(self, request: Request, seq: int, asked: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
@@ -234,9 +252,8 @@ class Session:
         held = self._held(request)
         if version.error is None:
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
-            if (
-                held is None and request.subject.family and request.result_key not in self._outcomes
-            ):  # the library's kernels do assemble
+            begins = held is None and request.result_key not in self._outcomes
+            if begins and request.subject.family:  # the library's kernels do assemble
                 running = Ahead(lambda: self._run(version, request, seq, asked))
         if new:
             explorer_views.finish(version)

@@ -236,26 +236,29 @@ def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarr
     """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
     bulk copies move."""
     out = np.zeros(len(program.codes), TALLY)
+    ran = np.array(executions, np.int64).reshape(-1, 2)
+    guarded = np.array([code.guard is not None for code in program.codes], np.bool_)
+    out["warps"], out["threads"] = ran.T
+    out["on_warps"], out["on_threads"] = np.where(guarded[:, None], records["on"], ran).T
+    out["divergent"] = records["diverged"]
+    for name, column in zip(MOVED, moved.T, strict=True):
+        out[name] = column
     leader = leaders(program)
-    for code, ran in zip(program.codes, executions, strict=True):
-        row, own = out[code.index], records[code.index]
-        row["warps"], row["threads"] = ran
-        row["on_warps"], row["on_threads"] = own["on"] if code.guard is not None else ran
-        row["divergent"] = own["diverged"]
-        for name, value in zip(MOVED, moved[code.index].tolist(), strict=True):
-            row[name] = value
+    by_traffic = np.ones(len(out), np.bool_)  # not those whose space is known: they are counted with their leader
+    for code in program.codes:
+        row = out[code.index]
         if code.index in leader and code.space in ("global", "shared"):
-            beyond = records[leader[code.index]]["fast"] + own["slow"]
-            row[f"{code.space}_requests"] = row["on_warps"]
+            beyond = records[leader[code.index]]["fast"] + records[code.index]["slow"]
             row[f"{code.space}_{NEEDED[code.space]}"] = row["on_warps"] + beyond[0]
             row[f"{code.space}_ideal"] = row["on_warps"] + beyond[1]
-            row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
-        elif code.properties.plain and code.space == "local":
-            row["local_requests"], row["local_bytes"] = row["on_warps"], row["on_threads"] * access_shape(code)[2]
-        else:
-            for space in ("global", "shared", "local"):
-                traffic = own[f"in_{space}"]
-                row[f"{space}_requests"], row[f"{space}_bytes"] = traffic["requests"], traffic["bytes"]
-                if space != "local":
-                    row[f"{space}_{NEEDED[space]}"], row[f"{space}_ideal"] = traffic["needed"], traffic["ideal"]
+        elif not (code.properties.plain and code.space == "local"):
+            continue
+        row[f"{code.space}_requests"] = row["on_warps"]
+        row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
+        by_traffic[code.index] = False
+    for space in ("global", "shared", "local"):
+        traffic = records[f"in_{space}"][by_traffic]
+        for name in ("requests", "bytes", "needed", "ideal") if space in NEEDED else ("requests", "bytes"):
+            field = NEEDED[space] if name == "needed" else name
+            out[f"{space}_{field}"][by_traffic] = traffic[name]
     return out

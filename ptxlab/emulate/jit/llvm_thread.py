@@ -129,5 +129,14 @@ def later(job: Job) -> None:
     _jobs.put(_nothing)
 
 
+def rest() -> None:
+    """Waits until LLVM's thread has nothing to do: a fork at another time would leave LLVM locked in the child."""
+    while True:
+        begin(_nothing)()
+        if not _jobs.later:
+            begin(_nothing)()  # the last of those that can wait may be in work still
+            return
+
+
 def _nothing() -> None:
     """Wakes the thread, so that it sees what can wait."""

@@ -149,21 +149,25 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
     opcodes: dict[str, tuple[int, int]] = {}
     pipes: dict[str, int] = {}
     flops: dict[str, int] = {}
-    totals: dict[str, int] = {}
     moved: dict[str, int] = {}
 
     def add(to: dict[str, int], name: str, amount: int) -> None:
         to[name] = to.get(name, 0) + amount
 
-    for code in program.codes:
-        row = {name: int(tally[code.index][name]) for name in TALLY.names or ()}
-        instruction = code.instruction or code.part_of
-        if instruction is None or not row["warps"]:
-            continue
+    ran = tally["warps"].tolist()
+    counted = [c for c in program.codes if ran[c.index] and (c.instruction is not None or c.part_of is not None)]
+    records = tally[[code.index for code in counted]]
+    for code, record in zip(counted, records, strict=True):
         if code.instruction is None:  # it moves bytes for an instruction that has been counted
-            row |= dict.fromkeys(("warps", "threads", "on_warps", "on_threads", "shared_requests"), 0)
+            for name in ("warps", "threads", "on_warps", "on_threads", "shared_requests"):
+                record[name] = 0
         elif code.action is Action.FILL:
-            row["shared_requests"] = row["on_warps"]
+            record["shared_requests"] = record["on_warps"]
+    totals = _totals(counted, records)
+    for code, numbers in zip(counted, records.tolist(), strict=True):
+        row = dict(zip(FIELDS, numbers, strict=True))
+        instruction = code.instruction or code.part_of
+        assert instruction is not None
         opcode = instruction.opcode
         warps, threads = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = warps + row["warps"], threads + row["threads"]
@@ -172,10 +176,6 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         if work:
             add(flops, one.type, work)
         add(pipes, properties.pipe_in(code.space), row["warps"])
-        for name, value in row.items():
-            add(totals, name, value)
-            if name.startswith(("global_", "shared_", "local_")):
-                add(totals, f"{name}_{_direction(properties)}", value)
         if is_branch(code):
             add(totals, "branches", row["warps"])
         if one.operation:
@@ -199,6 +199,18 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         sum(a for a, _ in lines.values()), sum(b for _, b in lines.values()), opcodes, lines, by_line, pipes, flops,
         metrics, {what: amount for what, amount in moved.items() if amount},
     )  # fmt: skip
+
+
+def _totals(counted: list[Code], records: np.ndarray) -> dict[str, int]:
+    """Each field's sum; of accesses to a space also the sum for each direction, as in `global_bytes_ld`."""
+    totals = {name: int(records[name].sum()) for name in FIELDS}
+    directions = np.array([_direction(code.properties) for code in counted])
+    for direction in set(directions.tolist()):
+        chosen = records[directions == direction]
+        for name in FIELDS:
+            if name.startswith(("global_", "shared_", "local_")):
+                totals[f"{name}_{direction}"] = int(chosen[name].sum())
+    return totals
 
 
 def _product_bytes(code: Code) -> int:
