@@ -58,8 +58,8 @@ class Session:
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
     A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed",
-    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`,
-    `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also
+    `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
 
     builder: builds the setting that is likely to come next, after each answer.
 
