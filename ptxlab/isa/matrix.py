@@ -134,7 +134,7 @@ for _dtype, _type, _more, _version, _sm in (
     ("f32", "bf16", "", (7, 0), 80),
     ("s32", "u8", "{.satfinite}", (6, 3), 72),
     ("s32", "s8", "{.satfinite}", (6, 3), 72),
-):  # fmt: skip
+):
     op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
        does=Action.FRAGMENT_PRODUCT, alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=(_dtype,),
        atype=(_type,), btype=(_type,), ctype=(_dtype,), version=_version, sm=_sm)  # fmt: skip

@@ -99,9 +99,7 @@ class Bulk(Part):
 
 # -- what compiled code calls ------------------------------------------------------------------------------------------
 
-_COMBINE = ctypes.CFUNCTYPE(
-    ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32
-)  # fmt: skip
+_COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 
 
 _ISSUED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
