@@ -125,9 +125,10 @@ class Reports:
         try:
             (worker,) = self.run.workers
             held: Queue = next(
-                s.cta.cluster.queue[0] for s in worker.slots
+                s.cta.cluster.queue[0]
+                for s in worker.slots
                 if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
-            )  # fmt: skip
+            )
             found = held.transfers[(transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size]
             if self.run.callback is not None:
                 if before < 0:
