@@ -15,6 +15,7 @@ from ptxlab.isa import (
     matrix,
     memory,
     texture,
+    video,
     warpgroup,
 )
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -25,7 +26,22 @@ from ptxlab.isa.properties import Properties
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form, found
 
-ROOMS = (arithmetic, floating, compare, logic, convert, fp8, memory, lanes, flow, matrix, bulk, warpgroup, texture)
+ROOMS = (
+    arithmetic,
+    floating,
+    compare,
+    logic,
+    convert,
+    fp8,
+    memory,
+    lanes,
+    flow,
+    matrix,
+    bulk,
+    warpgroup,
+    texture,
+    video,
+)
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [

@@ -244,6 +244,11 @@ WORDS: dict[str, str] = {
     "force_unnormalized_coords": "Whether the sampler takes coordinates in texels.",
     "filter_mode": "The filter of the sampler.",
     **{f"addr_mode_{k}": f"What {'xyz'[k]} outside of the texture means." for k in range(3)},
+    # video instructions
+    "op2": "A second operation, with c.",
+    "shr7": "The result is shifted right by 7.",
+    "shr15": "The result is shifted right by 15.",
+    "po": "Adds one more, for averages.",
     "b1024": "The size of a tensor map in bits.",
 }
 """Modifier word, without its dot -> one sentence."""

@@ -25,6 +25,7 @@ from ptxlab import kernels
 from ptxlab.errors import TargetError
 from ptxlab.lab import assets, attention_subject, controls, kernel_subject, shared_page
 from ptxlab.lab.below import Below
+from ptxlab.lab.building_ahead import BUILDER
 from ptxlab.lab.copied import Copied
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited import Edited
@@ -68,7 +69,7 @@ class Explorer(Copied, widgets.Box):
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
-        self.session = Session(self._publish)
+        self.session = Session(self._publish, BUILDER)
         self._quiet = False
         self.subject = attention_subject.named(subject) if isinstance(subject, str) else subject
         self._fixed: dict[str, Any] = {}

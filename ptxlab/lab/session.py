@@ -19,6 +19,7 @@ from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views
 from ptxlab.lab.ahead import Ahead
+from ptxlab.lab.building_ahead import Builder, next_setting
 from ptxlab.lab.deltas import Setting
 from ptxlab.lab.explorer_views import Request, Version
 from ptxlab.lab.subject import Ran, machines
@@ -50,8 +51,9 @@ class Session:
     "cancelled", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
     `seconds` and `estimate`, the seconds that it takes in all, as far as that is known."""
 
-    def __init__(self, publish: Publish) -> None:
-        self._publish = publish
+    def __init__(self, publish: Publish, builder: Builder | None = None) -> None:
+        """builder: builds the setting that is likely to come next, after each answer."""
+        self._publish, self._builder = publish, builder
         self._ended = -1  # the number of the request that was cancelled
         self._order = threading.RLock()  # after "cancelled" nothing of that request is published
         self._rates: dict[tuple[str, str], float] = {}
@@ -70,6 +72,8 @@ class Session:
         self.pinned: Version | None = None
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
         self._baseline: Setting | None = None  # the pinned one
+        self._shown: Request | None = None  # what was answered last
+        self._likely: Request | None = None  # what is being built ahead
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
@@ -78,6 +82,8 @@ class Session:
             self.seq += 1
             self._waiting = self.request = request
             self._asked = asked
+            if self._builder is not None and request != self._likely:
+                self._builder.build(None)
             if self._thread is None:
                 self._collect_later()
                 self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
@@ -135,12 +141,21 @@ class Session:
                     self._thread = None
                     self._lock.notify_all()
                     break
-            self._answer(request, seq, asked)
+            if self._answer(request, seq, asked):
+                self._go_ahead(request)
         time.sleep(SENDING)
         with self._lock:
             if self._thread is None and self._owes_collecting:
                 self._owes_collecting = False
                 gc.enable()
+
+    def _go_ahead(self, request: Request) -> None:
+        """Has the setting built that is likely to come next, if this one was another than the last."""
+        if self._shown is not None and request.values != self._shown.values:
+            self._likely = next_setting(self._shown, request)
+            if self._builder is not None and self._likely is not None:
+                self._builder.build(self._likely)
+        self._shown = request
 
     def _collect_later(self) -> None:
         """Puts off the garbage collector's rounds, some of which take 30 ms, until the answer has been sent."""
@@ -148,7 +163,8 @@ class Session:
             self._owes_collecting = True
             gc.disable()
 
-    def _answer(self, request: Request, seq: int, asked: Any) -> None:
+    def _answer(self, request: Request, seq: int, asked: Any) -> bool:
+        """Publishes the answer part by part; whether it is whole."""
         start = time.perf_counter()
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
@@ -156,7 +172,7 @@ class Session:
         try:
             for part, value in self._stages(request, seq, asked):
                 if self._outdated(seq):
-                    return
+                    return False
                 times[part] = time.perf_counter() - start
                 if part == "status":  # work begins: what there is so far can be looked at
                     assert value is not None
@@ -168,7 +184,7 @@ class Session:
                     ready[part] = None if value is None else {**value, "seq": seq}
         except Exception as error:  # every error belongs on the page: the widget must live on
             if self._outdated(seq):
-                return
+                return False
             if not isinstance(error, PtxlabError | ValueError | MemoryError):
                 import traceback
 
@@ -180,6 +196,7 @@ class Session:
         if not failed:
             text = f"done in {time.perf_counter() - start:.2f} s"
         self._send(seq, {**ready, "status": self._status(state, text, seq, asked, times=times)})
+        return not failed
 
     def _stages(self, request: Request, seq: int, asked: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so

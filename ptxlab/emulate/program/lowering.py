@@ -21,6 +21,7 @@ from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
 from ptxlab.emulate.program.system import SystemMemory
 from ptxlab.emulate.program.textures import lower_texture
+from ptxlab.emulate.program.video import lower_video
 from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
@@ -221,6 +222,9 @@ class Lowering(Names):
             if not operands:
                 raise self.error("call needs the name of a function", line)
             lower_call(self, instruction, found, guard, scope, routine)
+            return
+        if action is Action.VIDEO:
+            lower_video(self, instruction, found, guard, scope, routine)
             return
         if action in SAMPLERS:
             lower_texture(self, instruction, found, guard, scope, routine)
