@@ -111,6 +111,7 @@ class Recording:
         head = json.loads(bytes(self.data[HEAD.size : HEAD.size + length]))
         self.kernel, self.arch, self.text = str(head["kernel"]), str(head["arch"]), str(head["text"])
         self.grid, self.block = tuple(head["grid"]), tuple(head["block"])
+        self.cluster: tuple[int, int, int] = tuple(head.get("cluster", (1, 1, 1)))
         self.codes: list[tuple[int, str, bool]] = [tuple(c) for c in head["codes"]]
         self.registers: list[tuple[str, str, str, str]] = [tuple(r) for r in head["registers"]]
         names = [r[0] for r in self.registers]
