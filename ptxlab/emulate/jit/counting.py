@@ -118,7 +118,8 @@ class Counting(Instrument):
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
-            self._anywhere(code.index, seen.group.address, seen.offset, seen.size)
+            address = self.t.splat("i64", seen.group.address) if seen.uniform else seen.group.address
+            self._anywhere(code.index, address, seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.slow and self.leader[code.index] != code.index:
                 return

@@ -52,7 +52,7 @@ def lower_call(
         call.direct(target, guard)
     elif isinstance(pointer, Reg):
         call.through(pointer, guard)
-    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard):
+    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, routine):
         raise UnsupportedInstruction(
             f"the CPU machine cannot call {target!r}: the module does not define it",
             line=line, column=instruction.column, source=low.text(line), file=low.module.file,

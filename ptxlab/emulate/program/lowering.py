@@ -26,6 +26,7 @@ from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
+from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
@@ -211,6 +212,8 @@ class Lowering(Names):
 
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
+        if found.multimem:
+            found = one_device(found)
         action = found.op.does
         guard = None
         if instruction.guard is not None:
