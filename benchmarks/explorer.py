@@ -3,8 +3,8 @@
 A real JupyterLab, a real Chromium, the arrow keys on the slider of `head_dim` near 64, for every kernel of the library
 in its own first setting (`scalar` and `tiled` at S = 256). A key goes down, the kernel computes, the page paints; the
 clock stops after the frame in which a part of the answer stands on the page. Printed are median and 95th percentile of
-30, fewer where there are fewer head_dims (`python benchmarks/explorer.py`, or with the names of some kernels), and how
-long the first display took from running its cell, beside what the design asks for:
+ten (`--times`), fewer where there are fewer head_dims, for the kernels named or all, and how long the first display
+took from running its cell, beside what the design asks for:
 
     PTX and diff at most 100 ms; a setting seen before at most 50 ms
     a new result at most 0.5 s for `scalar` and `tiled`, 1 s for every other kernel; the first display at most 3 s
@@ -14,7 +14,9 @@ A step is measured four times: the work (key, script, style, layout), which has 
 is painted, which waits besides for the next frame of a display with 60 a second; both by the clock and in processor
 time of the page's own thread, which other programs on the machine do not lengthen.
 
-`--json FILE` keeps the numbers. Run it on a quiet machine: everything shares its cores with the browser. How quiet it
+New settings come in a row, so that from the third on they have been built ahead; `--no-ahead` leaves that out. `--busy`
+keeps one core busy all the time. `--json FILE` keeps the numbers, `--write` the tables, in `results/explorer.md`. All
+kernels take about eight minutes. Run it on a quiet machine: everything shares its cores with the browser. How quiet it
 was is printed too: how much longer than its CPU time a small job took, and the CPU time that one press of the key cost
 in all processes together (server, kernel, browser), which others on the machine do not change much.
 """
@@ -25,11 +27,18 @@ import argparse
 import contextlib
 import itertools
 import json
+import os
+import platform
 import statistics
+import subprocess
 import sys
 import tempfile
+import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import date
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +49,8 @@ import lab_server
 from ptxlab import kernels
 from ptxlab.cli import doctor
 
-TIMES = 30
+TIMES = 10
+RESULTS = Path(__file__).parent / "results/explorer.md"
 PAUSE, REST = 600, 3000
 """Milliseconds before a press: of a hand that keeps moving, and of a reader. After a rest the last answer has done what
 it put off (lines out of sight, garbage)."""
@@ -121,8 +131,9 @@ def press(page: Any, key: str, pause: int = PAUSE) -> dict[str, float]:
     return first
 
 
-def explorer(page: Any, times: int) -> dict[str, list[float]]:
-    """Milliseconds of every measure for the explorer that is open: new kernels first, then two seen ones in turn."""
+def explorer(page: Any, times: int, again: int, rested: int) -> dict[str, list[float]]:
+    """Milliseconds of every measure for the explorer that is open: `times` new kernels, then two seen ones in turn,
+    `again` times and, after a rest, `rested` times."""
     page.evaluate(LISTEN)
     cpu = [cpu_time()]
     new = [press(page, "ArrowRight") for _ in range(times)]
@@ -130,11 +141,11 @@ def explorer(page: Any, times: int) -> dict[str, list[float]]:
     for key in ("ArrowLeft", "ArrowRight"):
         press(page, key)
     cpu.append(cpu_time())
-    seen = [press(page, "ArrowLeft" if n % 2 else "ArrowRight") for n in range(1, TIMES + 1)]
+    seen = [press(page, "ArrowLeft" if n % 2 else "ArrowRight") for n in range(1, again + 1)]
     cpu.append(cpu_time())
-    rested = [press(page, "ArrowLeft" if n % 2 else "ArrowRight", REST) for n in range(1, TIMES + 1)]
-    print(f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
-          f"{(cpu[1] - cpu[0]) / times * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / TIMES * 1e3:.0f} ms")  # fmt: skip
+    slow = [press(page, "ArrowLeft" if n % 2 else "ArrowRight", REST) for n in range(1, rested + 1)]
+    say(f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
+        f"{(cpu[1] - cpu[0]) / times * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / again * 1e3:.0f} ms")  # fmt: skip
     return {
         "PTX": [m["code"] for m in new],
         "diff": [m["diff"] for m in new],
@@ -143,7 +154,7 @@ def explorer(page: Any, times: int) -> dict[str, list[float]]:
         "PTX, seen": [m["code"] for m in seen],
         "result, seen": [m["run"] for m in seen],
         "softmax, seen": [m["state"] for m in seen],
-        "seen, after a rest": [m["run"] for m in rested],
+        **({"seen, after a rest": [m["run"] for m in slow]} if slow else {}),
     }
 
 
@@ -174,7 +185,7 @@ def debugger(page: Any, count: int) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "trace.json"
         browser.start_tracing(page=page, path=str(kept), categories=["devtools.timeline", "toplevel"])
-        page.evaluate(STEPS, TIMES)
+        page.evaluate(STEPS, 30)
         browser.stop_tracing()
         events = json.loads(kept.read_text(encoding="utf-8"))["traceEvents"]
     return {
@@ -207,7 +218,7 @@ def report(
     title: str, measures: dict[str, list[float]], digits: int = 0, limits: Mapping[str, int] = LIMITS
 ) -> dict[str, Any]:
     """Prints a table of measures and gives it back."""
-    print(f"{title}\n{'':<20}{'median':>10}{'p95':>10}{'asked':>10}")
+    say(f"{title}\n{'':<20}{'median':>10}{'p95':>10}{'asked':>10}")
     out: dict[str, Any] = {}
     for name, samples in measures.items():
         median, late = summary(samples)
@@ -215,65 +226,136 @@ def report(
         verdict = (
             "" if limit is None else "  met" if late <= limit else "  median met" if median <= limit else "  NOT met"
         )
-        print(f"{name:<20}{median:>7.{digits}f} ms{late:>7.{digits}f} ms{f'{limit} ms' if limit else '':>10}{verdict}")
+        asked = f"{limit} ms" if limit else ""
+        say(f"{name:<20}{median:>7.{digits}f} ms{late:>7.{digits}f} ms{asked:>10}{verdict}".rstrip())
         out[name] = {"median": round(median, 1), "p95": round(late, 1), "limit": limit, "times": len(samples)}
     return out
 
 
-def measure(names: Sequence[str], only: str | None = None) -> dict[str, Any]:
+def measure(names: Sequence[str], only: str | None = None, times: int = TIMES) -> dict[str, Any]:
     """All tables, or those of one widget, for the kernels named."""
     path = doctor.browser()
     if path is None:
         raise SystemExit("benchmarks/explorer.py needs Chromium or Chrome")
     found: dict[str, Any] = {}
-    for kernel in names:
-        if only != "debugger":
-            first, times = presses(kernel)
-            size = f", seq_len={SEQ}" if kernel in QUICK else ""
-            source = f'import ptxlab as pl\npl.explore("{kernel}", head_dim={first}{size})'
-            with opened(path, source) as page:
-                settle(page)
-                shown = page.evaluate("() => performance.now() - window.began")
-                measures = {"first display": [shown], **explorer(page, times)}
-                limits = LIMITS | ({"result, new": QUICK[kernel]} if kernel in QUICK else {})
-                title = f"{kernel}, D from {first}, {times} new kernels{size}"
-                found[kernel] = report(title, measures, limits=limits)
-        if only != "explorer" and kernel in QUICK:
-            source = f'import ptxlab as pl\npl.debug("{kernel}", seq_len={SEQ}, head_dim={DIM}, warps=0)'
-            with opened(path, source) as page:
-                title = f"{kernel}, S = {SEQ}, D = {DIM}, in the debugger"
-                found[f"{kernel}, debugger"] = report(title, debugger(page, STEPPED), digits=1)
+    with tempfile.TemporaryDirectory() as folder, fresh_cache(), notebooks(path, Path(folder)) as opened:
+        for kernel in names:
+            if only != "debugger":
+                first, new = presses(kernel, times)
+                size = f", seq_len={SEQ}" if kernel in QUICK else ""
+                with opened(f'import ptxlab as pl\npl.explore("{kernel}", head_dim={first}{size})') as page:
+                    settle(page)
+                    shown = page.evaluate("() => performance.now() - window.began")
+                    rested = times // 2 if kernel in QUICK else 0
+                    measures = {"first display": [shown], **explorer(page, new, times, rested)}
+                    limits = LIMITS | ({"result, new": QUICK[kernel]} if kernel in QUICK else {})
+                    found[kernel] = report(
+                        f"{kernel}, D from {first}, {new} new kernels{size}", measures, limits=limits
+                    )
+            if only != "explorer" and kernel in QUICK:
+                source = f'import ptxlab as pl\npl.debug("{kernel}", seq_len={SEQ}, head_dim={DIM}, warps=0)'
+                with opened(source) as page:
+                    title = f"{kernel}, S = {SEQ}, D = {DIM}, in the debugger"
+                    found[f"{kernel}, debugger"] = report(title, debugger(page, STEPPED), digits=1)
     return found
 
 
-def presses(kernel: str) -> tuple[int, int]:
+def presses(kernel: str, most: int) -> tuple[int, int]:
     """The head_dim to begin with, and how many presses of the key give a new kernel: those around `DIM`."""
     limits = kernels.get(kernel).parameters["head_dim"]
-    times = min(TIMES, (limits.maximum - limits.minimum) // limits.step)
+    times = min(most, (limits.maximum - limits.minimum) // limits.step)
     first = max(limits.minimum, min(DIM - times // 2 * limits.step, limits.maximum - times * limits.step))
     return first, times
 
 
 @contextlib.contextmanager
-def opened(path: str, source: str) -> Iterator[Any]:
-    """A notebook with one cell in a JupyterLab of its own, run."""
-    with tempfile.TemporaryDirectory() as folder:
-        lab_server.write_notebook(Path(folder) / "look.ipynb", source)
-        with lab_server.server(Path(folder)) as (url, token), lab_server.chromium(path) as browser:
+def notebooks(path: str, folder: Path) -> Iterator[Callable[[str], AbstractContextManager[Any]]]:
+    """A JupyterLab and a browser; what is given runs a cell in a notebook of its own, whose kernel ends after it."""
+    numbers = itertools.count()
+    with lab_server.server(folder) as (url, token), lab_server.chromium(path) as browser:
+
+        @contextlib.contextmanager
+        def opened(source: str) -> Iterator[Any]:
+            name = f"look{next(numbers)}.ipynb"
+            lab_server.write_notebook(folder / name, source)
             page = browser.new_page(viewport={"width": 1600, "height": 1000})
             page.set_default_timeout(60_000)
-            lab_server.open_notebook(page, url, token, "look.ipynb")
+            lab_server.open_notebook(page, url, token, name)
             page.evaluate("() => { window.began = performance.now() }")
             lab_server.run_all(page)
             yield page
+            page.evaluate("() => jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
+            page.close()
+
+        yield opened
+
+
+@contextlib.contextmanager
+def fresh_cache() -> Iterator[None]:
+    """A cache of code that has the rules, as after some days of use, and none of the kernels."""
+    before = os.environ.get("PTXLAB_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PTXLAB_CACHE"] = folder
+        subprocess.run([sys.executable, "-c", WARM], check=True)
+        try:
+            yield
+        finally:
+            del os.environ["PTXLAB_CACHE"]
+            if before is not None:
+                os.environ["PTXLAB_CACHE"] = before
+
+
+WARM = """from ptxlab.emulate.jit import compile, linked_rules
+linked_rules.build_ahead(compile.host())"""
+"""Builds the rules."""
+
+
+@contextlib.contextmanager
+def busy(wanted: bool) -> Iterator[None]:
+    """Keeps one core busy."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield
+    finally:
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+_said: list[str] = []
+
+
+def say(line: str) -> None:
+    """Prints a line at once, and keeps it for the results."""
+    _said.append(line)
+    print(line, flush=True)
+
+
+def write(how: str) -> None:
+    """Writes what was said into the results, with the machine and the day."""
+    versions = f"JupyterLab {metadata.version('jupyterlab')} in Chromium, headless; Python {platform.python_version()}"
+    where = f"{platform.system()}, {os.cpu_count()} cores"
+    about = textwrap.fill(f"`{how}` on {date.today()}: {versions}, {where}.", 120)
+    tables = "\n".join(_said)
+    RESULTS.write_text(
+        f"# The explorer and the debugger in the browser\n\n{about}\n\n```\n{tables}\n```\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernels", nargs="*", default=list(kernels.names()))
     parser.add_argument("--only", choices=("explorer", "debugger"), help="one of the two widgets")
+    parser.add_argument("--times", type=int, default=TIMES, help=f"presses of the key for each measure ({TIMES})")
+    parser.add_argument("--busy", action="store_true", help="with one core kept busy")
+    parser.add_argument("--no-ahead", action="store_true", help="without building ahead")
+    parser.add_argument("--write", action="store_true", help="write the tables into results/explorer.md")
     parser.add_argument("--json", metavar="FILE", type=Path)
     options = parser.parse_args()
-    results = measure(options.kernels, options.only)
+    os.environ["PTXLAB_BUILD_AHEAD"] = "off" if options.no_ahead else "on"
+    with busy(options.busy):
+        results = measure(options.kernels, options.only, options.times)
+    if options.write:
+        write(" ".join(["python benchmarks/explorer.py", *sys.argv[1:]]))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

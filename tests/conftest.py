@@ -21,6 +21,8 @@ TESTS = Path(__file__).parent
 # A run starts some hundred Pythons, each of which would compile the whole package where bytecode is not kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Nor should explorers build what no test asks for.
+os.environ.setdefault("PTXLAB_BUILD_AHEAD", "off")
 
 with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and the GPU tests do without
     from hypothesis import settings

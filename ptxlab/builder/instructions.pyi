@@ -1876,6 +1876,134 @@ class Instructions(Flow):
             Makes a cache policy of an access property of CUDA C++; the CPU machine hands out 0.
         """
 
+    def multimem(self, a: Ptr[Any] | Register[Any], b: Any = ..., *, ld_reduce: bool = ..., weak: bool = ..., space: bool = ..., operation: Literal["min", "max", "add", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16x2", "bf16x2", "f16", "bf16"] | type[Any] = ..., st: bool = ..., acc_f32: bool = ..., vec: Literal["v2", "v4"] | int = ..., order: Literal["relaxed", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., red: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st{.weak}{.space}.type  [a], b
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.acc::f32.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st{.weak}{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st{.weak}{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st.order.scope{.space}.type  [a], b
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.acc::f32.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st.order.scope{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st.order.scope{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+        """
+
     def tex(self, *operands: Any, geom: Literal["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"] = ..., vec: Literal["v4", "v2"] | bool | int = ..., type: Literal["u32", "s32", "f32", "f16", "f16x2"] | bool | type[Any] = ..., ctype: Literal["s32", "f32"] | bool | type[Any] = ..., base: bool = ..., level: bool = ..., grad: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """tex.geom.vec.type.ctype  d:vec|p:pred, [a]{, e:any}{, f:any}
             Reads a texture at coordinates: `[handle, {x, y}]`. Floating-point coordinates are filtered and
@@ -2050,6 +2178,208 @@ class Instructions(Flow):
         sured.p.operation.geom.type.clamp  [a], c
             Combines a texel of a surface with b, atomically. Of coordinates outside, `.trap` stops the kernel,
             `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
+        """
+
+    def vadd(self, a: Any, b: Any, c: Any = ..., *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vadd.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32{, c:b32}
+            Adds parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). With a selector on d the
+            result goes to that part of c.
+
+        vadd.dtype.atype.btype{.sat}.op2  d:b32, a:b32, b:b32, c:b32
+            Adds parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). The result is then
+            combined with c.
+        """
+
+    def vsub(self, a: Any, b: Any, c: Any = ..., *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vsub.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32{, c:b32}
+            Subtracts parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). With a selector on
+            d the result goes to that part of c.
+
+        vsub.dtype.atype.btype{.sat}.op2  d:b32, a:b32, b:b32, c:b32
+            Subtracts parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). The result is then
+            combined with c.
+        """
+
+    def vabsdiff(self, a: Any, b: Any, c: Any = ..., *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vabsdiff.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32{, c:b32}
+            Gives the distance between parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`).
+            With a selector on d the result goes to that part of c.
+
+        vabsdiff.dtype.atype.btype{.sat}.op2  d:b32, a:b32, b:b32, c:b32
+            Gives the distance between parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`).
+            The result is then combined with c.
+        """
+
+    def vmin(self, a: Any, b: Any, c: Any = ..., *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmin.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32{, c:b32}
+            Gives the smaller of parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). With a
+            selector on d the result goes to that part of c.
+
+        vmin.dtype.atype.btype{.sat}.op2  d:b32, a:b32, b:b32, c:b32
+            Gives the smaller of parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). The
+            result is then combined with c.
+        """
+
+    def vmax(self, a: Any, b: Any, c: Any = ..., *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmax.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32{, c:b32}
+            Gives the larger of parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). With a
+            selector on d the result goes to that part of c.
+
+        vmax.dtype.atype.btype{.sat}.op2  d:b32, a:b32, b:b32, c:b32
+            Gives the larger of parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). The
+            result is then combined with c.
+        """
+
+    def vshl(self, a: Any, b: Any, c: Any = ..., *, type: Literal["u32"] | type[Any] = ..., dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., mode: Literal["clamp", "wrap"] = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vshl.dtype.atype.u32{.sat}.mode  d:b32, a:b32, b:b32{, c:b32}
+            Shifts a part of a left. With a selector on d the result goes to that part of c.
+
+        vshl.dtype.atype.u32{.sat}.mode.op2  d:b32, a:b32, b:b32, c:b32
+            Shifts a part of a left. The result is then combined with c.
+        """
+
+    def vshr(self, a: Any, b: Any, c: Any = ..., *, type: Literal["u32"] | type[Any] = ..., dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., mode: Literal["clamp", "wrap"] = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vshr.dtype.atype.u32{.sat}.mode  d:b32, a:b32, b:b32{, c:b32}
+            Shifts a part of a right. With a selector on d the result goes to that part of c.
+
+        vshr.dtype.atype.u32{.sat}.mode.op2  d:b32, a:b32, b:b32, c:b32
+            Shifts a part of a right. The result is then combined with c.
+        """
+
+    def vset(self, a: Any, b: Any, c: Any = ..., *, atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., cmp: Literal["eq", "ne", "lt", "le", "gt", "ge"] = ..., op2: Literal["add", "min", "max"] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vset.atype.btype.cmp  d:b32, a:b32, b:b32{, c:b32}
+            Compares parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). 1 where it holds.
+            With a selector on d the result goes to that part of c.
+
+        vset.atype.btype.cmp.op2  d:b32, a:b32, b:b32, c:b32
+            Compares parts of a and b: bytes, half-words or words, as selectors say (`%r1.b0`). 1 where it holds.
+            The result is then combined with c.
+        """
+
+    def vmad(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., scale: Literal["shr7", "shr15"] = ..., po: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmad.dtype.atype.btype{.sat}{.scale}  d:b32, a:b32, b:b32, c:b32
+            Multiplies parts of a and b and adds c; a minus before an operand negates the product or c. `.shr7` and
+            `.shr15` scale the result.
+
+        vmad.dtype.atype.btype.po{.sat}{.scale}  d:b32, a:b32, b:b32, c:b32
+            Multiplies parts of a and b and adds c; a minus before an operand negates the product or c. `.shr7` and
+            `.shr15` scale the result. `.po` adds one more.
+        """
+
+    def vadd2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vadd2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Adds half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+
+        vadd2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Adds half-words of a and b, 2 side by side. The results are added to c.
+        """
+
+    def vsub2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vsub2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Subtracts half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+
+        vsub2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Subtracts half-words of a and b, 2 side by side. The results are added to c.
+        """
+
+    def vavrg2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vavrg2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Averages, rounded away from zero, half-words of a and b, 2 side by side. Those that the mask on d leaves
+            out are c's.
+
+        vavrg2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Averages, rounded away from zero, half-words of a and b, 2 side by side. The results are added to c.
+        """
+
+    def vabsdiff2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vabsdiff2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Gives the distance between half-words of a and b, 2 side by side. Those that the mask on d leaves out
+            are c's.
+
+        vabsdiff2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Gives the distance between half-words of a and b, 2 side by side. The results are added to c.
+        """
+
+    def vmin2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmin2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Gives the smaller of half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+
+        vmin2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Gives the smaller of half-words of a and b, 2 side by side. The results are added to c.
+        """
+
+    def vmax2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmax2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Gives the larger of half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+
+        vmax2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Gives the larger of half-words of a and b, 2 side by side. The results are added to c.
+        """
+
+    def vset2(self, a: Any, b: Any, c: Any, *, atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., cmp: Literal["eq", "ne", "lt", "le", "gt", "ge"] = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vset2.atype.btype.cmp  d:b32, a:b32, b:b32, c:b32
+            Compares half-words of a and b, 2 side by side. 1 where it holds.
+
+        vset2.atype.btype.cmp.add  d:b32, a:b32, b:b32, c:b32
+            Compares half-words of a and b, 2 side by side. Counts where it holds.
+        """
+
+    def vadd4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vadd4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Adds bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+
+        vadd4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Adds bytes of a and b, 4 side by side. The results are added to c.
+        """
+
+    def vsub4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vsub4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Subtracts bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+
+        vsub4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Subtracts bytes of a and b, 4 side by side. The results are added to c.
+        """
+
+    def vavrg4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vavrg4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Averages, rounded away from zero, bytes of a and b, 4 side by side. Those that the mask on d leaves out
+            are c's.
+
+        vavrg4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Averages, rounded away from zero, bytes of a and b, 4 side by side. The results are added to c.
+        """
+
+    def vabsdiff4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vabsdiff4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Gives the distance between bytes of a and b, 4 side by side. Those that the mask on d leaves out are
+            c's.
+
+        vabsdiff4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Gives the distance between bytes of a and b, 4 side by side. The results are added to c.
+        """
+
+    def vmin4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmin4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Gives the smaller of bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+
+        vmin4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Gives the smaller of bytes of a and b, 4 side by side. The results are added to c.
+        """
+
+    def vmax4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vmax4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
+            Gives the larger of bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+
+        vmax4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
+            Gives the larger of bytes of a and b, 4 side by side. The results are added to c.
+        """
+
+    def vset4(self, a: Any, b: Any, c: Any, *, atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., cmp: Literal["eq", "ne", "lt", "le", "gt", "ge"] = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """vset4.atype.btype.cmp  d:b32, a:b32, b:b32, c:b32
+            Compares bytes of a and b, 4 side by side. 1 where it holds.
+
+        vset4.atype.btype.cmp.add  d:b32, a:b32, b:b32, c:b32
+            Compares bytes of a and b, 4 side by side. Counts where it holds.
         """
 
     def wgmma(self, *operands: Any, mma_async: bool = ..., sync: bool = ..., aligned: bool = ..., shape: Literal["m64n8k16", "m64n16k16", "m64n24k16", "m64n32k16", "m64n40k16", "m64n48k16", "m64n56k16", "m64n64k16", "m64n72k16", "m64n80k16", "m64n88k16", "m64n96k16", "m64n104k16", "m64n112k16", "m64n120k16", "m64n128k16", "m64n136k16", "m64n144k16", "m64n152k16", "m64n160k16", "m64n168k16", "m64n176k16", "m64n184k16", "m64n192k16", "m64n200k16", "m64n208k16", "m64n216k16", "m64n224k16", "m64n232k16", "m64n240k16", "m64n248k16", "m64n256k16", "m64n8k32", "m64n16k32", "m64n24k32", "m64n32k32", "m64n40k32", "m64n48k32", "m64n56k32", "m64n64k32", "m64n72k32", "m64n80k32", "m64n88k32", "m64n96k32", "m64n104k32", "m64n112k32", "m64n120k32", "m64n128k32", "m64n136k32", "m64n144k32", "m64n152k32", "m64n160k32", "m64n168k32", "m64n176k32", "m64n184k32", "m64n192k32", "m64n200k32", "m64n208k32", "m64n216k32", "m64n224k32", "m64n232k32", "m64n240k32", "m64n248k32", "m64n256k32", "m64n8k8", "m64n16k8", "m64n24k8", "m64n32k8", "m64n40k8", "m64n48k8", "m64n56k8", "m64n64k8", "m64n72k8", "m64n80k8", "m64n88k8", "m64n96k8", "m64n104k8", "m64n112k8", "m64n120k8", "m64n128k8", "m64n136k8", "m64n144k8", "m64n152k8", "m64n160k8", "m64n168k8", "m64n176k8", "m64n184k8", "m64n192k8", "m64n200k8", "m64n208k8", "m64n216k8", "m64n224k8", "m64n232k8", "m64n240k8", "m64n248k8", "m64n256k8", "m64n8k64", "m64n16k64", "m64n24k64", "m64n32k64", "m64n40k64", "m64n48k64", "m64n56k64", "m64n64k64", "m64n72k64", "m64n80k64", "m64n88k64", "m64n96k64", "m64n104k64", "m64n112k64", "m64n120k64", "m64n128k64", "m64n136k64", "m64n144k64", "m64n152k64", "m64n160k64", "m64n168k64", "m64n176k64", "m64n184k64", "m64n192k64", "m64n200k64", "m64n208k64", "m64n216k64", "m64n224k64", "m64n232k64", "m64n240k64", "m64n248k64", "m64n256k64", "m64n8k256", "m64n16k256", "m64n24k256", "m64n32k256", "m64n48k256", "m64n64k256", "m64n80k256", "m64n96k256", "m64n112k256", "m64n128k256", "m64n144k256", "m64n160k256", "m64n176k256", "m64n192k256", "m64n208k256", "m64n224k256", "m64n240k256", "m64n256k256"] = ..., dtype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., atype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8", "b1"] | bool | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8", "b1"] | bool | type[Any] = ..., sp: bool = ..., satfinite: bool = ..., and_: bool = ..., popc: bool = ..., fence: bool = ..., commit_group: bool = ..., wait_group: bool = ..., into: Any = ..., both: bool = ...) -> Any:

@@ -14,7 +14,9 @@ from ptxlab.isa import (
     logic,
     matrix,
     memory,
+    multimem,
     texture,
+    video,
     warpgroup,
 )
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -25,7 +27,23 @@ from ptxlab.isa.properties import Properties
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form, found
 
-ROOMS = (arithmetic, floating, compare, logic, convert, fp8, memory, lanes, flow, matrix, bulk, warpgroup, texture)
+ROOMS = (
+    arithmetic,
+    floating,
+    compare,
+    logic,
+    convert,
+    fp8,
+    memory,
+    multimem,
+    lanes,
+    flow,
+    matrix,
+    bulk,
+    warpgroup,
+    texture,
+    video,
+)
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [

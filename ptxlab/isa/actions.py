@@ -78,6 +78,7 @@ class Action(Enum):
     PREFETCH = "brings data closer", "none"
     FILL = "stores zeros; lowering adds a loop of stores behind it", "none"
     REPLACE_FIELD = "replaces a field of a tensor map; lowering adds loads and stores behind it", "none"
+    VIDEO = "computes with parts of words; lowering adds the arithmetic behind it", "none"
     SAMPLE = "samples a texture; lowering adds loads and arithmetic behind it", "none"
     GATHER = "reads four texels; lowering adds loads behind it", "none"
     QUERY = "gives a property of a texture or surface; lowering adds a load behind it", "none"

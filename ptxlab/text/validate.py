@@ -261,12 +261,13 @@ class _Validator:
         """Registers and variables without a declaration, branch targets without a label."""
         branch = action_of(instruction.opcode) in BRANCHES
         used = chain.from_iterable(map(names_in, instruction.operands))
+        parted = action_of(instruction.opcode) is Action.VIDEO  # `%r1.h0`, a part of a word
         reported: set[str] = set()
         for name in chain([instruction.guard.name] if instruction.guard else [], used):
             base = name.partition(".")[0]
             if name in reported:
                 continue
-            elements = self.elements(name, base, scope) if base != name else ""
+            elements = "" if base == name or parted else self.elements(name, base, scope)
             known = name == "_" or name in SPECIAL_REGISTERS or name in self.labels or scope.has(base)
             if known and not elements:
                 continue

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, DEVICES
 from planted import BUGS
-from planted_async import FROM_GLOBAL
+from planted_async import FROM_GLOBAL, GIVEN_BACK
 from test_emulate_bulk import DONE, tile_kernel, tile_load
 
 import ptxlab as pl
@@ -93,6 +93,32 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
         planted.launch(device, False, ("memcheck", "synccheck"))
     said = DEADLOCKS[name].replace("{2}", str(announces)).replace("{copy}", str(copy))
     assert f"{said} (mbarrier.try_wait.parity.shared::cta.b64, line {waits})" in stopped.value.message
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_copy_behind_a_product_by_chance(device: str) -> None:
+    run, _ = GIVEN_BACK.run(device, False, ALL_CHECKS)
+    assert [(f.check, f.kind, f.message) for f in run.findings] == [
+        (
+            "synccheck",
+            "wgmma in flight",
+            "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
+            "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive behind "
+            "their wait would, if the thread that starts the copy waits for it",
+        )
+    ]
+    assert (run.findings[0].first.line, run.findings[0].second.line) == GIVEN_BACK.lines()
+    twin, _ = GIVEN_BACK.run(device, True, ALL_CHECKS)
+    assert twin.findings == []
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_an_mbarrier_before_its_init_is_ordered(device: str) -> None:
+    run, _ = BUGS["mbarrier init: another warp uses it without a barrier between"].run(device, False, ("racecheck",))
+    assert [found.message for found in run.findings] == [
+        "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
+        "yet; a barrier between the two would order them"
+    ]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -182,6 +182,29 @@ BEHIND:
 {wait("FULL")}
 {RESULT}""")
 
+GIVEN_BACK = Bug("synccheck", "wgmma in flight", threads=160, target="sm_90a", before=GATES["before"],
+    body=made(1, 128) + TILES + f"""
+    setp.ge.u32 %p2, %r1, 128;
+    @%p2 bra PRODUCE;
+{FILLED}
+    fence.proxy.async.shared::cta;
+    bar.sync 1, 128;
+    wgmma.fence.sync.aligned;
+    {PRODUCT} //2
+    {COMMIT}
+    - mbarrier.arrive.shared::cta.b64 _, [gate+8];
+    {DONE}
+    + mbarrier.arrive.shared::cta.b64 _, [gate+8];
+    bra FULL;
+PRODUCE:
+{wait("EMPTY", 1)}
+    setp.eq.u32 %p3, %r1, 128;
+    @%p3 {ARRIVE} [gate], 256;
+    @%p3 {LOAD} [%r20], [%rd2], 256, [gate]; //1
+{wait("FULL")}
+{RESULT}""")
+"""Seen with racecheck only: the readers arrive in front of their wait, but have waited when the copy is issued."""
+
 # -- copies in flight --------------------------------------------------------------------------------------------------
 
 BROUGHT = f"""

@@ -54,6 +54,19 @@ NEXT:
 
 
 # fmt: off
+# -- initialization ----------------------------------------------------------------------------------------------------
+
+UNORDERED = Planted("mbarrier init", "racecheck", **GATES)
+UNORDERED.add("another warp uses it without a barrier between", "mbarrier init", body="""
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 1; //2
+    + bar.sync 0;
+    - bar.warp.sync 0xffffffff;
+    @%p1 mbarrier.arrive.shared::cta.b64 _, [gate];
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
+    @!%p8 bra WAIT;
+""")
+
 # -- phases ------------------------------------------------------------------------------------------------------------
 
 bug("all arrive and wait, the parity never changes", PHASE, stops=True, body=made(64) + """

@@ -21,10 +21,12 @@ from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
 from ptxlab.emulate.program.system import SystemMemory
 from ptxlab.emulate.program.textures import lower_texture
+from ptxlab.emulate.program.video import lower_video
 from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
+from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
@@ -32,8 +34,10 @@ from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
 
 _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
-    Action.FILL: fill, Action.REPLACE_FIELD: replace_field, Action.COPY_MAP: copy_map,
-}  # fmt: skip
+    Action.FILL: fill,
+    Action.REPLACE_FIELD: replace_field,
+    Action.COPY_MAP: copy_map,
+}
 """What lowering adds behind an instruction that others stand for."""
 STACK_SIZE = 16 << 10
 """Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
@@ -192,18 +196,24 @@ class Lowering(Names):
             found = form(instruction.opcode)
         except FormError as error:
             raise UnsupportedInstruction(
-                f"the CPU machine does not know {instruction.opcode}: {error.what}", length=len(instruction.opcode),
-                syntax=error.syntax, **place,
-            ) from None  # fmt: skip
+                f"the CPU machine does not know {instruction.opcode}: {error.what}",
+                length=len(instruction.opcode),
+                syntax=error.syntax,
+                **place,
+            ) from None
         if not found.op.executed:
             raise UnsupportedInstruction(
                 f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only",
-                length=len(instruction.opcode), syntax=found.op.syntax, **place,
-            )  # fmt: skip
+                length=len(instruction.opcode),
+                syntax=found.op.syntax,
+                **place,
+            )
         return found
 
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
+        if found.multimem:
+            found = one_device(found)
         action = found.op.does
         guard = None
         if instruction.guard is not None:
@@ -221,6 +231,9 @@ class Lowering(Names):
             if not operands:
                 raise self.error("call needs the name of a function", line)
             lower_call(self, instruction, found, guard, scope, routine)
+            return
+        if action is Action.VIDEO:
+            lower_video(self, instruction, found, guard, scope, routine)
             return
         if action in SAMPLERS:
             lower_texture(self, instruction, found, guard, scope, routine)

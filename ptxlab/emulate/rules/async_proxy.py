@@ -17,7 +17,7 @@ from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.races import ordered, published
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WARP, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WAITS, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import Products
 
 AT_CODE, AT_WARP = 42, 37
@@ -129,6 +129,25 @@ def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
     if block.products_done[warp] != products.done:
         block.products_done[warp] = products.done
         block.products_waited[warp] = me(block, warp, code)
+        k = block.product_waits[warp] % WAITS
+        block.waited_up_to[warp, k] = products.done
+        block.waited_at[warp, k] = block.products_waited[warp]
+        block.product_waits[warp] += 1
+
+
+@rule
+def read_before(launch: Launch, block: Block, at: Block, read: u64, mine: u64) -> boolean:
+    """Whether an access `mine` of `block` comes after a product that reads a tile of the block `at`: behind a wait for
+    it by a warp of the four, which all read together. read: as remembered of the product, which is not in flight."""
+    first = u32(read >> AT_WARP) & 28
+    for warp in range(first, first + 4):
+        waits = at.product_waits[warp]
+        if waits > WAITS and at.waited_up_to[warp, waits % WAITS] >= u32(read):
+            return True  # a wait for it may have been forgotten
+        for k in range(min(waits, WAITS)):
+            if at.waited_up_to[warp, k] >= u32(read) and ordered(launch, block, at.waited_at[warp, k], mine, True):
+                return True
+    return False
 
 
 @rule

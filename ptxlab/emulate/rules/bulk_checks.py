@@ -147,7 +147,8 @@ class BulkChecks:
                 return
 
     def _overwrites_tiles(self, transfer: Transfer, span: Span) -> None:
-        """No product of `wgmma` that is in flight may read what a copy overwrites."""
+        """No product of `wgmma` may read what a copy overwrites: it must not be in flight, and not only because of the
+        order in which warps have run here."""
         block = self.block(span.rank)
         if block.tile_reads is None:
             return
@@ -156,6 +157,11 @@ class BulkChecks:
             if async_proxy.in_flight(block, read):
                 at = self.program.shared_start + 16 * (span.each(16).start + int((there == read).argmax()))
                 self._noted(transfer, F.TILE_OVERWRITTEN, async_proxy.party(block, read), at)
+                return
+            issuer, mine = self.block(transfer.rank), self._record(transfer)
+            if self.launch.racecheck and not async_proxy.read_before(self.launch, issuer, block, read, mine):
+                at = self.program.shared_start + 16 * (span.each(16).start + int((there == read).argmax()))
+                self._noted(transfer, F.TILE_UNORDERED, async_proxy.party(block, read), at)
                 return
 
     def _written_by_proxy(self, span: Span) -> None:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
-TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART = range(40, 46)
+TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART, TILE_UNORDERED = range(40, 47)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
-TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY = range(24, 29)
+TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED = range(24, 30)
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
 """The kinds of note an engine takes. SAME: two lanes in one store."""
@@ -38,7 +38,7 @@ RULES: dict[int, tuple[str, str]] = {
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
     TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
-    WARPS_APART: ("synccheck", "wgmma of four warps"),
+    WARPS_APART: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
@@ -52,7 +52,7 @@ RULES: dict[int, tuple[str, str]] = {
     COMPLETES: ("synccheck", "mbarrier arrivals"), BAD_COUNT: ("synccheck", "mbarrier arrivals"),
     TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
     BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
-    INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"),
+    INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -231,6 +231,15 @@ _SENTENCES = {
         "a warp begins a product of wgmma behind a barrier that another warp of its warpgroup reaches only when it has "
         "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
     ),
+    TILE_UNORDERED: (
+        "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
+        "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive behind their wait "
+        "would, if the thread that starts the copy waits for it"
+    ),
+    INIT_UNORDERED: (
+        "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
+        "yet; a barrier between the two would order them"
+    ),
     INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy is on its way that reports to it",
     TOO_FEW_BYTES: (
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
@@ -240,9 +249,7 @@ _SENTENCES = {
 """What notes of a kind say that need nothing but the memory and the note."""
 
 
-def _sentence(
-    program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str
-) -> str:  # fmt: skip
+def _sentence(program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == TOUCHED_EARLY and other is not None:
         early = set(writes(code)) & {*writes(other), *reads(other)}

@@ -22,11 +22,12 @@ from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE
 from ptxlab.emulate.rules.mbarriers import Operation, operation
-from ptxlab.emulate.rules.records import RANKS, Block
+from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
@@ -83,6 +84,8 @@ class Mbarrier:
     bytes: list[tuple[Party, int]] = field(default_factory=list)  # announced in this phase; negative: reported
     on_way: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: by whom, bytes, phase when issued
     short: bool = False  # a phase has ended before a copy was there
+    record: int = 0  # of its `init` as an access; 0: unknown
+    ordered: set[int] = field(default_factory=set)  # warps that come after it, or were reported
     far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
     far_known: dict[int, np.ndarray] = field(default_factory=dict)
 
@@ -142,7 +145,7 @@ class Phases:
 
     def _far(
         self, code: Code, what: Operation, by: Party, at: int, old: int, new: int, released: np.ndarray | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         """An arrival at an mbarrier that an address names by the rank of its block."""
         home, at = self.mate(at // PEER - 1), at % PEER
         by = home.foreign(by, self)
@@ -200,8 +203,19 @@ class Phases:
             if held.used is not None or not same_warp:
                 self._note(F.MADE_AGAIN, by, held.used or held.made, at)
         self._over(at)
-        self.all[at] = Mbarrier(by)
+        self.all[at] = Mbarrier(by, record=me(self.block, by[1] // WARPS, by[0]), ordered={by[1] // WARPS})
         self.gone.pop(at, None)
+
+    def _comes_after_init(self, by: Party, at: int, held: Mbarrier) -> None:
+        """A thread uses an mbarrier: is that ordered after its `init`, which another warp may have executed?"""
+        warp = by[1] // WARPS
+        if not self.race or warp in held.ordered or by[1] >> FOREIGN or not held.record:
+            return
+        held.ordered.add(warp)
+        maker = held.made[1] // WARPS
+        fenced = self.block.fenced[maker] > held.record >> TIME & LAST_TIME and self.block.phases[warp] != 0
+        if not fenced and not races.between_warps(self.block, held.record, warp):
+            self._note(F.INIT_UNORDERED, by, held.made, at)
 
     def _invalidated(self, by: Party, at: int) -> None:
         held = self.all.get(at)
@@ -222,6 +236,7 @@ class Phases:
         held = self._at(at, by)
         phase, thread = held.phase, by[1]
         held.used = by
+        self._comes_after_init(by, at, held)
         arrives = code.action is Action.COPIES_ARRIVE or what.arrivals != 0
         if arrives or (isinstance(what.bytes, str) and what.bytes[0] != "-"):
             if phase not in held.arrivals:
@@ -260,6 +275,7 @@ class Phases:
         """Whether the wait passes."""
         thread = by[1]
         held.used = by
+        self._comes_after_init(by, at, held)
         if held.phase & 1 == parity:
             held.waiting[thread] = Wait(by, held.phase if spinning else -1, parity, self.given(thread))
             return False

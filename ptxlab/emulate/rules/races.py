@@ -354,11 +354,19 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
         all_ = me >> MANY & 1 != 0
         if (many and (all_ or wrote)) or (not many and not all_ and lane == mine):
             return True
-    if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v]:
+    if between_warps(block, record, w):
         return True
-    if v == w and synced(block, w, lane, mine, time):
+    return v == w and synced(block, w, lane, mine, time)
+
+
+@rule(inline=True)
+def between_warps(block: Block, record: u64, w: u32) -> boolean:
+    """Whether what a warp of the block did, by its record, comes before what warp w does now."""
+    time = u32(record >> TIME & LAST_TIME)
+    v = u32(record >> WARP & 31)
+    if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v] or time < block.acquired[w, v]:
         return True
-    return time < block.acquired[w, v] or ordered_in_cluster(block, record, w)
+    return ordered_in_cluster(block, record, w)
 
 
 @rule(inline=True)

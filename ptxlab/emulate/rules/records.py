@@ -83,6 +83,8 @@ class Launch(Record):
     notes: Array[Entry] = array(ENTRIES, align=64)
 
 
+WAITS = 16
+"""Waits for products of `wgmma` that are remembered of a warp."""
 RANKS = 16
 """Blocks of a cluster at most."""
 
@@ -142,6 +144,9 @@ class Block(Record):
     proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
     products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for, and when it did
     products_waited: Array[u64] = array(32)  # so last, as the record of an access
+    product_waits: Array[u32] = array(32)  # of each warp how often it has waited for products, and the last of these
+    waited_up_to: Array[u32] = array(32, WAITS, align=64)  # waits: the products it has waited for by then
+    waited_at: Array[u64] = array(32, WAITS, align=64)  # and the record of the wait, number n at n % WAITS
     updates: u64  # operations on mbarriers other than waits
     mates: Pointer[Mates] | None  # of a cluster of several blocks
     rank: u64

@@ -1,0 +1,193 @@
+"""Video instructions as ordinary ones: parts of words taken out, computed with in 64 bits, saturated, put together.
+
+The steps and their names are those of the manual's pseudocode (PTX ISA, "Scalar Video Instructions").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.program.model import Literal, Reg, Source, Special
+from ptxlab.emulate.program.snippets import put
+from ptxlab.isa.table import Form
+from ptxlab.text import model
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.lowering import Guard, Lowering
+    from ptxlab.emulate.program.scopes import Routine, Scope
+
+SELECTOR = re.compile(r"(.+)\.([bh][0-7]{1,4})")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An operand: its register, its selector ("" for none), whether a minus stands before it."""
+
+    name: model.Operand
+    selector: str
+    minus: bool
+
+
+def lower_video(
+    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
+) -> None:
+    """Emits a video instruction: itself, as one that has no effect, and the instructions that compute."""
+    code = low.emit(instruction.name, found, instruction.line, guard)
+    code.instruction = instruction
+    behind = low.branch_around(guard, instruction.line) if guard else ""
+    parts = [_part(operand) for operand in instruction.operands]
+    names: dict[str, Source] = {}
+    for letter, part in zip("dabc", parts, strict=False):
+        source = low.operand(part.name, scope, routine, instruction.line)
+        if letter != "d" and isinstance(source, Literal | Special):
+            held = low.register("%given", "b32", "")
+            low.op("mov.b32", (held,), (source,), instruction.line)
+            source = held
+        if not isinstance(source, Reg):
+            raise low.error(f"{found.opcode} takes registers of 32 bits, found {part.name}", instruction.line)
+        names[f"%{letter}"] = source
+    if found.count:
+        text = _side_by_side(low, found, parts, instruction.line)
+    else:
+        text = _scalar(low, found, parts, instruction.line)
+    put(low, text, instruction, routine, names)
+    if behind:
+        low.place_label(behind)
+
+
+def _part(operand: model.Operand) -> _Part:
+    minus = isinstance(operand, model.Sum) and operand.scale < 0
+    if isinstance(operand, model.Sum):
+        operand = operand.base
+    selected = SELECTOR.fullmatch(operand.text) if isinstance(operand, model.Name) else None
+    if selected is None:
+        return _Part(operand, "", minus)
+    return _Part(model.Name(selected[1]), selected[2], minus)
+
+
+def _operation(found: Form) -> str:
+    """`vadd` of `vadd4`."""
+    return found.op.name.rstrip("24")
+
+
+def _taken(into: str, word: str, selector: str, type_: str) -> str:
+    """A byte, half-word or word as 64 bits."""
+    wide = f"{type_[0]}64"
+    if not selector:
+        return f"cvt.{wide}.{type_} {into}, {word};\n"
+    bits, at = (8, 8 * int(selector[1])) if selector[0] == "b" else (16, 16 * int(selector[1]))
+    return f"bfe.{type_} %w, {word}, {at}, {bits};\ncvt.{wide}.{type_} {into}, %w;\n"
+
+
+def _clamped(value: str, type_: str, bits: int, signed64: str = "s64") -> str:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_[0] == "s" else (0, (1 << bits) - 1)
+    least = f"max.{signed64} {value}, {value}, {low};\n" if signed64 == "s64" else ""
+    return f"{least}min.{signed64} {value}, {value}, {high};\n"
+
+
+_COMPUTED = {
+    "vadd": "add.s64 %t, %x, %y;\n",
+    "vsub": "sub.s64 %t, %x, %y;\n",
+    "vabsdiff": "sub.s64 %t, %x, %y;\nabs.s64 %t, %t;\n",
+    "vmin": "min.s64 %t, %x, %y;\n",
+    "vmax": "max.s64 %t, %x, %y;\n",
+    "vavrg": "add.s64 %t, %x, %y;\nsetp.ge.s64 %p, %t, 0;\n@%p add.s64 %t, %t, 1;\nshr.s64 %t, %t, 1;\n",
+    "vshl": "shl.b64 %t, %x, %w;\n",
+    "vshr": "shr.s64 %t, %x, %w;\n",
+}
+_REGISTERS = ".reg .b32 %w, %r, %e; .reg .b64 %x, %y, %t, %z; .reg .pred %p;\n"
+
+
+def _compute(found: Form) -> str:
+    """%t from %x and %y."""
+    operation = _operation(found)
+    if operation == "vset":
+        return f"setp.{found.cmp}.s64 %p, %x, %y;\nselp.b64 %t, 1, 0, %p;\n"
+    if operation in ("vshl", "vshr"):
+        amount = "and.b32 %w, %w, 31;\n" if found.mode == "wrap" else "min.u32 %w, %w, 32;\n"
+        return "cvt.u32.u64 %w, %y;\n" + amount + _COMPUTED[operation]
+    return _COMPUTED[operation]
+
+
+def _scalar(low: Lowering, found: Form, parts: list[_Part], line: int) -> str:
+    d, a, b, *rest = parts
+    for part in (d, a, b, *rest):
+        if len(part.selector) > 2 or (part.selector and int(part.selector[1]) > {"b": 3, "h": 1}[part.selector[0]]):
+            raise low.error(f"{found.opcode} takes .b0 to .b3, .h0 and .h1, found .{part.selector}", line)
+    if bool(d.selector) != bool(rest) and not found.op2 and not found.product:
+        raise low.error(f"{found.opcode}: a selector on the result and the operand c belong together", line)
+    steps = [_REGISTERS, _taken("%x", "%a", a.selector, str(found.atype))]
+    steps.append(_taken("%y", "%b", b.selector, str(found.btype)))
+    if found.product:
+        return "".join([*steps, _mad(found, *parts)])
+    steps.append(_compute(found))
+    dtype = str(found.dtype)
+    bits = {"b": 8, "h": 16}.get(d.selector[:1], 32)
+    if found.sat:
+        steps.append(_clamped("%t", dtype, bits))
+    steps.append("cvt.u32.u64 %r, %t;\n")
+    if found.op2:
+        word = "u32" if found.op2 == "add" else dtype
+        steps.append(f"{found.op2}.{word} %d, %r, %c;\n")
+    elif d.selector:
+        steps.append(f"bfi.b32 %d, %r, %c, {bits * int(d.selector[1])}, {bits};\n")
+    else:
+        steps.append("mov.b32 %d, %r;\n")
+    return "".join(steps)
+
+
+def _mad(found: Form, d: _Part, a: _Part, b: _Part, c: _Part) -> str:
+    """The product of %x and %y and %c, in 128 bits (%z above %t)."""
+    negated = a.minus != b.minus
+    signed = found.atype == "s32" or found.btype == "s32" or negated or c.minus
+    add = 0
+    steps = ["mul.lo.s64 %t, %x, %y;\nmul.hi.s64 %z, %x, %y;\nmov.b32 %e, %c;\n"]
+    if found.po:
+        add = 1
+    elif negated:
+        add = 1
+        steps.append("not.b64 %t, %t;\nnot.b64 %z, %z;\n")
+    elif c.minus:
+        add = 1
+        steps.append("not.b32 %e, %e;\n")
+    steps.append(f"cvt.{'s64.s32' if signed else 'u64.u32'} %x, %e;\nshr.s64 %y, %x, 63;\n")
+    steps.append(f"add.cc.u64 %t, %t, %x;\naddc.u64 %z, %z, %y;\nadd.cc.u64 %t, %t, {add};\naddc.u64 %z, %z, 0;\n")
+    if found.scale:
+        shift = int(str(found.scale)[3:])
+        steps.append(f"shr.u64 %t, %t, {shift};\nshl.b64 %z, %z, {64 - shift};\nor.b64 %t, %t, %z;\n")
+    if found.sat:
+        steps.append(_clamped("%t", "s32" if signed else "u32", 32, "s64" if signed else "u64"))
+    return "".join([*steps, "cvt.u32.u64 %d, %t;\n"])
+
+
+def _side_by_side(low: Lowering, found: Form, parts: list[_Part], line: int) -> str:
+    count = int(found.count)
+    bits, letter = 32 // count, "h" if count == 2 else "b"
+    d, a, b, c = parts
+    whole = "".join(map(str, reversed(range(count))))
+    chosen = {"a": a.selector[1:] or whole, "b": b.selector[1:] or "".join(str(int(k) + count) for k in whole)}
+    for part in (a, b):
+        wrong = part.selector and (part.selector[0] != letter or len(part.selector) != count + 1)
+        if wrong or any(int(k) >= 2 * count for k in part.selector[1:]):
+            digits = f"{count} digits from 0 to {2 * count - 1}"
+            raise low.error(f"{found.opcode} takes .{letter} and {digits} behind a and b, found .{part.selector}", line)
+    if c.selector or (d.selector and (d.selector[0] != letter or any(int(k) >= count for k in d.selector[1:]))):
+        raise low.error(f"{found.opcode}: the mask of the result is .{letter}{whole} or a part of it", line)
+    mask = d.selector[1:] or whole
+    added = bool(found.add)
+    steps = [_REGISTERS, "mov.b32 %r, %c;\n"]
+    for k in range(count):
+        if str(k) not in mask:
+            continue
+        for into, which, type_ in (("%x", "a", found.atype), ("%y", "b", found.btype)):
+            at = int(chosen[which][count - 1 - k])
+            word = "%a" if at < count else "%b"
+            steps.append(_taken(into, word, f"{letter}{at % count}", str(type_)))
+        steps.append(_compute(found))
+        if found.sat:
+            steps.append(_clamped("%t", str(found.dtype), bits))
+        steps.append("cvt.u32.u64 %w, %t;\n")
+        steps.append("add.u32 %r, %r, %w;\n" if added else f"bfi.b32 %r, %w, %r, {bits * k}, {bits};\n")
+    return "".join([*steps, "mov.b32 %d, %r;\n"])

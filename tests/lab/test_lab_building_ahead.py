@@ -1,0 +1,79 @@
+"""Building ahead: which setting is likely to come next, and that another process leaves its code in the cache."""
+
+from __future__ import annotations
+
+import queue
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptxlab.emulate.jit import compile as native
+from ptxlab.lab import building_ahead, explorer_views
+from ptxlab.lab.building_ahead import Builder, next_setting
+from ptxlab.lab.explorer_views import request
+
+LONG = {"seq_k": 16384, "heads": 128, "batch": 8}
+"""A problem that runs for seconds."""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "before", "now", "after"),
+    [
+        ("scalar", {"head_dim": 64}, {"head_dim": 65}, {"head_dim": 66}),
+        ("mma", {"head_dim": 64}, {"head_dim": 48}, {"head_dim": 32}),
+        ("mma", {"head_dim": 240}, {"head_dim": 256}, None),  # the last
+        ("tiled", {"causal": False}, {"causal": True}, None),  # there is no third
+        ("scalar", {"seq_q": 64}, {"seq_q": 65}, None),  # the same PTX
+        ("scalar", {"head_dim": 8}, {"head_dim": 9, "causal": True}, None),
+        ("scalar", {}, {}, None),
+        ("decode", {**LONG, "head_dim": 64}, {**LONG, "head_dim": 72}, None),
+    ],
+)
+def test_the_next_setting_goes_on_in_the_same_way(
+    kernel: str, before: dict[str, Any], now: dict[str, Any], after: dict[str, Any] | None
+) -> None:
+    found = next_setting(request(kernel, **before), request(kernel, **now))
+    assert found == (None if after is None else request(kernel, **(now | after)))
+
+
+def test_another_kernel_says_nothing_of_the_next_setting() -> None:
+    assert next_setting(request("scalar"), request("tiled")) is None
+
+
+def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
+    monkeypatch.setenv(building_ahead.SWITCH, "on")
+    native.folder.cache_clear()
+    likely, builder = request("scalar", head_dim=3, seq_q=4, seq_k=4), Builder()
+    folder = native.folder()
+    assert folder is not None
+    try:
+        builder.build(likely)
+        deadline = time.monotonic() + 120
+        while len(_programs(folder)) < 2 and time.monotonic() < deadline:  # the kernel and its probing build
+            time.sleep(0.05)
+        ahead = _programs(folder)
+        assert len(ahead) == 2
+        version = explorer_views.begun(likely)
+        explorer_views.state(version, likely, explorer_views.run(version, likely))
+        assert _programs(folder) == ahead
+    finally:
+        builder.end()
+        native.folder.cache_clear()
+
+
+def _programs(folder: Path) -> set[str]:
+    """The entries of programs in the cache; the others are of rules."""
+    entries = (path.name for path in folder.iterdir() if not path.name.startswith("."))
+    return {name for name in entries if (found := native.recall(name)) is not None and "sites" in found[0]}
+
+
+def test_work_ends_at_its_next_stage_when_something_else_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    asked: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    monkeypatch.setattr(explorer_views, "run", lambda *_: (done.append("run"), asked.put("null")))
+    monkeypatch.setattr(explorer_views, "state", lambda *_: done.append("state"))
+    building_ahead._build(request("scalar"), asked)
+    assert done == ["run"]
