@@ -373,7 +373,7 @@ for rounding in ("", ".rn"):
 # | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
 # | [18 · your language](18-your-language.ipynb) | What does a language decide for you, and what does that cost? |
 #
-# Three more doors:
+# Two more doors:
 #
 # - `pl.explore()` opens the explorer: change a parameter of an attention kernel, see its PTX, its cost and its error.
 # - `%%ptx?` lists all options; `!ptxlab list` the kernels; `!ptxlab isa fma` explains an instruction;
