@@ -51,6 +51,7 @@ __global__ void softmax(const float *x, float *y, int columns) {
 """
 try:
     kernels["CUDA C++"] = pl.cuda(SOURCE, file="softmax.cu"), rows, 32, (columns,)
+    print(kernels["CUDA C++"][0])
 except pl.UnavailableError as missing:
     print(missing)
 
@@ -79,6 +80,7 @@ try:
                 y[row, j] = math.exp(x[row, j] - top) / total
 
     kernels["numba"] = pl.numba(softmax_numba, x, x, columns), 1, 32, (columns,)
+    print(kernels["numba"][0])
 except (ImportError, pl.UnavailableError) as missing:
     print(f"numba-cuda is not here ({missing}): pip install 'ptxlab[numba]'")
 
@@ -104,6 +106,7 @@ try:
 
     from_triton = pl.triton(softmax_triton, x, x, columns, BLOCK=128, num_warps=1)
     kernels["Triton"] = from_triton, rows, None, (columns,)
+    print(kernels["Triton"][0])
 except (ImportError, pl.UnavailableError) as missing:
     print(f"Triton is not here ({missing}): pip install 'ptxlab[triton]'")
 
@@ -140,6 +143,7 @@ try:
         softmax_cute(x, y, columns).launch(grid=(x.shape[0], 1, 1), block=(32, 1, 1))
 
     kernels["CuTe DSL"] = from_cute(launch_cute, x, x, cutlass.Int32(columns)), rows, 32, (columns,)
+    print(kernels["CuTe DSL"][0])
 except (ImportError, pl.UnavailableError) as missing:
     print(f"CuTe DSL is not here ({missing}): pip install nvidia-cutlass-dsl")
 
@@ -162,6 +166,7 @@ try:
         ct.scatter(y, (row, at), e / ct.sum(e))
 
     kernels["cuTile"] = cutile(softmax_tile, x, x, 128), rows, None, ()
+    print(kernels["cuTile"][0])
 except (ImportError, pl.UnavailableError) as missing:
     print(f"cuTile is not here ({missing}): pip install 'cuda-tile[tileiras]'")
 
