@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         plot_error,
         plot_roofline,
         plot_state,
+        plot_sweep,
         plot_tile,
         show,
     )
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
     from ptxlab.static import inspect, occupancy
+    from ptxlab.sweeps import open_sweep, sweep
     from ptxlab.text import parse
 
 __version__ = "0.1.0"
@@ -79,24 +81,25 @@ _HOMES = {
         "emulate.trace.recorder": "Trace",
         "emulate.trace.recording": "open_trace",
         "errors": "AssemblyError BuildError CompileError DeviceFault LaunchError PtxError PtxSyntaxError PtxlabError "
-                  "TargetError TraceError UnavailableError UnsupportedInstruction",
+        "TargetError TraceError UnavailableError UnsupportedInstruction",
         "drivers": "numba triton",
         "frontends": "cuda",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
-               "plot_tile show",
+        "plot_sweep plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
         "launch.textures": "Surface Texture",
         "static": "inspect occupancy",
+        "sweeps": "open_sweep sweep",
         "text": "parse",
     }.items()
     for name in names.split()
-}  # fmt: skip
+}
 """Where each public name lives."""
 
 _MODULES = ("build", "builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
-            "reference", "targets", "text")  # fmt: skip
+            "reference", "sweeps", "targets", "text")  # fmt: skip
 
 __all__ = [
     "AssemblyError",
@@ -137,6 +140,7 @@ __all__ = [
     "merge_states",
     "numba",
     "occupancy",
+    "open_sweep",
     "open_trace",
     "out",
     "parse",
@@ -144,10 +148,12 @@ __all__ = [
     "plot_error",
     "plot_roofline",
     "plot_state",
+    "plot_sweep",
     "plot_tile",
     "reference",
     "sass",
     "show",
+    "sweep",
     "to_device",
     "triton",
 ]

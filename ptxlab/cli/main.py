@@ -76,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--device", default="cpu", choices=("cpu", "step"))
     check.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings as SARIF, for code scanning")
     _json(check)
+    sweep = command("sweep", _sweep, "measure all combinations of kernels, parameters and problems that a file names")
+    sweep.add_argument("file", type=Path, metavar="SWEEP.toml")
+    sweep.add_argument("--out", type=Path, metavar="FOLDER", help="where rows go; what is there is not measured again")
+    sweep.add_argument("--dask", metavar="ADDRESS", help="measure on a Dask cluster, such as tcp://10.0.0.1:8786")
+    sweep.add_argument(
+        "--workers", type=int, metavar="N", help="processes on this machine; by default one for each core"
+    )
+    _json(sweep)
     isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
     isa.add_argument("name", nargs="?", metavar="INSTRUCTION", help="such as fma or ld.global.f32")
     _json(isa)
@@ -189,6 +197,19 @@ def _check(options: argparse.Namespace) -> int:
     else:
         print("\n".join(map(str, findings)) or "nothing found")
     return 1 if findings else 0
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from ptxlab.cli.sweep import sweep
+
+    found = sweep(options.file, options.out, options.dask, options.workers)
+    if options.json:
+        print_json(list(found.rows()))
+    else:
+        print(found)
+        if found.refused.total:
+            print(found.refused)
+    return 130 if found.interrupted else int(any(row["status"] in ("wrong", "failed", "lost") for row in found.rows()))
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from ptxlab.lab.magics import load_ipython_extension
     from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
     from ptxlab.lab.roofline import plot_roofline
+    from ptxlab.lab.sweep_plot import plot_sweep
     from ptxlab.lab.tile_plot import plot_tile
 
 _HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots") | {
     "debug": "debugger", "editor": "editing", "explore": "explorer", "load_ipython_extension": "magics",
-    "plot_roofline": "roofline", "plot_tile": "tile_plot", "show": "cell",
+    "plot_roofline": "roofline", "plot_sweep": "sweep_plot", "plot_tile": "tile_plot", "show": "cell",
 }  # fmt: skip
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "plot_error",
     "plot_roofline",
     "plot_state",
+    "plot_sweep",
     "plot_tile",
     "show",
 ]

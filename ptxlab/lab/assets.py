@@ -14,7 +14,7 @@ SCRIPTS = {
                  "state.js", "tiles.js", "counters.js", "roofline.js", "status.js", "carry.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "pane.js", "descriptors.js", "code.js", "trace.js", "access.js", "together.js",
-                 "exchange.js", "registers.js", "timeline.js", "shared_memory.js", "debugger.js"),
+                 "exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {

@@ -128,7 +128,7 @@ def test_an_error_that_is_no_number_has_no_bar():
     assert pl.plot_comparison(found).axes[0].get_title() == "warp instr."
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_each_decode_kernel_has_a_colour_of_its_own():
     q, k, v = reference.random_inputs(1, 2, 1, 1, 9, 16, dtype=np.float16)
     figure = pl.plot_comparison(pl.compare_decode(q[:, :, 0], k, v, 9, splits=2, device="cpu"))

@@ -268,7 +268,7 @@ def test_the_table():
 # -- the ladder --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_the_ladder(monkeypatch, capsys, tmp_path):
     file = tmp_path / "ladder.json"
     monkeypatch.setattr(ladder, "problems", lambda small: [Problem(64, False, 64, "", 64, 64, most=2)])

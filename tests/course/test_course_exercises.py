@@ -40,7 +40,7 @@ def test_the_solution_has_full_marks(name: str) -> None:
     assert studied, studied
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_starter_runs_and_has_nothing(name: str) -> None:
     exercise = EXERCISES[name]

@@ -200,6 +200,7 @@ raise ValueError(f'seen: {seen}, {processes}')
 """
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("way", ["namespaces", *slow(["bubblewrap"])])
 def test_names_of_other_files_are_out_of_sight(folder: Path, way: str) -> None:
     needs(way, False)

@@ -33,17 +33,13 @@ def test_every_program_has_a_source_and_its_ptx() -> None:
 def builds() -> Iterator[Any]:
     """Every program for every target, optimised or for the debugger, on every engine; most of them are slow."""
     for name, arch, mode, engine in itertools.product(PROGRAMS, ARCHS, MODES, ENGINES):
-        if (arch, mode) == ("sm_80", "O3"):
-            marks = pytest.mark.sweep(4)
-        elif (arch, mode, engine) == ("sm_80", "G", "step") and name in WITH_DEBUGGER:
-            marks = ()
-        else:
-            marks = pytest.mark.slow
+        debugged = (arch, mode, engine) == ("sm_80", "G", "step") and name in WITH_DEBUGGER
+        marks = () if (arch, mode) == ("sm_80", "O3") or debugged else pytest.mark.slow
         if exists(name, arch):
             yield pytest.param(name, arch, mode, engine, marks=marks)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("name", "arch", "mode", "engine"), list(builds()))
 def test_program(name: str, arch: str, mode: str, engine: str) -> None:
     check(name, ptx_of(name, mode, arch), engine)

@@ -201,6 +201,7 @@ def test_system_f_wants_an_address_for_each_sequence():
 # -- G: chunks and their reduction -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("name", "dtype"), [("decode_split", "f32"), ("decode_gqa", "f16")])
 @pytest.mark.parametrize(("splits", "page"), [(1, None), (3, 4), (50, None)])
 def test_system_g(name, dtype, splits, page):
@@ -268,7 +269,8 @@ def test_the_reduction_alone(splits):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", [1, 5, *slow([64, 256])])
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("page", [5, 1, *slow([64, 256])])
 def test_system_i(page):
     """Page table, lengths, a pooled cache, GQA; the result is that of a dense cache, to the last bit."""
     lengths = (100, 3, 64)
@@ -300,6 +302,7 @@ def large(shape, dtype):
         pytest.skip("this machine gives out no addresses without memory")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["decode_paged", "decode_split", "decode_gqa"])
 def test_a_pool_of_more_than_4_gib(name):
     """Pages that begin beyond 4 GiB (of memory that is never touched otherwise), read where they are."""
@@ -331,6 +334,7 @@ def test_a_pool_of_more_than_4_gib(name):
     close(o, lse, expected(q, k, v, (20,)), "f16")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_split", "decode_gqa"])
 def test_a_dense_cache_of_more_than_4_gib(name):
     """The last of 17 sequences of 256 MiB each, the others being empty."""

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="needs nbformat: pip install nbformat")
 pytestmark = [pytest.mark.notebook]
 
 LIMIT = 300_000
@@ -22,6 +21,7 @@ CELLS = (
 @pytest.fixture(scope="module")
 def saved() -> dict[str, object]:
     """The executed notebook as a committed file has it: without the state of widgets."""
+    import nbformat  # both take a second to import, which a run without these tests need not wait for
     from nbclient import NotebookClient
 
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])

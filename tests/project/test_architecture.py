@@ -16,7 +16,7 @@ ROOT = PACKAGE.parent
 
 EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
-    "targets", "reference", "attention", "lab", "course", "cli", "static", "errors", "findings", "options",
+    "targets", "reference", "attention", "sweeps", "lab", "course", "cli", "static", "errors", "findings", "options",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets", "options"}
 ARROWS: dict[str, set[str]] = {
@@ -38,6 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "reference": set(),
     "static": {"text", "emulate", "gpu"},
     "attention": {"kernels", "launch", "reference", "gpu", "static"},
+    "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu"},
     "lab": EVERYTHING,
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,

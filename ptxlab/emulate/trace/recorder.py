@@ -45,7 +45,7 @@ PAGE = 4096
 """Steps of a page."""
 LIMIT = 256 << 20
 """Bytes after which recording stops, by default."""
-SPACES = ("generic", "global", "shared", "local", "frame", "param", "const")
+SPACES = ("generic", "global", "shared", "local", "frame", "param", "const", "cluster")
 KINDS = ("load", "store", "atomic")
 
 
@@ -203,6 +203,7 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
     """The header of a trace: enough to show it without the kernel."""
     return {
         "kernel": program.name, "arch": program.arch, "file": program.file, "grid": launch.grid, "block": launch.block,
+        "cluster": launch.cluster_size,
         "text": "\n".join(program.lines),
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
         "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],

@@ -68,7 +68,7 @@ function drawBanks(banks) {
 
 /** {says, picture, table} of one access of an instruction; `loads`: of one that loads a value for each lane. */
 function showAccess(access, loads) {
-  const lanes = lanesOf(access.mask), what = `${access.kind}, ${access.space} memory: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
+  const lanes = lanesOf(access.mask), what = `${access.kind}, ${access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`}: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
   const table = (head, place) => numberTable(["lane", "address", head], lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]));
   if (access.space === "shared") {
     const { wavefronts, ideal, banks } = banksOf(access, loads);

@@ -65,6 +65,7 @@ function render({ model, el }) {
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const shared = makeSharedCard(info.windows, trace.head, (line) => plain[line - 1]);
+  const cluster = makeClusterCard(info.windows, trace.head, trace.turns, (line) => plain[line - 1], (block, of, step) => goTo(block, of, step));
   const written = new Map(info.links || []); // PTX line -> row of the source
   const sourceLine = h("p.pl-source-line", { hidden: !written.size });
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
@@ -85,7 +86,7 @@ function render({ model, el }) {
     scrubber.el,
     ...(timeline ? [timeline.el] : []),
     h("div.pl-panes", null, ptx.el, table.el), sourceLine,
-    h("div.pl-step-cards", null, access.el, exchange.el, shared.el));
+    h("div.pl-step-cards", null, access.el, exchange.el, cluster.el, shared.el));
   el.append(root);
   const tip = makeTooltip(root);
   const explained = { ...info, value: (name) => { const bits = wide(name, true); return bits === null ? null : { bits, when: `after step ${kept()[0] + at + 1}` }; } };
@@ -131,6 +132,7 @@ function render({ model, el }) {
     access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : []);
     exchange.show(warp, at, active);
     shared.show(warp, at);
+    cluster.show(warp, at);
     showSource(now.line);
     // What the step is about comes first: what passes between lanes, else its access to memory.
     exchange.el.style.order = exchange.el.dataset.kind ? -1 : 2;
@@ -215,6 +217,7 @@ function render({ model, el }) {
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
     shared.open(trace, key);
+    cluster.open(trace, key);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);

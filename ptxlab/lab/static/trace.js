@@ -3,7 +3,7 @@
 const LANE_BYTES = { i1: 0, i8: 1, i16: 2, i32: 4, f32: 4, i64: 8, f64: 8 };
 const CLASS_ORDER = ["i1", "i8", "i16", "i32", "i64", "f32", "f64"]; // the order in which a page holds its values
 const ACCESS_KINDS = ["load", "store", "atomic"];
-const ACCESS_SPACES = ["generic", "global", "shared", "local", "frame", "param", "const"];
+const ACCESS_SPACES = ["generic", "global", "shared", "local", "frame", "param", "const", "cluster"];
 
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -75,7 +75,9 @@ function openTrace(bytes, actions = {}) {
     pages.get(key).push({ first, count: view.getUint32(at + 20, true), body: bytes.subarray(at + 32, at + 32 + size) });
     at += 32 + size;
   }
-  return { head, actions, pages, keys: [...pages.keys()].sort((a, b) => warpOrder(a) - warpOrder(b)) };
+  const size = words.decode(bytes.subarray(at, at + 4)) === "END." ? view.getUint32(at + 4, true) : 0;
+  const tail = size ? JSON.parse(words.decode(bytes.subarray(at + 8, at + 8 + size))) : {};
+  return { head, actions, pages, turns: tail.turns || [], keys: [...pages.keys()].sort((a, b) => warpOrder(a) - warpOrder(b)) };
 }
 
 const warpOrder = (key) => Number(key.split(":")[0]) * 64 + Number(key.split(":")[1]);
