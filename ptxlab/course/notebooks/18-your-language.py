@@ -223,14 +223,14 @@ least = min(table, key=lambda name: table[name]["sectors"] + table[name]["warp-i
 if least is not None:
     kernel, grid, block, more = kernels[least]
     print(least)
-    display(pl.explore(kernel, grid, block, x, np.zeros_like(x), *more))  # noqa: F821
+    display(pl.explore(kernel, grid, block, x, np.zeros_like(x), *more))
 
 # %% [markdown]
 # And two texts beside each other, where there are two:
 
 # %%
 if {"CUDA C++", "Triton"} <= set(kernels):
-    display(pl.diff(kernels["CUDA C++"][0], kernels["Triton"][0]))  # noqa: F821
+    display(pl.diff(kernels["CUDA C++"][0], kernels["Triton"][0]))
 
 # %% [markdown]
 # ## What only the PTX shows
