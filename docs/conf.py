@@ -25,6 +25,7 @@ exclude_patterns = ["_build", "images"]
 html_theme = "furo"
 html_title = "ptxlab"
 html_static_path = ["_static"]
+html_extra_path = ["generated/pages"]  # the explorer's, each one file
 html_css_files = ["site.css"]
 default_role = "code"
 highlight_language = "python"

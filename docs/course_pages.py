@@ -37,7 +37,8 @@ def main(folder: Path) -> None:
     _write(folder / "results.md", results_page())
     for name in pl.kernels.names():
         page = folder / "kernels" / f"{name}.md"
-        _write(page, f"{page.read_text(encoding='utf-8')}\n{trace_of(name)}")
+        _write(page, f"{page.read_text(encoding='utf-8')}\n{trace_of(name)}\n{explored(name)}")
+        _write(folder / "pages" / "explorer" / f"{name}.html", explorer_page(name))
     _write(folder / "trace.html", front_trace())
 
 
@@ -170,6 +171,29 @@ def front_trace() -> str:
     assert run.trace is not None
     first = next(n for n, line in enumerate(run.trace.text.splitlines(), 1) if "shfl" in line)
     return saved.copy_html(run.trace, limit=None, at=[first])
+
+
+def explored(name: str) -> str:
+    """A section that leads to the kernel's page in the explorer, which is beside the site's own pages."""
+    link = f'<a href="../../explorer/{name}.html">{name} in the explorer</a>'
+    return (
+        "## Look at all of it\n\n"
+        f"```{{raw}} html\n<p>{link}: its PTX, Python, counters, error and softmax, and what a mask or "
+        "another head_dim changes in it. It needs no Python.</p>\n```\n"
+    )
+
+
+def explorer_page(name: str) -> str:
+    """The explorer on a kernel of the library as one file, beside the version that it is compared with."""
+    explorer = pl.explore(name, device="cpu")
+    changed = {"causal": True} if "causal" in explorer.controls else {"head_dim": 128}
+    kept = {key: explorer.parameters[key] for key in changed}
+    explorer.set(**changed)
+    explorer.wait(300)
+    explorer.pin()
+    explorer.set(**kept)
+    assert explorer.wait(300), f"{name}: no result in 5 minutes"
+    return explorer.page()
 
 
 def trace_of(name: str) -> str:

@@ -127,6 +127,11 @@ class Prefill(Attention):
         sample = self._plan(values)
         return super().work(values) * (1.0 if sample is None else sample.share)
 
+    def less(self, values: Values, work: float) -> dict[str, Any] | None:
+        """A sample of fewer blocks."""
+        fewer = {**values, "most": work}
+        return fewer if self.work(fewer) < self.work(values) else None
+
     def _plan(self, values: Values) -> sampled.Plan | None:
         """Which blocks are run; None where all are."""
         try:

@@ -69,7 +69,7 @@ class Explorer(Copied, widgets.Box):
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
-        self.session = Session(self._publish, BUILDER)
+        self.session = Session(self._publish, BUILDER, asks=True)
         self._quiet = False
         self.subject = attention_subject.named(subject) if isinstance(subject, str) else subject
         self._fixed: dict[str, Any] = {}
@@ -141,6 +141,10 @@ class Explorer(Copied, widgets.Box):
         """Waits until the view shows the results of the last change; False when that takes longer than `timeout`."""
         return self.session.wait(timeout)
 
+    def confirm(self, sample: bool = False) -> None:
+        """Begins a run that waits because it takes more than five seconds; with `sample` a run of some rows."""
+        self.session.confirm(sample)
+
     def cancel(self) -> None:
         """Ends what is in work. What is shown stays, and says that it is not what the controls say."""
         self.session.cancel()
@@ -191,9 +195,10 @@ class Explorer(Copied, widgets.Box):
     def save(self, path: str | Path) -> None:
         """Writes what is shown, once it has come, as one file that a browser opens without Python."""
         self.wait()
-        Path(path).write_text(self._page(), encoding="utf-8")
+        Path(path).write_text(self.page(), encoding="utf-8")
 
-    def _page(self) -> str:
+    def page(self) -> str:
+        """The text of the file that `save` writes, of what is shown now."""
         open_ = self._below.widget
         traced = (open_.recording, open_.note, open_.at) if isinstance(open_, Debugger) else ()
         return shared_page.page(self.view, self.parameters, *traced)
@@ -213,7 +218,7 @@ class Explorer(Copied, widgets.Box):
     def _share(self) -> None:
         """Sends the page to the browser, which saves it."""
         name = f"{(self.view.code or {}).get('name', 'ptxlab')}.html"
-        self.view.send({"do": "share", "name": name}, buffers=[self._page().encode()])
+        self.view.send({"do": "share", "name": name}, buffers=[self.page().encode()])
 
     def _offer(self, subject: Subject) -> None:
         """Puts the controls of this subject's parameters into the panel. Values that somebody chose are kept where it
@@ -287,7 +292,8 @@ class Explorer(Copied, widgets.Box):
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         acts: dict[str, Any] = {
-            "pin": self.pin, "cancel": self.cancel, "again": self.session.again, "edit": self.edit,
+            "pin": self.pin, "confirm": lambda: self.confirm(bool(content.get("sample"))),
+            "cancel": self.cancel, "again": self.session.again, "edit": self.edit,
             "share": self._share, "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
         }  # fmt: skip

@@ -52,13 +52,16 @@ def work(values: Values) -> float:
 
 
 def plan(values: Values, tile_q: int) -> Plan | None:
-    """What to run; None where the whole problem is small enough."""
-    if work(values) <= WHOLE:
+    """What to run; None where the whole problem is small enough. `values["most"]` may stand in place of `WHOLE`."""
+    most = values.get("most", WHOLE)
+    if work(values) <= most:
         return None
     row_blocks, pairs = -(-values["seq_q"] // tile_q), values["batch"] * values["heads"]
-    affordable = max(1, int(WHOLE * row_blocks * pairs / work(values)))
+    affordable = max(1, int(most * row_blocks * pairs / work(values)))
     count = min(row_blocks, affordable, MOST_BLOCKS)
     heads = min(pairs, max(1, affordable // count), MOST_HEADS)
+    if (count, heads) == (row_blocks, pairs):
+        return None  # one block is the whole problem
     return Plan(
         tuple(divmod(at, values["heads"]) for at in _middles(pairs, heads)),
         tuple(at * tile_q for at in _middles(row_blocks, count)),

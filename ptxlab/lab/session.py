@@ -34,7 +34,9 @@ WORTH_SAYING = 0.1
 TELLING = 0.4
 """Seconds between two words on how far a run is."""
 LONG = 5.0
-"""Seconds: a run that is likely to take longer says so before it begins."""
+"""Seconds: a run that is likely to take longer says so before it begins, or asks whether to begin."""
+TELLING_RATE = 1.0
+"""Seconds that a run should take by `RATES` for its rate to count: a shorter one is mostly the kernel's translation."""
 RATES = {"cpu": 2e-8, "step": 1e-5}
 """Seconds for one multiplication of `Subject.work` by device, before this session has measured a run of the kernel:
 between the fastest and the slowest rung, as measured on two cores."""
@@ -42,18 +44,33 @@ between the fastest and the slowest rung, as measured on two cores."""
 Publish = Callable[[dict[str, Any]], None]
 
 
+class _Unconfirmed(Exception):
+    """A run that begins only when somebody has said so; `more` is what the status says of it."""
+
+    def __init__(self, text: str, **more: Any) -> None:
+        super().__init__(text)
+        self.more = more
+
+
 class Session:
     """Answers requests. `publish(parts)` is called from the worker thread with what is ready: values of "code", "diff",
     "pinned", "assembly", "run", "deltas", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed" or
-    "cancelled", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
-    `seconds` and `estimate`, the seconds that it takes in all, as far as that is known."""
+    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed",
+    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also
+    `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
 
-    def __init__(self, publish: Publish, builder: Builder | None = None) -> None:
-        """builder: builds the setting that is likely to come next, after each answer."""
+    builder: builds the setting that is likely to come next, after each answer.
+
+    asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking", with the
+    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one."""
+
+    def __init__(self, publish: Publish, builder: Builder | None = None, asks: bool = False) -> None:
         self._publish, self._builder = publish, builder
+        self._asks = asks
+        self._confirmed: set[Request] = set()
+        self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
         self._order = threading.RLock()  # after "cancelled" nothing of that request is published
         self._rates: dict[tuple[str, str], float] = {}
@@ -103,13 +120,28 @@ class Session:
         if self.request is not None:
             self.ask(self.request, self._asked)
 
+    def confirm(self, sample: bool = False) -> None:
+        """Begins the run that `LONG` holds back; with `sample` a smaller one, of some of its rows. Does nothing while
+        no request waits for this."""
+        request = self.request
+        if request is None or self._asking != self.seq:
+            return
+        if sample:
+            less = self._less(request)
+            if less is None:
+                return
+            request = less
+        self._confirmed.add(request.result_key)
+        self.ask(request, self._asked)
+
     def cancel(self) -> None:
-        """Ends what is in work: a launch within a tenth of a second, anything else at its next stage. Does nothing
-        while nothing is in work."""
+        """Ends what is in work: a launch within a tenth of a second, anything else at its next stage; a run that waits
+        to be confirmed is not begun. Does nothing while there is neither."""
         with self._order:
             with self._lock:
-                if self._thread is None:
+                if self._thread is None and self._asking != self.seq:
                     return
+                self._asking = -1
                 self._waiting, self._ended = None, self.seq
             self._publish({"status": self._status("cancelled", "cancelled", self.seq, self._asked)})
 
@@ -169,6 +201,7 @@ class Session:
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
         failed = False
+        asking: _Unconfirmed | None = None
         try:
             for part, value in self._stages(request, seq, asked):
                 if self._outdated(seq):
@@ -182,6 +215,8 @@ class Session:
                     ready = {}
                 else:
                     ready[part] = None if value is None else {**value, "seq": seq}
+        except _Unconfirmed as held:
+            asking = held
         except Exception as error:  # every error belongs on the page: the widget must live on
             if self._outdated(seq):
                 return False
@@ -193,6 +228,11 @@ class Session:
             version = self.version if times else None
             ready["problem"] = {**explorer_views.problem(error, version), "seq": seq}
         state, text = ("failed", "stopped: see the message") if failed else ("done", "done")
+        if asking is not None:
+            self._asking = seq
+            says = self._status("asking", str(asking), seq, asked, times=times, **asking.more)
+            self._send(seq, {**ready, "status": says})
+            return False
         if not failed:
             text = f"done in {time.perf_counter() - start:.2f} s"
         self._send(seq, {**ready, "status": self._status(state, text, seq, asked, times=times)})
@@ -207,12 +247,10 @@ class Session:
             yield "status", {"state": "building", "text": "building"}
         begun = time.perf_counter()
         version = self._versions.get(request.version_key) or explorer_views.begun(request)
-        # The assembler and LLVM need no Python: they work while the code pane and the diff are made.
         assembling = running = None
-        if version.error is None:
+        held = self._held(request)
+        if version.error is None:  # the assembler needs no Python: it works while the code pane and the diff are made
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
-            if request.subject.family and request.result_key not in self._outcomes:  # the library's kernels do assemble
-                running = Ahead(lambda: self._run(version, request, seq, asked))
         if new:
             explorer_views.finish(version)
             self._building = time.perf_counter() - begun
@@ -232,14 +270,20 @@ class Session:
             raise version.error
         if new:
             yield "status", {"state": "building", "text": "assembling"}
+        begins = held is None and request.result_key not in self._outcomes
+        if begins and request.subject.family:  # the library's kernels do assemble
+            # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
+            running = Ahead(lambda: self._run(version, request, seq, asked))
         assert assembling is not None
         assembly = assembling.result()
         refused = assembly.pop("error", None)
         yield "assembly", assembly
         if refused is not None:
             raise refused
-        fault: PtxlabError | None = None
+        fault: Exception | None = None
         try:
+            if held is not None:
+                raise held
             cached = request.result_key in self._outcomes
             if not cached:
                 estimate = self._estimate(request)
@@ -258,7 +302,7 @@ class Session:
             with watched(self._watch(seq, asked)):
                 plotted = self._kept(self._states, view, lambda: explorer_views.state(version, request, ran))
             yield "state", plotted
-        except PtxlabError as stopped:  # the machine code can be shown all the same
+        except (PtxlabError, _Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
             yield "status", {"state": "building", "text": "disassembling"}
@@ -280,7 +324,7 @@ class Session:
         with watched(self._watch(seq, asked, self._estimate(request))):
             ran = explorer_views.run(version, request)
         work = request.subject.work(request.given)
-        if ran is not None and work:
+        if ran is not None and work and work * RATES.get(machines(request.device)[-1], 0.0) > TELLING_RATE:
             self._rates[request.subject.name, machines(request.device)[-1]] = (time.perf_counter() - start) / work
         return ran
 
@@ -289,6 +333,25 @@ class Session:
         device, work = machines(request.device)[-1], request.subject.work(request.given)
         rate = self._rates.get((request.subject.name, device), RATES.get(device))
         return None if work is None or rate is None else work * rate
+
+    def _held(self, request: Request) -> _Unconfirmed | None:
+        """What to ask before this request's run begins; None where it may begin."""
+        if not self._asks or request.result_key in self._outcomes or request.result_key in self._confirmed:
+            return None
+        estimate = self._estimate(request)
+        if estimate is None or estimate <= LONG:
+            return None
+        less = self._less(request)
+        sample = None if less is None else self._estimate(less)
+        return _Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
+
+    def _less(self, request: Request) -> Request | None:
+        """The same setting with as much of the problem run as takes `LONG`; None where nothing less can be run."""
+        estimate, work = self._estimate(request), request.subject.work(request.given)
+        if not estimate or work is None:
+            return None
+        values = request.subject.less(request.given, work * LONG / estimate)
+        return None if values is None else replace(request, values=tuple(values.items()))
 
     def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
         """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds

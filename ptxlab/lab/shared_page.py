@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,9 +24,11 @@ _PAGE = """<!doctype html>
 <style>{style}
 body {{ margin: 12px; }} .pl-given {{ font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; }}</style></head>
 <body><main><p class="pl-given">{given}</p><div class="ptxlab-app" id="explorer"></div>{trace}</main>
-<script type="application/json" id="parts">{parts}</script>
+<script type="text/plain" id="parts">{parts}</script>
 <script type="module">
-const values = JSON.parse(document.getElementById("parts").textContent, (key, value) =>
+const bytes = Uint8Array.from(atob(document.getElementById("parts").textContent), (c) => c.charCodeAt(0));
+const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+const values = JSON.parse(await new Response(inflated).text(), (key, value) =>
   value && value.base64 !== undefined ? Uint8Array.from(atob(value.base64), (c) => c.charCodeAt(0)) : value);
 const model = {{ get: (name) => values[name], set() {{}}, save_changes() {{}}, send() {{}}, on() {{}}, off() {{}} }};
 {script}
@@ -49,7 +52,7 @@ def page(
         style=assets.style(),
         given=given,
         trace="" if recording is None else saved.copy_html(recording, note, None, at),
-        parts=json.dumps(values, default=_bytes, allow_nan=False).replace("</", "<\\/"),
+        parts=base64.b64encode(zlib.compress(json.dumps(values, default=_bytes, allow_nan=False).encode(), 9)).decode(),
         script=assets.script().replace("export default { render };", "const widget = { render };"),
     )
 

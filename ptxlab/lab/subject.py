@@ -132,6 +132,11 @@ class Subject:
         """The multiplications of a run, from which its time is estimated; None where nobody can say."""
         return None
 
+    def less(self, values: Values, work: float) -> dict[str, Any] | None:
+        """The values for a run of a part of the problem, of about so many multiplications; None where all of it, or
+        nothing, can be run."""
+        return None
+
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
         """Runs it once more on the CPU machine with a trace, and gives the `Recording`. Faults go to the caller."""
         raise LaunchError(self.why_no_run() or f"{self.name} is not run")

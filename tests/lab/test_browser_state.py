@@ -95,6 +95,16 @@ def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
 def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
     choose(lab, "device", "step")
     type_on_slider(lab, "Sk", 512)
+    until(lab, "asking")
+    assert text(lab, ".pl-status") == "a run of about 10 s; what is dimmed is of an earlier setting RunCancel"
+    lab.wait_for_timeout(400)  # it dims a moment later
+    assert dimmed(lab, ".pl-strip")
+    shot(lab, "state-asking")
+    lab.click(f"{EXPLORER} .pl-act")
+    until(lab, "cancelled")
+    lab.click(f"{EXPLORER} .pl-act:has-text('Run again')")
+    until(lab, "asking")
+    lab.click(f"{EXPLORER} .pl-go")
     until(lab, "running")
     lab.wait_for_selector(f"{EXPLORER} .pl-act:not(.pl-hidden)")
     assert text(lab, ".pl-act") == "Cancel"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -134,9 +136,9 @@ def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
     opened(explorer, Debugger)
     explorer.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="parts">(.*?)</script>', page, re.DOTALL)
+    found = re.search(r'<script type="text/plain" id="parts">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    parts = json.loads(found[1])
+    parts = json.loads(zlib.decompress(base64.b64decode(found[1])))
     assert parts["status"]["state"] == "saved"
     assert parts["code"]["name"] == "scalar_f32_d16"
     assert parts["run"]["error"]["ok"] is True

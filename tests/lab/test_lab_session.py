@@ -112,7 +112,29 @@ def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytes
     assert told[1]["estimate"] == pytest.approx(4 * told[1]["seconds"])
 
 
-def test_estimates_come_from_the_last_run(asked: Session) -> None:
+def test_a_long_run_waits_until_it_is_confirmed(page: Page) -> None:
+    """It is said how long it would take, and how long a sample of its blocks; cancelled it is not begun."""
+    asked = Session(page, asks=True)
+    asked.ask(request(**{**LONG, "seq_q": 512}))
+    assert asked.wait(60)
+    asking = page.states[-1]
+    assert (asking["state"], asking["busy"], asking["sample"] < asking["estimate"]) == ("asking", False, True)
+    assert asking["text"].startswith("a run of about ")
+    asked.cancel()
+    assert page.states[-1]["state"] == "cancelled"
+    asked.confirm()  # nothing waits for this any more
+    assert page.states[-1]["state"] == "cancelled"
+    asked.again()
+    assert asked.wait(60)
+    assert page.states[-1]["state"] == "asking"
+    asked.confirm()
+    page.until("running")
+    asked.cancel()
+    assert asked.wait(60)
+
+
+def test_estimates_come_from_the_last_run(asked: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "TELLING_RATE", 0.0)  # a short run counts too
     small, large = request(**SHORT), request(**{**SHORT, "seq_q": 200, "seq_k": 200})
     before = asked._estimate(small)
     assert before == 2 * 2 * 16 * session.RATES["step"]

@@ -11,6 +11,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -128,6 +129,10 @@ def test_a_page_of_a_kernel(generate: ModuleType) -> None:
     assert "| `smsp__inst_executed.sum` |" in page
 
 
+EXPLORER_PAGE = 600_000
+"""Bytes of a page that holds the explorer on one kernel, at most."""
+
+
 class Page(HTMLParser):
     """The places that a page can be linked at, and the links that it has."""
 
@@ -184,6 +189,31 @@ def test_an_exhibit_and_the_front_trace(course_pages: ModuleType) -> None:
     assert "shfl.sync.bfly" in course_pages.front_trace()
 
 
+@pytest.mark.browser
+def test_a_page_of_the_explorer_plays_without_a_network(
+    course_pages: ModuleType, tmp_path: Path, chromium: Any
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(course_pages.explorer_page("scalar"), encoding="utf-8")
+    assert file.stat().st_size < EXPLORER_PAGE
+    page = chromium.new_page(viewport={"width": 1300, "height": 900})
+    errors: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    page.click(".pl-play")
+    page.wait_for_function("() => document.querySelector('.pl-plot').parentElement.parentElement"
+                           ".querySelector('.pl-readout').innerText.startsWith('key 1: ')")  # fmt: skip
+    assert page.locator("section[aria-label=PTX] .pl-line[aria-selected=true]").count() > 0
+    page.click("button:has-text('Diff ⇄')")
+    assert page.locator(".pl-diff tr.pl-del, .pl-diff tr.pl-add, .pl-diff tr.pl-chg").count() > 0
+    assert page.inner_text(".pl-diff-note").startswith("causal on → off")
+    page.close()
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="needs Sphinx: ptxlab[docs]")
 def test_the_site(tmp_path: Path) -> None:
@@ -196,5 +226,7 @@ def test_the_site(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert (tmp_path / f"{name}.html").is_file(), name
     assert broken_links(tmp_path) == []
+    sizes = {name: (tmp_path / "explorer" / f"{name}.html").stat().st_size for name in pl.kernels.names()}
+    assert {name: size for name, size in sizes.items() if size > EXPLORER_PAGE} == {}
     for name, term in (("machine", "divergence"), ("generated/isa/bra", "diverged")):  # linked where it is used first
         assert (tmp_path / f"{name}.html").read_text(encoding="utf-8").count(f"glossary.html#term-{term}") == 1, name

@@ -10,6 +10,7 @@ const TICK = 100; // milliseconds between two updates of the seconds that a run 
  *   gone        no kernel: the cell must be run again
  *   changed     a control was changed and the kernel has not begun with it
  *   building, running, done, failed, cancelled    as the kernel says
+ *   asking      the run would take long: it waits until somebody says that it shall begin
  */
 function stateOf(status, matching, alive) {
   if (!alive) return "gone";
@@ -23,7 +24,9 @@ const WORKING = ["changed", "building", "running"];
 function makeStatus(model, onstate, shown) {
   const words = h("span", { role: "status", "aria-live": "polite" }), clock = h("span.pl-clock", { "aria-hidden": "true" });
   const act = h("button.pl-button.pl-act", { type: "button" }, "Cancel");
-  const el = h("span.pl-status", null, words, " ", clock, act);
+  const go = h("button.pl-button.pl-go", { type: "button", hidden: true, onclick: () => model.send({ do: "confirm" }) }, "Run");
+  const fewer = h("button.pl-button.pl-fewer", { type: "button", hidden: true, title: "some blocks of rows only; counts are scaled up from them", onclick: () => model.send({ do: "confirm", sample: true }) });
+  const el = h("span.pl-status", null, words, " ", clock, go, act, fewer);
   const controls = new Map(); // of each control's model id: the model, once it is known
   const manager = model.widget_manager;
   let state = "", since = performance.now(), timer = 0, cancelling = 0, alive = true;
@@ -60,7 +63,7 @@ function makeStatus(model, onstate, shown) {
       return manager?.kernel?.status === "busy" ? "waiting for the kernel: another cell is running" : "waiting for the kernel";
     }
     if (cancelling === status.seq && WORKING.includes(state)) return "cancelling";
-    if (state === "cancelled" || state === "failed") return status.text + rest;
+    if (state === "cancelled" || state === "failed" || state === "asking") return status.text + rest;
     return status.text;
   }
 
@@ -81,7 +84,10 @@ function makeStatus(model, onstate, shown) {
     clock.textContent = working && passed > 1000 ? `${(passed / 1000).toFixed(1)} s` : "";
     const button = state === "cancelled" ? "Run again" : "Cancel";
     if (act.textContent !== button) act.textContent = button;
-    act.classList.toggle("pl-hidden", !(state === "cancelled" || (working && passed > PATIENCE)));
+    act.classList.toggle("pl-hidden", !(state === "cancelled" || state === "asking" || (working && passed > PATIENCE)));
+    go.hidden = state !== "asking";
+    fewer.hidden = state !== "asking" || !status.sample;
+    if (!fewer.hidden) fewer.textContent = `Sample rows instead (about ${Math.max(1, Math.round(status.sample))} s)`;
     onstate(state, status);
   }
 
