@@ -110,9 +110,7 @@ class Panels:
         return row, self.tile + (row * (2 * PANEL // 4) + ((thread & 7) ^ (row & 7)) * (CHUNK // 4))
 
 
-def product(
-    k: Builder, d: Scores, a: Any, b: Any, dtype: str, *, adds: Any, transposed: bool = False
-) -> None:  # fmt: skip
+def product(k: Builder, d: Scores, a: Any, b: Any, dtype: str, *, adds: Any, transposed: bool = False) -> None:
     """d += a * b, begun: one `wgmma`. a: a descriptor, or the four registers of an A fragment; b: a descriptor; adds: a
     predicate, whether d is added to; transposed: b's rows count k."""
     registers = [value for c in d for value in c]

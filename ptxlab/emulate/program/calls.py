@@ -91,8 +91,9 @@ class _Call:
         if len(self.arguments) != len(callee.formals) or len(self.results) != len(callee.results):
             raise low.error(
                 f"{target} takes {len(callee.formals)} arguments and gives {len(callee.results)} results, "
-                f"the call has {len(self.arguments)} and {len(self.results)}", line,
-            )  # fmt: skip
+                f"the call has {len(self.arguments)} and {len(self.results)}",
+                line,
+            )
         self._check(callee)
         if callee.frame is None:
             self._static(callee, guard)

@@ -34,8 +34,10 @@ from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
 
 _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
-    Action.FILL: fill, Action.REPLACE_FIELD: replace_field, Action.COPY_MAP: copy_map,
-}  # fmt: skip
+    Action.FILL: fill,
+    Action.REPLACE_FIELD: replace_field,
+    Action.COPY_MAP: copy_map,
+}
 """What lowering adds behind an instruction that others stand for."""
 STACK_SIZE = 16 << 10
 """Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
@@ -194,14 +196,18 @@ class Lowering(Names):
             found = form(instruction.opcode)
         except FormError as error:
             raise UnsupportedInstruction(
-                f"the CPU machine does not know {instruction.opcode}: {error.what}", length=len(instruction.opcode),
-                syntax=error.syntax, **place,
-            ) from None  # fmt: skip
+                f"the CPU machine does not know {instruction.opcode}: {error.what}",
+                length=len(instruction.opcode),
+                syntax=error.syntax,
+                **place,
+            ) from None
         if not found.op.executed:
             raise UnsupportedInstruction(
                 f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only",
-                length=len(instruction.opcode), syntax=found.op.syntax, **place,
-            )  # fmt: skip
+                length=len(instruction.opcode),
+                syntax=found.op.syntax,
+                **place,
+            )
         return found
 
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
