@@ -372,7 +372,7 @@ for rounding in ("", ".rn"):
 # | [15 · wgmma](15-wgmma.ipynb) | Why does the instruction read shared memory itself? |
 # | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
 #
-# Three more doors:
+# Two more doors:
 #
 # - `pl.explore()` opens the explorer: change a parameter of an attention kernel, see its PTX, its cost and its error.
 # - `%%ptx?` lists all options; `!ptxlab list` the kernels; `!ptxlab isa fma` explains an instruction;
