@@ -81,12 +81,12 @@ _HOMES = {
         "emulate.trace.recorder": "Trace",
         "emulate.trace.recording": "open_trace",
         "errors": "AssemblyError BuildError CompileError DeviceFault LaunchError PtxError PtxSyntaxError PtxlabError "
-                  "TargetError TraceError UnavailableError UnsupportedInstruction",
+        "TargetError TraceError UnavailableError UnsupportedInstruction",
         "drivers": "numba triton",
         "frontends": "cuda",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
-               "plot_sweep plot_tile show",
+        "plot_sweep plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
         "launch.textures": "Surface Texture",
@@ -95,7 +95,7 @@ _HOMES = {
         "text": "parse",
     }.items()
     for name in names.split()
-}  # fmt: skip
+}
 """Where each public name lives."""
 
 _MODULES = ("build", "builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",

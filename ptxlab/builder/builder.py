@@ -314,9 +314,10 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         if threads is None and self.roles.inside:
             raise traps.error(
-                site, "this barrier waits for all threads of the block, and only some of its warpgroups come here",
+                site,
+                "this barrier waits for all threads of the block, and only some of its warpgroups come here",
                 "k.barrier(1, 128)",
-            )  # fmt: skip
+            )
         self.emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
 
     def warpgroup(self, *numbers: int, registers: int | None = None) -> Block[u32]:

@@ -217,8 +217,9 @@ class Flow(Memory):
         if site is None:
             site = self.source.here(sys._getframe(1))
         if self.guarded is not None:
-            raise traps.error(site, "a wait inside `with k.guard(...)`: a guard stands before single instructions",
-                              "with k.if_(p):")  # fmt: skip
+            raise traps.error(
+                site, "a wait inside `with k.guard(...)`: a guard stands before single instructions", "with k.if_(p):"
+            )
         node = self._new_loop("", site)
         self.scope.nodes.append(node)
         with Inside(self, node.head):

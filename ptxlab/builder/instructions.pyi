@@ -1876,6 +1876,134 @@ class Instructions(Flow):
             Makes a cache policy of an access property of CUDA C++; the CPU machine hands out 0.
         """
 
+    def multimem(self, a: Ptr[Any] | Register[Any], b: Any = ..., *, ld_reduce: bool = ..., weak: bool = ..., space: bool = ..., operation: Literal["min", "max", "add", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16x2", "bf16x2", "f16", "bf16"] | type[Any] = ..., st: bool = ..., acc_f32: bool = ..., vec: Literal["v2", "v4"] | int = ..., order: Literal["relaxed", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., red: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st{.weak}{.space}.type  [a], b
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.acc::f32.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st{.weak}{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce{.weak}{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st{.weak}{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st.order.scope{.space}.type  [a], b
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.acc::f32.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.type  d, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st.order.scope{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.acc::f32.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.ld_reduce.order.scope{.space}.operation.vec.type  d:vec, [a]
+            Loads from all devices that a multicast address stands for, and combines the values.
+
+        multimem.st.order.scope{.space}.vec.type  [a], b:vec
+            Stores to all devices that a multicast address stands for.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.type  [a], b
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+
+        multimem.red.order.scope{.space}.operation.vec.type  [a], b:vec
+            Combines memory of all devices that a multicast address stands for with b.
+        """
+
     def tex(self, *operands: Any, geom: Literal["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"] = ..., vec: Literal["v4", "v2"] | bool | int = ..., type: Literal["u32", "s32", "f32", "f16", "f16x2"] | bool | type[Any] = ..., ctype: Literal["s32", "f32"] | bool | type[Any] = ..., base: bool = ..., level: bool = ..., grad: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """tex.geom.vec.type.ctype  d:vec|p:pred, [a]{, e:any}{, f:any}
             Reads a texture at coordinates: `[handle, {x, y}]`. Floating-point coordinates are filtered and

@@ -109,15 +109,17 @@ class Turn:
     def _wait(self, mbarrier: Ptr[b64], site: Site) -> None:
         if self.k.barriers == self.pipeline.barriers:
             raise traps.error(
-                site, "one thread initialises the mbarriers, and no barrier stands between that and this wait",
+                site,
+                "one thread initialises the mbarriers, and no barrier stands between that and this wait",
                 "k.barrier()",
-            )  # fmt: skip
+            )
         if self.waited is not None:
             raise traps.error(
-                site, f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a "
+                site,
+                f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a "
                 "second wait for it passes at once",
                 "turn.next()\nturn.wait()",
-            )  # fmt: skip
+            )
         self.waited = site
         self.waits += 1
         self.k.wait_for_phase(mbarrier, self.phase, site)
@@ -144,9 +146,10 @@ class Producer(Turn):
     def _before_next(self, site: Site) -> None:
         if not self.expected:
             raise traps.error(
-                site, "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
+                site,
+                "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
                 "turn.expect(nbytes)",
-            )  # fmt: skip
+            )
         self.expected = False
 
 
@@ -180,7 +183,8 @@ def check_loop(turns: list[tuple[Turn, int, int]]) -> None:
     for turn, waits, steps in turns:
         if turn.waits > waits and turn.steps == steps and turn.waited is not None:
             raise traps.error(
-                turn.waited, "this wait is in a loop that does not go on to the next stage: from the second round on "
+                turn.waited,
+                "this wait is in a loop that does not go on to the next stage: from the second round on "
                 "it names a phase that is over, and passes at once",
                 "turn.next()",
-            )  # fmt: skip
+            )

@@ -42,8 +42,9 @@ class Roles:
             raise traps.error(site, f"warpgroup {last} is none of a block of {self.threads} threads")
         setmaxnreg = self._setmaxnreg(numbers, registers, site) if registers is not None else ""
         group = self._group(site)
-        chosen = k.emit(f"setp.{'eq' if first == last else 'ge'}.u32", group, first, result=pred, site=site,
-                        temporary=True)  # fmt: skip
+        chosen = k.emit(
+            f"setp.{'eq' if first == last else 'ge'}.u32", group, first, result=pred, site=site, temporary=True
+        )
         if first != last and (last + 1) * WARPGROUP != self.threads:
             below = k.emit("setp.le.u32", group, last, result=pred, site=site, temporary=True)
             chosen = k.emit("and.pred", chosen, below, result=pred, site=site, temporary=True)
@@ -85,7 +86,8 @@ class Roles:
         total = sum(self.asked.get(n, start) for n in range(self.threads // WARPGROUP)) * WARPGROUP
         if len(self.asked) * WARPGROUP == self.threads and total > REGISTERS:
             raise traps.error(
-                site, f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits "
+                site,
+                f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits "
                 "for ever",
-            )  # fmt: skip
+            )
         return f"setmaxnreg.{'inc' if registers > start else 'dec'}.sync.aligned.u32"

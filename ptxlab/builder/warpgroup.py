@@ -45,17 +45,19 @@ class Products:
         elif action is Action.WARPGROUP_PRODUCT:
             if not self.fenced:
                 return traps.error(
-                    site, "the first wgmma of a kernel comes behind a wgmma.fence, which orders its registers",
+                    site,
+                    "the first wgmma of a kernel comes behind a wgmma.fence, which orders its registers",
                     'k.op("wgmma.fence.sync.aligned")',
-                )  # fmt: skip
+                )
             self.sums |= {id(register): register for register in written}
         elif self.sums or self.groups:
             for register in (*registers_in(read), *written):
                 if any(id(register) in group for group in (self.sums, *self.groups)):
                     return traps.error(
-                        site, f"{register.k.shown(register)} is a sum of a wgmma that nothing has waited for yet",
+                        site,
+                        f"{register.k.shown(register)} is a sum of a wgmma that nothing has waited for yet",
                         'k.op("wgmma.commit_group.sync.aligned")\nk.op("wgmma.wait_group.sync.aligned", 0)',
-                    )  # fmt: skip
+                    )
         return None
 
 
@@ -75,10 +77,11 @@ class SharedStores:
         elif action in (Action.COPY, Action.COPY_REDUCE) and form.op.group is AsyncGroup.BULK:
             if self.stored and not self.fenced:
                 return traps.error(
-                    site, "threads have stored to shared memory, and this copy reads it by another path, the async "
+                    site,
+                    "threads have stored to shared memory, and this copy reads it by another path, the async "
                     "proxy; no fence stands between",
                     'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier',
-                )  # fmt: skip
+                )
         return None
 
 

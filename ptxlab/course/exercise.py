@@ -119,14 +119,17 @@ class Feedback:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         mark, colour = ("✓ solved", "#1a7f37") if self.ok else ("✗ not yet", "#bf5b04")
-        says = "".join(
-            f'<div style="white-space:pre-wrap;margin:2px 0">{html.escape(s, quote=False)}</div>' for s in self.says
-        )
-        hint = f"<div><i>Hint: {html.escape(self.hint, quote=False)}</i></div>" if self.hint else ""
+        says = "".join(f'<div style="white-space:pre-wrap;margin:2px 0">{_shown(s)}</div>' for s in self.says)
+        hint = f"<div><i>Hint: {_shown(self.hint)}</i></div>" if self.hint else ""
         box = f"border-left:4px solid {colour};padding:2px 10px;margin:4px 0"
         head = f"<b>{html.escape(self.exercise)}: {mark}</b>{html.escape(self._share())}"
         body = f'<div role="status" style="{box}">{head}{says}{hint}</div>'
         return {"text/plain": repr(self), "text/html": body}
+
+
+def _shown(text: str) -> str:
+    """A sentence in HTML, with what stands between backticks as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
 class Score(float):

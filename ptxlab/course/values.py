@@ -1,4 +1,4 @@
-"""Values as feedback shows them: `number`, and `apart` for two that differ."""
+"""Values as feedback shows them: `number`, `apart` for two that differ, `counted` for so many of something."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def apart(first: Any, second: Any) -> tuple[str, str]:
         if shown[0] != shown[1]:
             return shown
     return number(first), number(second)
+
+
+def counted(count: int, one: str, more: str = "") -> str:
+    """So many of something: "1 row", "3 rows"; `more` is the plural where it is not `one` with an s."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"

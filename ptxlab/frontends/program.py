@@ -53,8 +53,9 @@ class Program:
         if self.code_type == "ptx":
             arch = options.arch or "sm_80"
             return ObjectCode(CompiledKernel("", arch, self.code, self.code, options.name), {})
-        named = {name: cuda(self.code, options.arch, name, options.words(), file=options.name)
-                 for name in name_expressions}  # fmt: skip
+        named = {
+            name: cuda(self.code, options.arch, name, options.words(), file=options.name) for name in name_expressions
+        }
         plain = cuda(self.code, options.arch, None, options.words(), file=options.name)
         return ObjectCode(plain, named)
 

@@ -52,11 +52,12 @@ def encoded(what: Described, address: int) -> bytes:
         numbers(what.strides, 64),
     )  # fmt: skip
     last = (
-        numbers(what.steps, 32), option("Interleave", "INTERLEAVE_NONE"),
+        numbers(what.steps, 32),
+        option("Interleave", "INTERLEAVE_NONE"),
         option("Swizzle", f"SWIZZLE_{what.swizzle}B" if what.swizzle else "SWIZZLE_NONE"),
         option("L2promotion", f"L2_PROMOTION_L2_{what.promotion}B" if what.promotion else "L2_PROMOTION_NONE"),
         option("FloatOOBfill", "FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA" if what.nan else "FLOAT_OOB_FILL_NONE"),
-    )  # fmt: skip
+    )
     if what.lower is None or what.upper is None:
         result = driver.cuTensorMapEncodeTiled(*first, numbers(what.box, 32), *last)
     else:

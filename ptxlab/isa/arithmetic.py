@@ -184,7 +184,7 @@ def _neg(m: Machine, i: Form, a: Value) -> Value:
 
 op("abs.type  d, a", """The absolute value. The most negative integer has none and stays as it is.""",
    lambda m, i, a: m.smax(a, _neg(m, i, a)), type=("s16", "s32", "s64"))  # fmt: skip
-op("neg.type  d, a", """Arithmetic negation: 0 - a.""", _neg, type=("s16", "s32", "s64"))  # fmt: skip
+op("neg.type  d, a", """Arithmetic negation: 0 - a.""", _neg, type=("s16", "s32", "s64"))
 
 
 def _min(m: Machine, i: Form, a: Value, b: Value) -> Value:

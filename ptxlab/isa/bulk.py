@@ -81,9 +81,11 @@ for _operations, _noftz, _types in _REDUCTIONS:
        "  [a], [b], size:u32{, policy:b64}", _BULK.format(_REDUCE + _BY_GROUP), does=Action.COPY_REDUCE,
        dst=("global",), src=("shared::cta",), operation=_operations, type=_types, **_GROUPED)  # fmt: skip
 _IN_SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("add",), ("u32", "s32", "u64")), (("min", "max"), ("u32", "s32")), (("inc", "dec"), ("u32",)),
+    (("add",), ("u32", "s32", "u64")),
+    (("min", "max"), ("u32", "s32")),
+    (("inc", "dec"), ("u32",)),
     (("and", "or", "xor"), ("b32",)),
-)  # fmt: skip
+)
 for _operations, _types in _IN_SHARED:
     op("cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]",
        _BULK.format(_REDUCE + _BY_BARRIER), does=Action.COPY_REDUCE, dst=("shared::cluster",), src=("shared::cta",),
@@ -118,8 +120,9 @@ for _field, _type in (("global_address", "b64"), ("rank", "b32")):
        _REPLACE.format("the address of the tensor, or its rank less one"), field=(_field,), type=(_type,),
        **_IN_MAP)  # fmt: skip
 _BY_DIM: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("box_dim", "global_dim", "element_stride"), "b32"), (("global_stride",), "b64"),
-)  # fmt: skip
+    (("box_dim", "global_dim", "element_stride"), "b32"),
+    (("global_stride",), "b64"),
+)
 for _by_dim, _type in _BY_DIM:
     op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], ord:int, b:{_type}",
        _REPLACE.format("that of one dimension, the innermost first; strides begin with the next, and are bytes"),

@@ -208,7 +208,7 @@ def _sign_half(change: Callable[[Machine, Value], Value]) -> Sem:
 for _name, _f32, _half, _says in (
     ("abs", lambda m, a: m.fabs(a), lambda m, a: m.and_(a, m.const("i16", 0x7FFF)), "The absolute value: no sign."),
     ("neg", lambda m, a: m.fneg(a), lambda m, a: m.xor(a, m.const("i16", 0x8000)), "Negation: flips the sign bit."),
-):  # fmt: skip
+):
     op(f"{_name}{{.ftz}}.f32  d, a", _says, _sign_op(_f32))
     op(f"{_name}.f64  d, a", _says, _sign_op(_f32), version=(1, 4), sm=13)
     op(f"{_name}{{.ftz}}.type  d, a", _says, _sign_half(_half), type=("f16", "f16x2"), sm=53,

@@ -109,8 +109,9 @@ for _what in ("arrive", "arrive_drop"):
 for _what in ("expect_tx", "complete_tx"):
     _mbarrier(_what, "[a], bytes:u32", Action.MBARRIER_COUNT_BYTES, (8, 0), 90, ("relaxed",))
 for _what, _waits, _version, _sm in (
-    ("test_wait", Action.MBARRIER_TEST, (7, 1), 80), ("try_wait", Action.MBARRIER_WAIT, (7, 8), 90),
-):  # fmt: skip
+    ("test_wait", Action.MBARRIER_TEST, (7, 1), 80),
+    ("try_wait", Action.MBARRIER_WAIT, (7, 8), 90),
+):
     _orders = ("acquire", "relaxed")
     _mbarrier(_what, "p:pred, [a], state:b64{, hint:u32}", _waits, _version, _sm, _orders)
     _mbarrier(f"{_what}.parity", "p:pred, [a], parity:u32{, hint:u32}", _waits, _version, _sm, _orders)

@@ -5,7 +5,6 @@ from __future__ import annotations
 LEFT_OUT = {
     name: what
     for what, names in {
-        "instructions for several GPUs": "multimem",
         "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
     }.items()
     for name in names.split()

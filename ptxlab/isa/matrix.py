@@ -57,12 +57,14 @@ _mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89)
 _SPARSE = """The product with a sparse a: of each four elements of a row two are zero and left out, and e, the metadata,
    says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products, so twice the rate."""
 for _shapes, _dtype, _factors, _more, _version, _sm in (
-    ("m16n8k16 m16n8k32", "f16", "f16", "", (7, 1), 80), ("m16n8k16 m16n8k32", "f32", "f16", "", (7, 1), 80),
-    ("m16n8k16 m16n8k32", "f32", "bf16", "", (7, 1), 80), ("m16n8k8 m16n8k16", "f32", "tf32", "", (7, 1), 80),
+    ("m16n8k16 m16n8k32", "f16", "f16", "", (7, 1), 80),
+    ("m16n8k16 m16n8k32", "f32", "f16", "", (7, 1), 80),
+    ("m16n8k16 m16n8k32", "f32", "bf16", "", (7, 1), 80),
+    ("m16n8k8 m16n8k16", "f32", "tf32", "", (7, 1), 80),
     ("m16n8k32 m16n8k64", "s32", "u8 s8", "{.satfinite}", (7, 1), 80),
     ("m16n8k64 m16n8k128", "s32", "u4 s4", "{.satfinite}", (7, 1), 80),
     ("m16n8k64", "f32", "e4m3 e5m2", "", (8, 4), 89),
-):  # fmt: skip
+):
     for _sparse in ("sp", "sp::ordered_metadata"):
         _both = tuple(_factors.split())
         op(f"mma.{_sparse}.sync.aligned.shape.row.col{_more}.dtype.atype.btype.ctype  {_OPERANDS}, e:b32, f:int",
@@ -105,9 +107,11 @@ for _what, _shape, _type in (
        matrix=(_what,), layout=("row", "col"), shape=(_shape,), space=_SPACES, fixed={"type": _type},
        version=(7, 0), sm=80)  # fmt: skip
 for _what, _layout, _shape, _types in (
-    ("a", "row", "m8n8k32", ("u4", "s4")), ("b", "col", "m8n8k32", ("u4", "s4")), ("a", "row", "m8n8k128", ("b1",)),
+    ("a", "row", "m8n8k32", ("u4", "s4")),
+    ("b", "col", "m8n8k32", ("u4", "s4")),
+    ("a", "row", "m8n8k128", ("b1",)),
     ("b", "col", "m8n8k128", ("b1",)),
-):  # fmt: skip
+):
     op("wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}",
        _LOAD + " `stride` counts elements.", does=Action.LOAD_FRAGMENT, matrix=(_what,), layout=(_layout,),
        shape=(_shape,), space=_SPACES, type=_types, version=(6, 3), sm=75)  # fmt: skip
@@ -134,7 +138,7 @@ for _dtype, _type, _more, _version, _sm in (
     ("f32", "bf16", "", (7, 0), 80),
     ("s32", "u8", "{.satfinite}", (6, 3), 72),
     ("s32", "s8", "{.satfinite}", (6, 3), 72),
-):  # fmt: skip
+):
     op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
        does=Action.FRAGMENT_PRODUCT, alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=(_dtype,),
        atype=(_type,), btype=(_type,), ctype=(_dtype,), version=_version, sm=_sm)  # fmt: skip

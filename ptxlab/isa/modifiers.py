@@ -244,6 +244,10 @@ WORDS: dict[str, str] = {
     "force_unnormalized_coords": "Whether the sampler takes coordinates in texels.",
     "filter_mode": "The filter of the sampler.",
     **{f"addr_mode_{k}": f"What {'xyz'[k]} outside of the texture means." for k in range(3)},
+    # several devices
+    "ld_reduce": "Loads from each device and combines the values.",
+    "st": "Stores to each device.",
+    "acc::f32": "Adds in f32.",
     # video instructions
     "op2": "A second operation, with c.",
     "shr7": "The result is shifted right by 7.",

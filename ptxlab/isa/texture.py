@@ -20,9 +20,11 @@ _TEX = """Reads a texture at coordinates: `[handle, {x, y}]`. Floating-point coo
 _RESULTS: tuple[tuple[str, tuple[str, ...]], ...] = (("v4", ("u32", "s32", "f32", "f16")), ("v2", ("f16x2",)))
 _AT: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ((GEOMETRIES, ("s32", "f32")), (CUBES, ("f32",)))
 _LEVELS: tuple[tuple[str, str, str], ...] = (
-    ("", "", ""), (".base", "", " Of mipmaps the finest."), (".level", ", lod:ctype", " The mipmap level is given."),
+    ("", "", ""),
+    (".base", "", " Of mipmaps the finest."),
+    (".level", ", lod:ctype", " The mipmap level is given."),
     (".grad", ", dPdx:any, dPdy:any", " Derivatives of the coordinates choose the mipmap level."),
-)  # fmt: skip
+)
 for _vec, _types in _RESULTS:
     for _mip, _given, _more in _LEVELS:
         for _geometries, _ctypes in _AT:
@@ -62,8 +64,10 @@ _LOADED = "Loads from a surface. The first coordinate counts bytes." + _OUTSIDE
 _STORED = "Stores to a surface. The first coordinate counts bytes." + _OUTSIDE
 _WIDTHS = ("b8", "b16", "b32", "b64")
 _VECTORS: tuple[tuple[str, str, dict[str, Any], tuple[str, ...]], ...] = (
-    ("", "", {}, _WIDTHS), (".vec", ":vec", {"vec": ("v2",)}, _WIDTHS), (".vec", ":vec", {"vec": ("v4",)}, _WIDTHS[:3]),
-)  # fmt: skip
+    ("", "", {}, _WIDTHS),
+    (".vec", ":vec", {"vec": ("v2",)}, _WIDTHS),
+    (".vec", ":vec", {"vec": ("v4",)}, _WIDTHS[:3]),
+)
 for _slot, _registers, _count, _types in _VECTORS:
     op(f"suld.b.geom{{.cop}}{_slot}.type.clamp  d{_registers}, [a]", _LOADED, does=Action.LOAD_SURFACE, **_count,
        type=_types, geom=GEOMETRIES, cop=("ca", "cg", "cs", "cv"), **_CLAMP)  # fmt: skip
@@ -73,9 +77,11 @@ for _slot, _registers, _count, _types in _VECTORS:
        its format.""" + _OUTSIDE, does=Action.STORE_SURFACE, fixed={"texels": True}, **_count, type=("b32",),
        geom=GEOMETRIES[:3], **_CLAMP)  # fmt: skip
 _REDUCED: tuple[tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]], ...] = (
-    (("add",), ("u32", "s32", "u64"), {}), (("min", "max"), ("u32", "s32"), {}), (("and", "or"), ("b32",), {}),
+    (("add",), ("u32", "s32", "u64"), {}),
+    (("min", "max"), ("u32", "s32"), {}),
+    (("and", "or"), ("b32",), {}),
     (("min", "max"), ("u64", "s64"), {"version": (8, 1), "sm": 50}),
-)  # fmt: skip
+)
 for _operations, _types, _since in _REDUCED:
     op("sured.b.operation.geom.type.clamp  [a], c", "Combines a number in a surface with b, atomically." + _OUTSIDE,
        does=Action.REDUCE_SURFACE, operation=_operations, geom=GEOMETRIES[:3], type=_types,

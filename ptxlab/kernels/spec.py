@@ -167,9 +167,7 @@ class Spec(Rung):
         """The complete and checked configuration that `build` builds; it takes the same parameters."""
         if self.alone and arch != self.arch:
             raise TargetError(f"{self.name}: {self.alone} of {self.arch} alone, not of {arch}")
-        given: dict[str, Any] = {
-            "head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes
-        }  # fmt: skip
+        given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
         checked = self.checked(given | {name: n for name, n in sizes.items() if n is not None})
         asked = {name: checked.pop(name) for name in sizes if name in checked}
         return self._fit(Config(**checked, tile_kv=self.tile or 1, kernel=self.name), asked)

@@ -31,9 +31,11 @@ from ptxlab.launch.buffers import Array
 
 FILTER = {"point": 0, "linear": 1}
 ADDRESS = {
-    "wrap": ADDRESSES.index("wrap"), "mirror": ADDRESSES.index("mirror"), "clamp": ADDRESSES.index("clamp_to_edge"),
+    "wrap": ADDRESSES.index("wrap"),
+    "mirror": ADDRESSES.index("mirror"),
+    "clamp": ADDRESSES.index("clamp_to_edge"),
     "border": ADDRESSES.index("clamp_to_border"),
-}  # fmt: skip
+}
 READ = ("element", "normalized")
 
 
@@ -106,9 +108,11 @@ class Texture(_Shaped):
     ) -> None:  # fmt: skip
         super().__init__(array, channels, layers or cube)
         addresses = (address,) * 3 if isinstance(address, str) else (*address, "clamp", "clamp")[:3]
-        for what, value, known in (("filter", filter, FILTER), ("read", read, READ), *(
-            ("address", one, ADDRESS) for one in addresses
-        )):  # fmt: skip
+        for what, value, known in (
+            ("filter", filter, FILTER),
+            ("read", read, READ),
+            *(("address", one, ADDRESS) for one in addresses),
+        ):
             if value not in known:
                 raise LaunchError(f"Texture: {what} is one of {', '.join(map(repr, known))}, got {value!r}")
         if not normalized and set(addresses) & {"wrap", "mirror"}:
@@ -144,9 +148,11 @@ class Texture(_Shaped):
         texels[:, 3] = 1
         texels[:, : self.channels] = values
         fields = self.fields() | {
-            "tag": TEXTURE, "filter_mode": FILTER[self.filter], "normalized_coords": int(self.normalized),
+            "tag": TEXTURE,
+            "filter_mode": FILTER[self.filter],
+            "normalized_coords": int(self.normalized),
             **{f"addr_mode_{k}": ADDRESS[word] for k, word in enumerate(self.addresses)},
-        }  # fmt: skip
+        }
         if self.read == "normalized":
             fields["channel_data_type"] = NORMALIZED_TYPES[self.array.dtype.name]
         made = encoded(fields)

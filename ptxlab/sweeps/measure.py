@@ -192,6 +192,4 @@ def _static(kernel: Any, runs: list[Run], shape: Shape) -> dict[str, Any]:
     threads = int(np.prod(runs[0].block))
     looked = static.inspect(kernel, threads, shared)
     share = looked.occupancy.share if looked.occupancy else None
-    return {
-        "registers": looked.registers, "local": looked.local, "shared": looked.shared + shared, "occupancy": share
-    }  # fmt: skip
+    return {"registers": looked.registers, "local": looked.local, "shared": looked.shared + shared, "occupancy": share}

@@ -33,8 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--ptxlab-mutate", action="store_true",
                     help="run each test again without one barrier, wait or fence of its kernels at a time")  # fmt: skip
     group.addoption("--ptxlab-update", action="store_true", help="record the counters that tests compare")
-    group.addoption("--ptxlab-sarif", type=Path, metavar="FILE",
-                    help="write what the checks find as SARIF, for code scanning")  # fmt: skip
+    group.addoption(
+        "--ptxlab-sarif", type=Path, metavar="FILE", help="write what the checks find as SARIF, for code scanning"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -47,8 +47,9 @@ class Declarations(Operands):
             case type_, name, following if name.kind == "word" and following.text in (",", ")"):
                 if type_.text[1:] in TYPES:  # `.param .u64 x`, as most are
                     self.at += 3
-                    return Variable(token.text[1:], type_.text[1:], name.text, attributes=hidden, line=name.line,
-                                    column=name.column)  # fmt: skip
+                    return Variable(
+                        token.text[1:], type_.text[1:], name.text, attributes=hidden, line=name.line, column=name.column
+                    )
         space, type_word, vector, align, attributes = self._header()
         return self._declarator(space, type_word, vector, align, (*hidden, *attributes), "")
 

@@ -50,7 +50,7 @@ def test_nothing_raises(name: str, answer: Any, capfd: pytest.CaptureFixture[str
     assert not found
     assert found.says
     assert float(found) < 1
-    assert found._repr_mimebundle_()["text/html"]
+    assert "`" not in found._repr_mimebundle_()["text/html"]
     assert capfd.readouterr().err == ""
 
 

@@ -338,16 +338,16 @@ FINE:
     assert out.tolist() == [0, 1, 2, 3]
 
 
-def test_the_heap_is_refused_in_words() -> None:
-    before = ".extern .func (.param .b64 r) malloc(.param .b64 n);"
-    text = kernel("    call (%rd5), malloc, (%rd4);", before)
+def test_launches_are_refused_in_words() -> None:
+    before = ".extern .func (.param .b64 r) cudaLaunchDeviceV2(.param .b64 n);"
+    text = kernel("    call (%rd5), cudaLaunchDeviceV2, (%rd4);", before)
     line = next(n for n, words in enumerate(text.splitlines(), 1) if "call (" in words)
     with pytest.raises(UnsupportedInstruction) as refused:
         run("step", text)
     assert str(refused.value) == (
-        f"<ptx>:{line}:5: the CPU machine cannot call malloc: there is no heap on the CPU machine; "
-        "pass an array to the kernel and give each thread its part\n"
-        "        call (%rd5), malloc, (%rd4);\n"
+        f"<ptx>:{line}:5: the CPU machine cannot call cudaLaunchDeviceV2: kernels that launch kernels are "
+        "not executed\n"
+        "        call (%rd5), cudaLaunchDeviceV2, (%rd4);\n"
         "        ^~~~"
     )
 

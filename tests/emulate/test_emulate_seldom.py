@@ -10,6 +10,9 @@ from emulate_programs import DEVICES
 
 import ptxlab as pl
 from ptxlab.gpu import assembler
+from ptxlab.isa import all_ops, examples, form
+from ptxlab.isa.actions import Action
+from ptxlab.isa.multimem import one_device
 from ptxlab.text.validate import validate
 
 devices = pytest.mark.parametrize("device", DEVICES)
@@ -80,6 +83,17 @@ CASES = {
     cvt.rni.u32.f32 %r3, v.w;
     st.global.v2.u32 [%rd1], {%r1, %r2};
     st.global.u32 [%rd1+8], %r3;""", "", [2, 2, 8]),
+    "multicast addresses of one device": ("", """mov.b32 %r1, 6;
+    multimem.st.relaxed.sys.global.u32 [%rd1], 5;
+    multimem.red.add.u32 [%rd1], %r1;
+    multimem.ld_reduce.acquire.gpu.global.add.u32 %r2, [%rd1];
+    mov.b32 %f3, 1;
+    mov.b32 %f4, 0;
+    multimem.st.global.v2.f32 [%rd1+8], {%f3, %f4};
+    multimem.red.release.gpu.global.add.v2.f32 [%rd1+8], {%f4, %f3};
+    multimem.ld_reduce.global.add.v2.f32 {%f1, %f2}, [%rd1+8];
+    st.global.u32 [%rd1+4], %r2;
+    st.global.f32 [%rd1+16], %f2;""", "", [11, 11, 1, 1, 1]),
     "sections": (SOURCES + "\n.section .debug_frame\n{\n.b8 1\n}",
                  ".loc_intermediate 1 2 3\n    st.global.u32 [%rd1], 9;", "", [9]),
     "prototypes without a semicolon": (
@@ -171,3 +185,74 @@ def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
     assert out.tolist() == [8]
     with pytest.raises(pl.TargetError):
         pl.launch(text.replace("sm_90", "sm_61"), 1, 1, out, device=device)
+
+
+HEAP = (
+    HEAD.format(version="8.0")
+    + """
+.extern .func (.param .b64 r) malloc (.param .b64 n);
+.extern .func free (.param .b64 p);
+.visible .entry k(.param .u64 out, .param .u64 size)
+{{
+    .reg .b64 %rd<9>;
+    .reg .b32 %r<5>;
+    .param .b64 n, p;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [size];
+    st.param.b64 [n], %rd2;
+    call.uni (p), malloc, (n);
+    ld.param.b64 %rd3, [p];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd4, %r1, 8;
+    add.u64 %rd1, %rd1, %rd4;
+    st.global.u64 [%rd1], %rd3;
+    {body}
+    st.param.b64 [n], %rd3;
+    call.uni free, (n);
+    ret;
+}}"""
+)
+
+
+@devices
+def test_the_heap(device: str) -> None:
+    out = np.zeros(40, np.uint64)
+    body = "st.u32 [%rd3+4], %r1;\n    bar.warp.sync -1;\n    ld.u32 %r2, [%rd3+4];\n    st.global.u32 [%rd1], %r2;"
+    pl.launch(HEAP.format(body=body), 1, 32, out[:32], 8, device=device, checks="all")
+    assert (out[:32].astype(np.uint32) == np.arange(32)).all()
+    pl.launch(HEAP.format(body=""), 1, 40, out, 1 << 20, device=device)
+    assert sorted(out != 0) == [False] * 32 + [True] * 8
+    assert len(set(np.diff(np.sort(out[out != 0])))) == 1
+    pl.launch(HEAP.format(body=""), 1, 1, out[:1], (1 << 64) - 1, device=device)
+    assert out[0] == 0
+    with pytest.raises(pl.DeviceFault) as caught:
+        pl.launch(HEAP.format(body="mov.b64 %rd3, %rd1;"), 1, 1, out, 8, device=device)
+    assert caught.value.message == "free: malloc has not given this pointer"
+
+
+@devices
+def test_every_multimem_is_an_ordinary_access(device: str) -> None:
+    """Each form beside the ordinary one, on memory of the same contents."""
+    entries = [entry for entry in all_ops() if entry.name == "multimem"]
+    body = []
+    for entry in entries:
+        opcode = next(examples.opcodes(entry))
+        line, ordinary = examples.line(opcode), one_device(form(opcode)).opcode
+        for at, text in (("%rd1", line), ("%rd2", line.replace(opcode, ordinary).replace("%rd1", "%rd2"))):
+            body.append(text)
+            if entry.does is Action.LOAD:
+                names = text.split(" ", 1)[1].split(", [")[0].strip("{}").split(", ")
+                bits = {"%h": 16, "%rd": 64, "%fd": 64}.get(names[0].rstrip("0123456789"), 32)
+                body += [f"st.global.b{bits} [{at}+{32 + 8 * k}], {name};" for k, name in enumerate(names)]
+    text = HEAD.format(version="8.1").replace("sm_90", "sm_90a") + (
+        ".visible .entry k(.param .u64 a, .param .u64 b)\n{\n"
+        + examples.DECLARATIONS.replace(".reg .b128 %q<9>;\n", "").replace("%rd<33>", "%rd<33>, %x")
+        + "ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.b64 %rd3, %rd1;\n"
+        + "".join(f"mov.b16 %h{k}, {3 * k};\nmov.b32 %r{k}, {5 * k};\n" for k in range(17))
+        + "".join(f"mov.b32 %f{k}, {7 * k};\nmov.b64 %rd{k}, {9 * k};\n" for k in range(3, 17))
+        + "mov.f64 %fd2, 0d3FF0000000000000;\n" + "\n".join(body) + "\nret;\n}\n"
+    )  # fmt: skip
+    first = np.random.default_rng(0).integers(0, 1 << 30, 64).astype(np.uint32)
+    second = first.copy()
+    pl.launch(text, 1, 1, first, second, device=device)
+    assert first.tolist() == second.tolist()

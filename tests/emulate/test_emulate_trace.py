@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, launch, run
+from emulate_programs import DEVICES, ENGINES, kernel, launch, run
 from engine_cases import CASES
+from planted import BUGS
+from planted_async import GIVEN_BACK
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
+from ptxlab.emulate.trace.mbarriers import MbarrierEvent, mbarrier_events
+from ptxlab.emulate.trace.products import product_groups
 from ptxlab.emulate.trace.recorder import HEAD, pack_lanes, unpack_lanes
 from ptxlab.emulate.trace.recording import Recording, lanes_of
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
@@ -354,3 +358,58 @@ def test_steps_and_warps_that_are_not_there(file: Path) -> None:
     with pytest.raises(LaunchError) as wrong:
         pl.Trace(start=-1)
     assert str(wrong.value) == "trace: start and steps count from 0, got start=-1, steps=None"
+
+
+# -- what is asynchronous ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_mbarriers_are_replayed(device: str) -> None:
+    """A ring of one stage, four times round: what is replayed agrees with what each wait has answered."""
+    ring = BUGS["bulk copy: the phase is not flipped"]
+    trace = ring.run(device, True, (), trace=pl.Trace())[0].trace
+    events = mbarrier_events(trace)
+    full, empty = sorted({event.address for event in events})
+
+    def told(event: MbarrierEvent) -> tuple[str, int, int, int, bool]:
+        return event.what, event.phase, event.pending, event.bytes, event.ended
+
+    assert [told(event) for event in events if event.address == full and event.what not in ("waits", "passed")] == [
+        ("init", 0, 1, 0, False),
+        *(one for n in range(4) for one in (("arrive", n, 0, 256, False), ("complete_tx", n + 1, 1, 0, True))),
+    ]
+    released = [event for event in events if event.address == empty and event.what == "arrive"]
+    assert [(event.lane, event.pending, event.phase) for event in released[:32]] == [
+        (lane, 31 - lane if lane < 31 else 32, lane // 31) for lane in range(32)
+    ]
+    answers = {"passed": True, "waits": False}
+    for event in (event for event in events if event.what in answers):
+        moment = trace.walk(0, event.warp).moment(event.number)
+        assert moment.line == event.line
+        for _, after in moment.writes.values():
+            assert after[event.lane] == answers[event.what]
+    assert {event.what for event in events} >= set(answers)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_groups_of_products(device: str) -> None:
+    trace = GIVEN_BACK.run(device, True, (), trace=pl.Trace())[0].trace
+    groups, places = product_groups(trace), trace.places()
+    line = GIVEN_BACK.lines()[1]
+    assert sorted((group.warp, group.products, group.line) for group in groups) == [(w, 1, line) for w in range(4)]
+    for group in groups:
+        told = group.issued, group.committed, group.waited
+        steps = [int(np.searchsorted(places[0, group.warp], at)) for at in told]
+        opcodes = [trace.walk(0, group.warp).moment(step).opcode.split(".")[1] for step in steps]
+        assert opcodes == ["mma_async", "commit_group", "wait_group"]
+
+
+def test_a_part_of_the_steps_tells_nothing_of_mbarriers() -> None:
+    ring = BUGS["bulk copy: the phase is not flipped"]
+    trace = ring.run("step", True, (), trace=pl.Trace(start=5))[0].trace
+    with pytest.raises(TraceError) as refused:
+        mbarrier_events(trace)
+    assert str(refused.value) == (
+        "trace does not hold all steps of its warps, and so their order is not known: record without start=, steps= "
+        "and lines=, and with a larger limit="
+    )

@@ -17,6 +17,10 @@ def _but(name: str, *changes: tuple[str, str]) -> str:
 WRONG = {
     "14-clamp": (
         (find("14-clamp").starter, "above the limits"),
+        (
+            _but("14-clamp", ("%v, %v, %low", "%v, %v, -%limit")),
+            "no instruction but neg changes the sign of a register: -%limit\n",
+        ),
         (_but("14-clamp", ("    @%outside ret;\n", "")), "past the end of"),
         (_but("14-clamp", ("%v, %v, %low", "%v, %v, %limit"), ("max.f32        %v, %v, %limit", "max.f32 %v, %v, 0f00000000")),
          "below the limits"),

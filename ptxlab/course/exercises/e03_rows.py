@@ -10,6 +10,7 @@ from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.score_pieces import PIECE
+from ptxlab.course.values import counted
 from ptxlab.launch.run import launch
 
 ALL = 0xFFFFFFFF
@@ -129,7 +130,7 @@ def _hears(g: Grading, answer: Any) -> None:
         truth = {other for other in range(32) if int(heard[lane]) >> other & 1}
         says = f"In the run, lane {lane} got the numbers of {len(truth)} lanes in {len(bits)} shuffles."
         if g.predict(answer, (lane, bits), truth, says):
-            g.note(f"Lane {lane}, bits {bits}: {len(truth)} lanes in {len(bits)} shuffles.")
+            g.note(f"Lane {lane}, bits {bits}: {counted(len(truth), 'lane')} in {counted(len(bits), 'shuffle')}.")
 
 
 HEARS = Exercise(

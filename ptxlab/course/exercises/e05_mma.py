@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ptxlab.builder import Builder, Ptr, b32, f16, f32, kernel
 from ptxlab.course.exercise import Exercise
@@ -13,6 +14,7 @@ from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.tensor_cores import CHAIN, MMA, SETUP, executed, half
 from ptxlab.launch.run import launch
 
+Array = NDArray[Any]
 # -- 05-holder ---------------------------------------------------------------------------------------------------------
 
 
@@ -269,7 +271,7 @@ def _rowmax(g: Grading, answer: Any) -> None:
         right = s.max(axis=1)
         case = f"{8 * tiles} keys"
         if not np.array_equal(m, right):
-            g.equal(f"right for {case}", m, right, run=run)
+            g.equal(f"right for {case}", m, right, run=run, says=lambda s=s, m=m, right=right: _whence(s, m, right))
             continue
         few = g.at_most(f"four shuffles for {case}", run, "shuffles", 4)
         if few:
@@ -281,6 +283,19 @@ def _rowmax(g: Grading, answer: Any) -> None:
                 "The four lanes of a row can read each other's registers.",
             )
         g.note(f"{case}: {executed(run, 'shfl')} shuffles for 16 rows.")
+
+
+def _whence(s: Array, m: Array, right: Array) -> str:
+    """Where the first wrong maximum comes from."""
+    row = int(np.argmax(m != right))
+    found = np.argwhere(s == m[row])
+    if not len(found):
+        return "That is no element of S."
+    at, column = (int(n) for n in found[0])
+    if at != row:
+        return f"That is element ({at}, {column}) of S: lanes of another row took part. Which lanes hold row {row}?"
+    best = int(s[row].argmax())
+    return f"That is column {column} of the row. The largest is in column {best}, in another lane of the row."
 
 
 _ROWMAX = '''

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ptxlab.builder import Builder, Ptr, f32, kernel
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
+from ptxlab.course.values import counted
 from ptxlab.errors import PtxlabError
 from ptxlab.launch.run import Run, launch
 from ptxlab.static import inspect
+
+Array = NDArray[Any]
 
 
 def _conflicts(run: Run, prefix: str = "") -> int:
@@ -55,7 +59,7 @@ def _wavefronts(g: Grading, answer: Any) -> None:
         truth = next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith("ld.shared"))
         says = f"The 32 lanes ask for {128 * width} bytes, so {width} would be the least."
         if g.predict(answer, (stride, width), truth, says):
-            g.note(f"stride {stride}, {width} float{'s' * (width > 1)} per lane: {truth} wavefront{'s' * (truth > 1)}.")
+            g.note(f"stride {stride}, {counted(width, 'float')} per lane: {counted(truth, 'wavefront')}.")
 
 
 WAVEFRONTS = Exercise(
@@ -108,7 +112,9 @@ def _transpose(g: Grading, answer: Any, room: int, why: str) -> None:
             continue
         right = x.transpose(0, 2, 1)
         if not np.array_equal(y, right):
-            g.equal(f"right for {blocks} matrices", y, right, run=run)
+            g.equal(
+                f"right for {blocks} matrices", y, right, run=run, says=lambda x=x, y=y, right=right: _from(x, y, right)
+            )
             continue
         if not g.at_most(
             f"each byte once, {blocks} matrices",
@@ -125,9 +131,19 @@ def _transpose(g: Grading, answer: Any, room: int, why: str) -> None:
             f"{stores} wavefronts too many in stores to shared memory, {loads} in loads.",
             why,
         )
-        g.note(f"{blocks} matrices: right, every sector full, no conflict.")
+        g.note(f"{counted(blocks, 'matrix', 'matrices')}: right, every sector full, no conflict.")
     if not g.failed:
         _shared(g, f"at most {room} bytes of shared memory", built, room)
+
+
+def _from(x: Array, y: Array, right: Array) -> str:
+    """Where the first wrong element of a transpose comes from."""
+    at = tuple(int(n) for n in np.argwhere(y != right)[0])
+    found = np.argwhere(x == y[at])
+    if not len(found):
+        return ""
+    block, row, column = (int(n) for n in found[0])
+    return f"That is x[{block}, {row}, {column}]: is each element loaded from the place where it was stored?"
 
 
 _TRANSPOSE = '''

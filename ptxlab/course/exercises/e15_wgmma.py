@@ -259,7 +259,7 @@ DESCRIPTOR = Exercise(
     kind="fill",
     level=2,
     prompt="""
-Write `describe`: the 64 bits that say where a K-major tile lies. All three swizzles are to work.
+Write `describe`: the 64 bits that say where a K-major tile lies. It must work for all three swizzles.
 
 | bits | what | unit |
 |---|---|---|

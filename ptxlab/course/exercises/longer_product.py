@@ -10,6 +10,7 @@ import numpy as np
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.tensor_cores import executed, half, layouts
+from ptxlab.course.values import counted
 
 SETUP = 'SHAPE = "m16n16k16"'
 """What the notebook has defined when the exercises come."""
@@ -74,7 +75,7 @@ def _deep(g: Grading, answer: Any) -> None:
                 f"{executed(run, 'wmma.store')} wmma.store were executed; one, at the end, is enough.",
             )
             layouts(g, run, f"K = {K}")
-            g.note(f"K = {K}: {K // 16} products, one store.")
+            g.note(f"K = {K}: {counted(K // 16, 'product')}, one store.")
 
 
 _DEEP = '''

@@ -10,6 +10,7 @@ import numpy as np
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
+from ptxlab.course.values import counted
 
 
 @kernel
@@ -54,12 +55,13 @@ def _one_barrier(g: Grading, answer: Any) -> None:
             continue
         warps = blocks * (T // 32)
         says = f"({tiles} tiles and {warps} warps, each counted for itself; one barrier more is allowed.)"
-        few = g.at_most(f"one barrier a tile: {case}", run, "barriers", (tiles + 1) * warps, says)
+        few = g.at_most(f"one barrier per tile: {case}", run, "barriers", (tiles + 1) * warps, says)
         own = 2 * (-(-n // 8)) + warps  # points and results, and one sector for each warp of idle threads
         if few:
             g.at_most(f"each block reads a key once: {case}", run, "sectors", blocks * -(-m // 8) + own)
             assert run.counters is not None
-            g.note(f"{case}: {run.counters.opcodes['bar.sync'][0] // warps} barriers a warp for {tiles} tiles.")
+            barriers = counted(run.counters.opcodes["bar.sync"][0] // warps, "barrier")
+            g.note(f"{case}: {barriers} per warp for {counted(tiles, 'tile')}.")
 
 
 _NEAREST = '''

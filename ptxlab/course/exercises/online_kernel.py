@@ -10,6 +10,7 @@ import numpy as np
 from ptxlab import reference
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
+from ptxlab.course.values import counted
 
 BLOCK = 32
 WIDE = 60.0
@@ -101,7 +102,8 @@ def _lse(g: Grading, answer: Any) -> None:
 
         g.close("the log-sum-exp", lse, exact, rtol=1e-4, atol=1e-4, run=run, says=says)
         g.attention("the output", o, q, k, v, run=run)
-        g.note(f"{rows} rows over {keys} keys: LSE within {float(np.max(np.abs(lse - exact))):.1e} of float64.")
+        size = f"{counted(rows, 'row')} over {counted(keys, 'key')}"
+        g.note(f"{size}: LSE within {float(np.max(np.abs(lse - exact))):.1e} of float64.")
 
 
 LSE = Exercise(

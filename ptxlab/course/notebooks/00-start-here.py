@@ -371,8 +371,9 @@ for rounding in ("", ".rn"):
 # | [14 · Your own kernel](14-your-own.ipynb) | Who writes the better PTX, a compiler or you? |
 # | [15 · wgmma](15-wgmma.ipynb) | Why does the instruction read shared memory itself? |
 # | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
+# | [18 · your language](18-your-language.ipynb) | What does a language decide for you, and what does that cost? |
 #
-# Three more doors:
+# Two more doors:
 #
 # - `pl.explore()` opens the explorer: change a parameter of an attention kernel, see its PTX, its cost and its error.
 # - `%%ptx?` lists all options; `!ptxlab list` the kernels; `!ptxlab isa fma` explains an instruction;

@@ -28,7 +28,7 @@ def pipeline(schedules: Mapping[int, tuple[Spans, Spans]]) -> Picture:
         name = f"{buffers} buffer{'s' if buffers > 1 else ''}"
         total = products[-1][1]
         idle = total - sum(b - a for a, b in products)
-        drawing.text(14, y + 10, f"{name}: {total:g} units of time, of which nothing is multiplied in {idle:g}", "bold")
+        drawing.text(14, y + 10, f"{name}: {total:g} units of time; in {idle:g} of them nothing is multiplied", "bold")
         for line, (what, spans) in enumerate((("copies", copies), ("products", products))):
             top = y + 18 + line * row
             drawing.text(left - 8, top + 14, what, "small end")

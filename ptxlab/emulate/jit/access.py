@@ -283,9 +283,7 @@ class Memory(Part):
             return self._beyond(offsets, end, log2).text
         name, kind = f"outside.{offsets.type}.{log2}", offsets.type
         at, limit = Value("%at", kind, False), Value("%end", kind, True)
-        self.e.helper(
-            name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2)
-        )  # fmt: skip
+        self.e.helper(name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2))
         given = f"{offsets.llvm} {offsets.text}, {kind} {end.text}, i32 {self.active.bits}"
         return self.t.let(f"call i32 @{name}({given})")
 

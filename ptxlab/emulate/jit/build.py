@@ -227,6 +227,8 @@ def _clear_registers(registers: list[tuple[int, int]]) -> str:
     written, given as (offset, bytes), start as zeros."""
     lines = [f"define void @{rule_of(clear_registers).symbol}(ptr %ws) nounwind {{"]
     for k, (offset, size) in enumerate(registers):
-        lines += [f"  %r{k} = getelementptr i8, ptr %ws, i64 {offset}",
-                  f"  call void @llvm.memset.p0.i64(ptr %r{k}, i8 0, i64 {size}, i1 false)"]  # fmt: skip
+        lines += [
+            f"  %r{k} = getelementptr i8, ptr %ws, i64 {offset}",
+            f"  call void @llvm.memset.p0.i64(ptr %r{k}, i8 0, i64 {size}, i1 false)",
+        ]
     return "\n".join([*lines, "  ret void", "}"])

@@ -99,9 +99,7 @@ class Bulk(Part):
 
 # -- what compiled code calls ------------------------------------------------------------------------------------------
 
-_COMBINE = ctypes.CFUNCTYPE(
-    ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32
-)  # fmt: skip
+_COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 
 
 _ISSUED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
@@ -127,9 +125,10 @@ class Reports:
         try:
             (worker,) = self.run.workers
             held: Queue = next(
-                s.cta.cluster.queue[0] for s in worker.slots
+                s.cta.cluster.queue[0]
+                for s in worker.slots
                 if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
-            )  # fmt: skip
+            )
             found = held.transfers[(transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size]
             if self.run.callback is not None:
                 if before < 0:

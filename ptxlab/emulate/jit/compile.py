@@ -142,8 +142,7 @@ _SOURCES = _sources()
 
 def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
     """The name of a cache entry."""
-    parts = (text, name, arch, cpu.name, cpu.features, llvmlite.__version__, _SOURCES, what,
-             sys.byteorder)  # fmt: skip
+    parts = (text, name, arch, cpu.name, cpu.features, llvmlite.__version__, _SOURCES, what, sys.byteorder)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -32,7 +32,7 @@ from ptxlab.emulate.rules.memory_model import (
     remembered_wavefronts,
     sectors,
     wavefronts,
-)  # fmt: skip
+)
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
@@ -131,9 +131,7 @@ class Counting(Instrument):
                 beyond = self.t.let(f"sub <2 x i64> {need}, splat (i64 1)")
                 self._add(code.index, "slow" if self.e.slow else "fast", beyond)
 
-    def _anywhere(
-        self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = ""
-    ) -> None:  # fmt: skip
+    def _anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
         """Counts an access in full, out of line."""
         code = self.program.codes[index]
         pairs = str(moves_pairs(code)).lower()

@@ -136,9 +136,7 @@ class Emitter:
 
     # -- constants -----------------------------------------------------------------------------------------------------
 
-    def constant(
-        self, hint: str, type_: str, values: Iterable[int], *, align: str = "", shared: bool = False
-    ) -> str:  # fmt: skip
+    def constant(self, hint: str, type_: str, values: Iterable[int], *, align: str = "", shared: bool = False) -> str:
         """A constant table in memory. shared: it may be merged with an equal one."""
         listed = [f"{type_} {x}" for x in values]
         text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"

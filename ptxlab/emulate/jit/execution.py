@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LONG = frozenset(
     {Action.MINIMUM, Action.MAXIMUM, Action.CONVERT, Action.DIVIDE, Action.EXPONENTIAL, Action.SPECIAL_FUNCTION}
-)  # fmt: skip
+)
 """What may take many instructions of LLVM, and needs its operands only. In QUICK code it is a call of a function:
 in `pipelined` maxima, conversions and powers of two made up half of the code, and of the time to build it."""
 OFTEN, LARGE = 4, 8

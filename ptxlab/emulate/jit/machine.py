@@ -59,9 +59,11 @@ class LaneMachine(Ops):
             p = self.t.field(S.Warp, f"tid_{axis}")
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
         fields: dict[str, tuple[type[Record], str]] = {
-            "%ntid": (S.Context, "block"), "%nctaid": (S.Context, "grid"), "%ctaid": (S.Cta, "ctaid"),
+            "%ntid": (S.Context, "block"),
+            "%nctaid": (S.Context, "grid"),
+            "%ctaid": (S.Cta, "ctaid"),
             "%cluster_nctaid": (S.Context, "cluster"),
-        }  # fmt: skip
+        }
         if base in fields and axis in "xyz":
             record, field = fields[base]
             return self.field(record, f"{field}_{axis}", "i32")

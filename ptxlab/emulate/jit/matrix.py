@@ -90,9 +90,11 @@ class Matrices(Part):
                 if len(literals) == len(SPARE):
                     raise UnsupportedInstruction(
                         f"the compiled CPU machine takes {len(SPARE)} different numbers in one matrix instruction; "
-                        "put more of them into registers", line=self.e.code.line,
-                        source=self.program.source(self.e.code.line), file=self.program.file,
-                    )  # fmt: skip
+                        "put more of them into registers",
+                        line=self.e.code.line,
+                        source=self.program.source(self.e.code.line),
+                        file=self.program.file,
+                    )
                 at = literals[bits_of(e, width)] = SPARE[len(literals)]
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
                 self.t.do(f"store <{W} x i{width}> splat (i{width} {bits_of(e, width)}), ptr {p}, align 64")

@@ -269,8 +269,10 @@ class Transfers(Part):
         if self._inline(lane):
             text = self.t.gather(ty, BITS[lane] // 8, pointers, mask or self.active.vector, "zeroinitializer")
         else:
-            text = self.t.let(f"call <{W} x {ty}> @{self._out_of_line('gather', lane)}(<{W} x ptr> {pointers}, "
-                              f"i32 {self.active.bits})")  # fmt: skip
+            text = self.t.let(
+                f"call <{W} x {ty}> @{self._out_of_line('gather', lane)}(<{W} x ptr> {pointers}, "
+                f"i32 {self.active.bits})"
+            )
         return Value(text, lane, False)
 
     def scatter(self, lane: str, pointers: str, value: str, mask: str | None = None) -> None:

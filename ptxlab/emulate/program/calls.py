@@ -52,7 +52,7 @@ def lower_call(
         call.direct(target, guard)
     elif isinstance(pointer, Reg):
         call.through(pointer, guard)
-    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard):
+    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, routine):
         raise UnsupportedInstruction(
             f"the CPU machine cannot call {target!r}: the module does not define it",
             line=line, column=instruction.column, source=low.text(line), file=low.module.file,
@@ -91,8 +91,9 @@ class _Call:
         if len(self.arguments) != len(callee.formals) or len(self.results) != len(callee.results):
             raise low.error(
                 f"{target} takes {len(callee.formals)} arguments and gives {len(callee.results)} results, "
-                f"the call has {len(self.arguments)} and {len(self.results)}", line,
-            )  # fmt: skip
+                f"the call has {len(self.arguments)} and {len(self.results)}",
+                line,
+            )
         self._check(callee)
         if callee.frame is None:
             self._static(callee, guard)

@@ -26,6 +26,7 @@ from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
+from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
@@ -33,8 +34,10 @@ from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
 
 _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
-    Action.FILL: fill, Action.REPLACE_FIELD: replace_field, Action.COPY_MAP: copy_map,
-}  # fmt: skip
+    Action.FILL: fill,
+    Action.REPLACE_FIELD: replace_field,
+    Action.COPY_MAP: copy_map,
+}
 """What lowering adds behind an instruction that others stand for."""
 STACK_SIZE = 16 << 10
 """Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
@@ -193,18 +196,24 @@ class Lowering(Names):
             found = form(instruction.opcode)
         except FormError as error:
             raise UnsupportedInstruction(
-                f"the CPU machine does not know {instruction.opcode}: {error.what}", length=len(instruction.opcode),
-                syntax=error.syntax, **place,
-            ) from None  # fmt: skip
+                f"the CPU machine does not know {instruction.opcode}: {error.what}",
+                length=len(instruction.opcode),
+                syntax=error.syntax,
+                **place,
+            ) from None
         if not found.op.executed:
             raise UnsupportedInstruction(
                 f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only",
-                length=len(instruction.opcode), syntax=found.op.syntax, **place,
-            )  # fmt: skip
+                length=len(instruction.opcode),
+                syntax=found.op.syntax,
+                **place,
+            )
         return found
 
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
+        if found.multimem:
+            found = one_device(found)
         action = found.op.does
         guard = None
         if instruction.guard is not None:

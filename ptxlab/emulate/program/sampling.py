@@ -52,9 +52,7 @@ def text(
         parts += [_neighbours(a) for a in axes]
         corners = ((0, 1), (1, 1), (1, 0), (0, 0))
         parts += [_texel(corner, axes) for corner in corners]
-        parts += [
-            f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results
-        ]  # fmt: skip
+        parts += [f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results]
         return "".join(parts)
     nearest = [f"cvt.rmi.s32.f32 %i0{a}, %u{a};\n" + _resolved(a, 0) for a in axes]
     point = [*nearest, _texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}")]

@@ -224,6 +224,9 @@ class Names:
             return self._element(operand, scope, routine, line)
         if isinstance(operand, model.Sum):
             inner = self.operand(operand.base, scope, routine, line)
+            if operand.scale < 0:
+                hint = f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here"
+                raise self.error(f"no instruction but neg changes the sign of a register: {operand}", line, hint=hint)
             if not isinstance(inner, Symbol):
                 raise self.error(f"{operand} adds to something that is not a variable", line)
             return Symbol(inner.name, inner.space, inner.value + operand.offset)

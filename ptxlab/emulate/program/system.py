@@ -1,4 +1,4 @@
-"""What the CUDA runtime provides to a kernel: `printf`, `assert`, and the memory for the barrier of a cooperative grid.
+"""What the CUDA runtime provides to a kernel: `printf`, `assert`, `malloc`, and memory for the barrier of a grid.
 
 A call of `vprintf` becomes ordinary instructions that add a record to a buffer in global memory: the thread, the
 format's address and the bytes of the arguments. When the launch has ended, `messages` reads the formats and the records
@@ -16,22 +16,24 @@ import numpy as np
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.program.model import Global, Literal, Mem, Reg, Source, Special, System
 from ptxlab.emulate.program.printf import arguments_of
+from ptxlab.emulate.program.snippets import put
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction, Module, Number
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.scopes import Routine
 
 BUFFER = 1 << 20
 """Bytes for the records of `printf`, a GPU's default; records beyond that are lost, and counted."""
+HEAP = 8 << 20
+"""Bytes of the heap, a GPU's default; `malloc` gives null where it has no room."""
 HEAD = 16  # the number of calls, and padding
 THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
 _WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
 _MOST_ARGUMENTS = 32
 _RESERVED = {"begin": 0, "0": 0, "1": 0x200, "end": 0x400, "cap": 0x400}
 _REFUSED = {
-    "malloc": "there is no heap on the CPU machine; pass an array to the kernel and give each thread its part",
-    "free": "there is no heap on the CPU machine; pass an array to the kernel and give each thread its part",
     "cudaLaunchDeviceV2": "kernels that launch kernels are not executed",
     "cudaGetParameterBufferV2": "kernels that launch kernels are not executed",
 }
@@ -52,7 +54,7 @@ class SystemMemory:
                 written = bytes(int(n.value) & 255 for n in text if isinstance(n, Number)).partition(b"\0")[0]
                 self.formats[v.name] = len(arguments_of(written.decode(errors="replace")))
         self.words = 2 * min(_MOST_ARGUMENTS, max(self.formats.values(), default=0))
-        self.printf = 0
+        self.printf = self.heap = 0
         self.asserts: list[tuple[int, int]] = []
         self._workspace = 0
         self._next = GLOBALS_BASE
@@ -61,11 +63,11 @@ class SystemMemory:
         """The module's own variables have their places."""
         self._next = max((g.address + g.initial.size for g in placed), default=GLOBALS_BASE)
 
-    def reserve(self, name: str, size: int) -> int:
-        """The address of a new variable."""
+    def reserve(self, name: str, size: int, valued: bool = True) -> int:
+        """The address of a new variable. valued: see `Global`."""
         address = -(-self._next // 256) * 256 + 256
         self._next = address + size
-        self.globals += (Global(name, "global", address, np.zeros(size, np.uint8)),)
+        self.globals += (Global(name, "global", address, np.zeros(size, np.uint8), valued),)
         return address
 
     def provided(self, name: str) -> int | None:
@@ -83,7 +85,7 @@ class SystemMemory:
 
 def lower_system_call(
     low: Lowering, target: str, arguments: list[tuple[Source, int]], result: Source | None, call: Instruction,
-    guard: Guard,
+    guard: Guard, routine: Routine,
 ) -> bool:  # fmt: skip
     """Emits the code of a call of a runtime function; False if the function is unknown. `arguments`: each with its size
     in bytes."""
@@ -92,13 +94,17 @@ def lower_system_call(
             f"the CPU machine cannot call {target}: {_REFUSED[target]}", line=call.line, column=call.column,
             source=low.text(call.line), file=low.module.file, length=len(call.opcode),
         )  # fmt: skip
-    if target not in ("vprintf", "__assertfail"):
+    if target not in ("vprintf", "__assertfail", "malloc", "free"):
         return False
     behind = low.branch_around(guard, call.line) if guard else ""
     start = len(low.codes)
     values = [_value(low, a, size, call.line) for a, size in arguments]
     if target == "vprintf":
         _print(low, values, result, call.line)
+    elif target == "malloc":
+        _allocate(low, values[0], result, call, routine)
+    elif target == "free":
+        _free(low, values[0], call, routine)
     else:
         _assert(low, values, call.line)
     low.codes[start].instruction = call  # the one of them that counts
@@ -174,6 +180,49 @@ def _assert(low: Lowering, values: list[Source], line: int) -> None:
     for k, value in enumerate((text, file, number, function)):
         low.op("st.global.b64", (), (Mem(Literal(record), 8 * k), value), line)
     low.op("trap", (), (), line)
+
+
+def _heap(low: Lowering) -> int:
+    """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out."""
+    if not low.system.heap:
+        low.system.heap = low.system.reserve("%heap", HEAD + HEAP, valued=False)
+    return low.system.heap
+
+
+def _allocate(low: Lowering, size: Source, result: Source | None, call: Instruction, routine: Routine) -> None:
+    """`malloc`: the next bytes of the heap, at a multiple of 16. What is freed is not given out again."""
+    heap, place = _heap(low), low.register("%allocated", "b64", "")
+    text = f"""
+.reg .b64 %size, %end; .reg .pred %fits;
+add.u64 %size, %wanted, 15;
+and.b64 %size, %size, -16;
+min.u64 %size, %size, {HEAP + 16};
+atom.global.add.u64 %place, [{heap}], %size;
+add.u64 %end, %place, %size;
+setp.le.u64 %fits, %end, {HEAP};
+setp.ne.and.u64 %fits, %size, 0, %fits;
+add.u64 %place, %place, {heap + HEAD};
+selp.b64 %place, %place, 0, %fits;"""
+    put(low, text, call, routine, {"%wanted": _register(low, size, call.line), "%place": place})
+    if isinstance(result, Mem):
+        low.op("st.param.b64", (), (result, place), call.line).space = "frame"
+    elif result is not None:
+        low.op("mov.b64", (result,), (place,), call.line)
+
+
+def _free(low: Lowering, pointer: Source, call: Instruction, routine: Routine) -> None:
+    """`free`: stops the kernel for a pointer that does not point into the heap."""
+    heap = _heap(low)
+    text = f"""
+.reg .b64 %at; .reg .pred %inside;
+sub.u64 %at, %pointer, {heap + HEAD};
+setp.lt.u64 %inside, %at, {HEAP};
+setp.eq.or.u64 %inside, %pointer, 0, %inside;
+@%inside bra done;
+trap;
+done:"""
+    names: dict[str, Source] = {"%pointer": _register(low, pointer, call.line)}
+    put(low, text, call, routine, names, ["free: malloc has not given this pointer"])
 
 
 def _register(low: Lowering, source: Source, line: int) -> Reg:

@@ -41,9 +41,7 @@ OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16
 
 
 @rule(pointer="combine")
-def combine(
-    context: Context, to: Pointer[u8], source: Pointer[u8], count: u64, operation: u32, type: u32
-) -> u32:  # fmt: skip
+def combine(context: Context, to: Pointer[u8], source: Pointer[u8], count: u64, operation: u32, type: u32) -> u32:
     """Reduces `count` bytes in memory with as many others, element by element. Compiled code calls back."""
     reduce_bytes(_bytes(to, count), _bytes(source, count), operation, type)
     return 0

@@ -192,7 +192,7 @@ def issue_bytes(
 @rule
 def issue_tile(
     context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], asked: Transfer, ranks: u64
-) -> boolean:  # fmt: skip
+) -> boolean:
     """A copy of a tile of a tensor."""
     load = asked.kind == LOAD_TILE
     address = data[32 + lane] if load else data[lane]
@@ -320,7 +320,7 @@ def fill_in(transfer: Transfer, asked: Transfer) -> None:
 @rule
 def report_to(
     context: Context, cta: Cta, warp: Warp, transfer: Transfer, lane: u32, address: u64, rank: u64, multicast: boolean
-) -> boolean:  # fmt: skip
+) -> boolean:
     """The mbarrier of a transfer: that of the address, or of a multicast the one at its place in the block of a rank.
     Whether the kernel must stop."""
     target = rank
@@ -351,7 +351,7 @@ def at_rank(address: u64, rank: u64) -> u64:
 @rule
 def wrong(
     context: Context, warp: Warp, kind: u32, code: u32, lane: u32, address: u64, count: u64, align: u64
-) -> boolean:  # fmt: skip
+) -> boolean:
     """Notes a fault."""
     stop(context, warp, kind, code, lane, address)
     context.fault.count = count

@@ -117,8 +117,9 @@ class BulkRaces:
             writer[:] = mine
             return
         block = self.block(transfer.rank)
-        stays = np.isin(reader, [r for r in _doubtful(reader, block, mine)
-                                 if not races.ordered(self.launch, block, r, mine, False)])  # fmt: skip
+        stays = np.isin(
+            reader, [r for r in _doubtful(reader, block, mine) if not races.ordered(self.launch, block, r, mine, False)]
+        )
         reader[~stays] = mine
         other[stays] = mine
 

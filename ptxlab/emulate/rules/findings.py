@@ -249,9 +249,7 @@ _SENTENCES = {
 """What notes of a kind say that need nothing but the memory and the note."""
 
 
-def _sentence(
-    program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str
-) -> str:  # fmt: skip
+def _sentence(program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == TOUCHED_EARLY and other is not None:
         early = set(writes(code)) & {*writes(other), *reads(other)}

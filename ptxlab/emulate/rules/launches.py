@@ -21,10 +21,12 @@ from ptxlab.isa.actions import Action
 def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
     """The fields that are known before a launch runs: constants in the rules compiled for it."""
     return {
-        "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
-        "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
+        "Launch.initcheck": "initcheck" in checks,
+        "Launch.racecheck": "racecheck" in checks,
+        "Launch.synccheck": "synccheck" in checks,
+        "Launch.granule": races.granule(program),
         "Launch.gaps": "initcheck" in checks and program.shared_gap > 0,
-    }  # fmt: skip
+    }
 
 
 def scheduled(codes: Sequence[Code]) -> dict[str, bool]:

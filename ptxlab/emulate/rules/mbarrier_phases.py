@@ -145,7 +145,7 @@ class Phases:
 
     def _far(
         self, code: Code, what: Operation, by: Party, at: int, old: int, new: int, released: np.ndarray | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         """An arrival at an mbarrier that an address names by the rank of its block."""
         home, at = self.mate(at // PEER - 1), at % PEER
         by = home.foreign(by, self)

@@ -182,9 +182,7 @@ def request(traffic: Ref[Traffic], mask: u32, size: u64, needed: u64, ideal: u64
 
 
 @rule
-def remembered_wavefronts(
-    memo: Ref[Memo], offset: lanes_u32, mask: u32, size: u32, pairs: boolean
-) -> tuple[u64, u64]:  # fmt: skip
+def remembered_wavefronts(memo: Ref[Memo], offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple[u64, u64]:
     """`wavefronts`, not computed again where all lanes have moved by the same distance since. One instruction always
     asks with the same size and `pairs`."""
     start = extract(offset, first(mask)) & u32(-WORD)  # bytes within a word do not matter

@@ -144,9 +144,7 @@ def swizzled(map: Pointer[u64], address: u64) -> u64:
 
 
 @rule
-def row_place(
-    map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32], row: u64
-) -> tuple[boolean, u64, u64, u64]:  # fmt: skip
+def row_place(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32], row: u64) -> tuple[boolean, u64, u64, u64]:
     """A row of a tile: whether it lies in the tensor at all; how far its first element lies from the tensor's first, in
     bytes modulo 2**64; how many bytes at its beginning, and from which on, lie outside. place: the coordinates of the
     tile; shift: the offsets of im2col."""

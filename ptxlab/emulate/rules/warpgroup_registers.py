@@ -15,7 +15,7 @@ from ptxlab.emulate.rules.warpgroup_products import IN_FLIGHT, Products
 @rule
 def touched(
     launch: Launch, block: Block, warp: u32, mask: u32, products: Products, code: u64, listed: Pointer[u32]
-) -> None:  # fmt: skip
+) -> None:
     """Lanes of a warp execute an instruction that must not come before any of the listed products is done. listed: how
     many, and their code indices."""
     if mask == 0:
@@ -46,7 +46,7 @@ def fenced(products: Products, words: u32) -> None:
 @rule
 def unfenced(
     launch: Launch, block: Block, warp: u32, mask: u32, products: Products, code: u64, listed: Pointer[u32]
-) -> None:  # fmt: skip
+) -> None:
     """A warp executes a product. listed: how many instructions write its registers in front of no fence, and for each
     its number and its code index."""
     if mask == 0:

@@ -312,8 +312,10 @@ def _define() -> None:
                  f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes.")  # fmt: skip
         METRICS[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum"] = Metric(
             f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts.",
-            f"shared_wavefronts{part}", f"shared_ideal{part}", modelled=True,
-        )  # fmt: skip
+            f"shared_wavefronts{part}",
+            f"shared_ideal{part}",
+            modelled=True,
+        )
     modelled("memory_l1_wavefronts_shared_ideal", "shared_ideal",
              "Wavefronts of shared memory that there would be without bank conflicts.")  # fmt: skip
     for space in ("global", "shared", "local"):

@@ -275,7 +275,7 @@ class Access(Lanes):
         warp's access to a matrix, in memory that all lanes see."""
         verdict, where, index, offset = judge(
             self.machine.map, SPACES[space], address, size, align or size, what != "load"
-        )  # fmt: skip
+        )
         if verdict != FINE or (fragment and where == LOCAL) or self._gone(where, index):
             raise access_fault(
                 self.machine.program, self.machine.launch, self.machine.memory, line=code.line, block=self.spaces.block,

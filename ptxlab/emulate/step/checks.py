@@ -26,7 +26,7 @@ from ptxlab.emulate.rules import (
     records,
     register_values,
     warpgroup_registers,
-)  # fmt: skip
+)
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.bulk_instructions import is_bulk

@@ -255,9 +255,10 @@ class Warp(Access):
             return self.lane_id()
         total = program.dynamic_start + launch.shared
         in_cluster = {
-            "%cluster_nctarank": launch.cluster_blocks, "%cluster_ctarank": self.spaces.rank,
+            "%cluster_nctarank": launch.cluster_blocks,
+            "%cluster_ctarank": self.spaces.rank,
             "%is_explicit_cluster": launch.cluster is not None,
-        }  # fmt: skip
+        }
         if name in in_cluster:
             return self.const(SPECIAL[name].lane, in_cluster[name])
         fixed = {

@@ -115,10 +115,12 @@ def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 def _places(descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
     """The address of each piece of a tile, shape (lines, pieces)."""
     found = [
-        [piece_address(descriptor, tile.first_line + line, tile.first_piece + piece, mn_major)
-         for piece in range(tile.pieces)]
+        [
+            piece_address(descriptor, tile.first_line + line, tile.first_piece + piece, mn_major)
+            for piece in range(tile.pieces)
+        ]
         for line in range(tile.lines)
-    ]  # fmt: skip
+    ]
     return np.array(found, np.int64)
 
 
@@ -182,7 +184,9 @@ def groups_left(code: Code) -> int:
 
 
 MAKERS: dict[Action, Maker] = {
-    Action.WARPGROUP_PRODUCT: _product, Action.WARPGROUP_FENCE: _fence, Action.WARPGROUP_COMMIT: _commit,
+    Action.WARPGROUP_PRODUCT: _product,
+    Action.WARPGROUP_FENCE: _fence,
+    Action.WARPGROUP_COMMIT: _commit,
     Action.WARPGROUP_WAIT: _wait,
-}  # fmt: skip
+}
 """What all 32 lanes of a warp do."""

@@ -172,6 +172,26 @@ class Recording:
         listed = ", ".join(f"{b}:{w}" for b, w in self.warps[:20]) or "none"
         raise TraceError(f"{self.name} has no steps of block {block}, warp {warp}; it has (block:warp) {listed}")
 
+    def codes_of(self, key: tuple[int, int]) -> np.ndarray:
+        """Of each step of a warp (block, warp) which of `codes` it has executed."""
+        return np.concatenate([self.page(start, length, crc).codes for _, _, start, length, crc in self.pages[key]])
+
+    def places(self) -> dict[tuple[int, int], np.ndarray]:
+        """Where each step of a warp (block, warp) lies among those of all warps. Raises `TraceError` where steps are
+        missing: a window or some lines only were recorded, or the limit was reached."""
+        found: dict[tuple[int, int], list[np.ndarray]] = {key: [] for key in self.pages}
+        at = 0
+        for block, warp, count in self.turns:
+            found.setdefault((block, warp), []).append(np.arange(at, at + count))
+            at += count
+        places = {key: np.concatenate([np.zeros(0, np.int64), *parts]) for key, parts in found.items()}
+        if any(sum(page[1] for page in self.pages.get(key, ())) != len(there) for key, there in places.items()):
+            raise TraceError(
+                f"{self.name} does not hold all steps of its warps, and so their order is not known: record without "
+                "start=, steps= and lines=, and with a larger limit="
+            )
+        return places
+
     def save(self, path: str | Path) -> None:
         """Writes the trace to a file."""
         Path(path).write_bytes(bytes(self.data))
