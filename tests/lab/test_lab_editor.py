@@ -186,9 +186,7 @@ def test_what_can_be_opened() -> None:
 def test_a_cell_is_explained_and_checked_below_its_magic() -> None:
     wrong = "%%ptx --grid 1\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n    ret\n}\n"
     found = cell_questions.answer({"kind": "check", "text": wrong})
-    assert [(mark["line"], mark["message"]) for mark in found] == [
-        (7, "expected operands or ';' after ret; found '}'")
-    ]
+    assert [(mark["line"], mark["message"]) for mark in found] == [(7, "expected operands or ';' after ret; found '}'")]
     assert cell_questions.answer({"kind": "check", "text": "%%ptx\n# YOUR CODE HERE\n"}) == []
     told = cell_questions.answer({"kind": "explain", "text": "%%ptx\n.reg .u32 %t;", "word": "%t"})
     assert told == {"word": "%t", "says": "A register of type .u32."}
