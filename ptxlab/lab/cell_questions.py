@@ -9,6 +9,8 @@ import itertools
 import shlex
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from ptxlab.errors import PtxlabError, UnavailableError
 from ptxlab.lab import language
 from ptxlab.lab.magics import STUBS
@@ -48,10 +50,14 @@ def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
 
     try:
         options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])
-        named = dict(itertools.pairwise(rest))
+    except (ValueError, UsageError):  # an unfinished line of options: running the cell says what is wrong with it
+        return []
+    named = dict(itertools.pairwise(rest))
+    try:
         cuda(text, named.get("--arch") or arch or None, named.get("--entry"), options.option, file="cell.cu")
     except UnavailableError:
         return []
-    except (PtxlabError, ValueError) as error:
-        return [error] if isinstance(error, PtxlabError) and getattr(error, "line", 0) else []
+    except PtxlabError as error:
+        line: int = getattr(error, "line", 0)
+        return [error] if line else []
     return []
