@@ -10,8 +10,9 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("dom.js", "names.js", "pane.js", "descriptors.js", "code.js", "diff.js", "strip.js", "errors.js",
-                 "state.js", "tiles.js", "counters.js", "roofline.js", "status.js", "carry.js", "explorer.js"),
+    "explorer": ("dom.js", "answers.js", "names.js", "pane.js", "descriptors.js", "code.js", "diff.js", "strip.js",
+                 "errors.js", "state.js", "tiles.js", "counters.js", "roofline.js", "status.js", "carry.js",
+                 "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "pane.js", "descriptors.js", "code.js", "trace.js", "access.js", "together.js",
                  "exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js", "debugger.js"),

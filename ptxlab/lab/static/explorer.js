@@ -1,15 +1,6 @@
 // The explorer itself: puts the panes together and follows the model. Python sends each result as one trait with the
 // sequence number of the request it answers; what answers an older request than the last one shown is ignored.
 
-const texts = new TextDecoder(), parsed = new WeakMap();
-
-/** A part of an answer; the large ones come as the bytes of their JSON, which is read once, when it is wanted. */
-function unpacked(value) {
-  if (!value?.json) return value;
-  if (!parsed.has(value)) parsed.set(value, { ...JSON.parse(texts.decode(value.json)), seq: value.seq });
-  return parsed.get(value);
-}
-
 const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
 const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
@@ -330,7 +321,6 @@ function render({ model, el }) {
     errors.el.hidden = !run?.map;
     if (run) showKind();
     if (!run || !run.map) return errors.show(null);
-    const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
     errors.show({ ...run.map, values: floats(run.map.values), absolute: floats(run.map.absolute) });
     tiles.mark(rowNumber(run.map.row), null);
   }
@@ -364,13 +354,6 @@ function render({ model, el }) {
     markStale();
   }
 
-  /** A page that Python has made is given to the browser as a file. */
-  function received(message, buffers) {
-    if (message.do !== "share") return;
-    const file = URL.createObjectURL(new Blob([buffers[0]], { type: "text/html" }));
-    h("a", { href: file, download: message.name }).click();
-    setTimeout(() => URL.revokeObjectURL(file), 10000);
-  }
   model.on("msg:custom", received);
 
   hoverDocs(ptx, tip, code);
