@@ -90,7 +90,7 @@ def _operand(found: Form, spec: OperandSpec, number: int) -> str:
         return "{" + ", ".join(_register(found.type, count * number + k) for k in range(count)) + "}"
     if type == "any" and found.tensor and found.dim:
         return "{" + ", ".join(f"%h{k + 1}" for k in range(int(found.dim[0]) - 2)) + "}"
-    if found.op.does is Action.SAMPLE:
+    if type == "any" and found.op.does is Action.SAMPLE:
         return _coordinates(found, derivative=True)
     if type == "any":
         return _fragment(found, spec, number)

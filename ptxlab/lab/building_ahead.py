@@ -32,8 +32,8 @@ REST = 60.0
 """Seconds without work after which the process ends."""
 MOST = 100
 """Settings after which it ends too, and its memory is free; the next one begins another."""
-HEAVY = 5e8
-"""Multiplications of a run (see `Subject.work`) from which on a setting is not built ahead: it would run too long."""
+HEAVY = 5e7
+"""Multiplications of a run (see `Subject.work`) from which on a setting is not built ahead: it may run for a second."""
 
 
 def next_setting(before: Request, now: Request) -> Request | None:

@@ -143,6 +143,7 @@ def _lines(tokens: Iterable[tuple[Any, str]], classes: Any, count: int) -> list[
     return ["".join(line).rstrip() for line in (*out, *[[]] * count)][:count]
 
 
+@functools.cache
 def _css(kind: Any, classes: Any) -> str:
     return next((css for parent, css in classes if kind in parent), "")
 

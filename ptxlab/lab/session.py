@@ -247,14 +247,10 @@ class Session:
             yield "status", {"state": "building", "text": "building"}
         begun = time.perf_counter()
         version = self._versions.get(request.version_key) or explorer_views.begun(request)
-        # The assembler and LLVM need no Python: they work while the code pane and the diff are made.
         assembling = running = None
         held = self._held(request)
-        if version.error is None:
+        if version.error is None:  # the assembler needs no Python: it works while the code pane and the diff are made
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
-            begins = held is None and request.result_key not in self._outcomes
-            if begins and request.subject.family:  # the library's kernels do assemble
-                running = Ahead(lambda: self._run(version, request, seq, asked))
         if new:
             explorer_views.finish(version)
             self._building = time.perf_counter() - begun
@@ -274,6 +270,10 @@ class Session:
             raise version.error
         if new:
             yield "status", {"state": "building", "text": "assembling"}
+        begins = held is None and request.result_key not in self._outcomes
+        if begins and request.subject.family:  # the library's kernels do assemble
+            # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
+            running = Ahead(lambda: self._run(version, request, seq, asked))
         assert assembling is not None
         assembly = assembling.result()
         refused = assembly.pop("error", None)

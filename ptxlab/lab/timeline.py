@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.recording import Access, Recording
+from ptxlab.emulate.trace.recording import Access, Recording, Walker
 from ptxlab.isa import Action, action_of
 
 WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
@@ -32,6 +32,8 @@ GROUP = 4
 """Warps of a warpgroup."""
 MOST = 4000
 """Spans that a page is given."""
+_PARITY = re.compile(r"\.parity\S*\s+(%[\w$]+)\s*,\s*\[[^\]]*\]\s*,\s*(%?[\w$]+)")
+"""Of a wait: the register of its answer, and the parity."""
 _LEFT = re.compile(r"wait_group\S*\s+(\d+)")
 
 
@@ -39,7 +41,8 @@ _LEFT = re.compile(r"wait_group\S*\s+(\d+)")
 class Span:
     """Something that lasts: "copy", "wgmma", "wait" or "blocked". begin, end: in steps of all warps; step: where it
     begins, counted in its warp's own steps; says: what it is, in words; last: of a wait, the step that ends it; line:
-    of PTX; mbarrier: which one a copy reports to or a warp waits for, "block:address"; bytes: of a copy."""
+    of PTX; mbarrier: which one a copy reports to or a warp waits for, "block:address"; bytes: of a copy; parity: of the
+    phase that a wait has seen end, -1 where it has not, or does not name it."""
 
     kind: str
     begin: int
@@ -50,12 +53,14 @@ class Span:
     line: int = 0
     mbarrier: str = ""
     bytes: int = 0
+    parity: int = -1
 
 
 def timeline(recording: Recording) -> dict[str, Any] | None:
     """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says, line,
-    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], cut: whether there is more} for a page. None where
-    nothing is asynchronous in the trace, or where steps of its warps are missing."""
+    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], phases: {mbarrier: [[time, number]]}, cut: whether
+    there is more} for a page. None where nothing is asynchronous in the trace, or where steps of its warps are missing.
+    """
     places = places_of(recording)
     if places is None:
         return None
@@ -77,7 +82,21 @@ def timeline(recording: Recording) -> dict[str, Any] | None:
         {"block": block, "warp": warp, "spans": [_timed(span, time) for span in spans]}
         for (block, warp), spans in found.items()
     ]
-    return {"time": int(time[-1]), "turns": turns, "rows": rows, "roles": roles(found), "cut": left <= 0}
+    ended = {mbarrier: [[int(time[at]), n] for at, n in some] for mbarrier, some in phases(found).items()}
+    begun = {"time": int(time[-1]), "turns": turns, "rows": rows}
+    return {**begun, "roles": roles(found), "phases": ended, "cut": left <= 0}
+
+
+def phases(found: dict[tuple[int, int], list[Span]]) -> dict[str, list[tuple[int, int]]]:
+    """Of each mbarrier the phases that ended, counted from 0, and before which step a warp first saw so. A wait for
+    parity 1 that comes before all others is for no phase: on a new mbarrier it succeeds at once."""
+    seen: dict[str, list[tuple[int, int]]] = {}
+    for span in sorted((s for spans in found.values() for s in spans if s.parity >= 0), key=lambda span: span.end):
+        ended = seen.setdefault(span.mbarrier, [])
+        number = ended[-1][1] if ended else -1
+        if span.parity != number & 1:
+            ended.append((span.end, number + 1))
+    return {mbarrier: ended for mbarrier, ended in seen.items() if ended}
 
 
 def roles(found: dict[tuple[int, int], list[Span]]) -> list[list[int]]:
@@ -108,8 +127,9 @@ def beginning(found: dict[str, Any] | None, most: int) -> dict[str, Any] | None:
             at += time
         spans = [[span for span in row["spans"] if span[1] < end] for row in found["rows"]]
         cut = [[[kind, begin, min(to, end), *rest] for kind, begin, to, *rest in some] for some in spans]
+        ended = {mbarrier: [one for one in some if one[0] < end] for mbarrier, some in found["phases"].items()}
         rows = [{**row, "spans": some} for row, some in zip(found["rows"], cut, strict=True)]
-        found = {**found, "time": end, "turns": turns, "rows": rows, "cut": True}
+        found = {**found, "time": end, "turns": turns, "rows": rows, "phases": ended, "cut": True}
     return found
 
 
@@ -157,6 +177,19 @@ def _says(copy: Copied, block: int) -> str:
     return f"{copy.kind}{place} of {copy.bytes:,} bytes {way}, {known}, line {copy.line}{end}"
 
 
+def _parity(walker: Walker, text: str, first: int, last: int) -> tuple[int, bool]:
+    """The parity that a wait names in a line of PTX, -1 where it names none; and whether its last try has succeeded."""
+    found, numbers = _PARITY.search(text), walker.recording.numbers
+    if found is None or found[1] not in numbers:
+        return -1, False
+    lane = int(np.flatnonzero(walker.moment(last).mask)[0])
+    named = numbers.get(found[2])
+    if named is None and not found[2].isdigit():
+        return -1, False
+    parity = int(found[2]) if named is None else int(walker.value(named, first)[lane])
+    return parity & 1, bool(walker.value(numbers[found[1]], last + 1)[lane])
+
+
 def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total: int) -> Iterator[Span]:
     """What the instructions of a warp say: products in flight, waits for mbarriers and at barriers."""
     walker = recording.walk(*key)
@@ -173,8 +206,11 @@ def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total
         line = recording.codes[int(codes[first])][0]
         access = walker.moment(first).accesses
         at = f"{_in_shared(access[0]):#x}" if access and access[0].mask.any() else ""
-        words = f"waits for mbarrier {at}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
-        return Span("wait", int(places[first]), int(places[last]) + 1, first, words, last, line, f"{key[0]}:{at}")
+        parity, over = _parity(walker, lines[line - 1], first, last)
+        phase = "" if parity < 0 else f", parity {parity}"
+        words = f"waits for mbarrier {at}{phase}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
+        span = Span("wait", int(places[first]), int(places[last]) + 1, first, words, last, line, f"{key[0]}:{at}")
+        return replace(span, parity=parity if over else -1)
 
     for step in np.flatnonzero(np.isin(codes, [k for k, action in enumerate(actions) if action in _TOLD])).tolist():
         action, line = actions[int(codes[step])], recording.codes[int(codes[step])][0]

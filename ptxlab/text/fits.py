@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from ptxlab.isa import Action, Form, FormError, form, types
 from ptxlab.isa.special import SPECIAL
-from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Variable, Vector
+from ptxlab.isa.table import OperandSpec
+from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
 
 READ_SPECIAL = (Action.MOVE, Action.CONVERT)
 """What can be done with special registers."""
@@ -51,6 +52,8 @@ def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
             return Misfit(k, f"{found.opcode} takes no braces here, found {operand}", str(operand)[1:-1])
         if spec.role == "addr":
             wrong = _address(found, k, operand, find)
+        elif (kind := _kind(found, k, spec, operand)) is not None:
+            wrong = kind
         else:
             wrong = _wrong(found, k, found.operand_type(spec), spec.role == "src", operand, find)
         if wrong is not None:
@@ -99,10 +102,32 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
     return Misfit(k, f"{found.opcode} takes {_in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
 
 
+def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand) -> Misfit | None:
+    """An operand of a kind that can never stand where one value does: an address, braces, two results, a minus."""
+    if found.operand_type(spec) not in types.WIDTH:
+        return None
+    if isinstance(operand, Address):
+        return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}")
+    if isinstance(operand, Vector) and len(operand.elements) > 1 and found.op.does is not Action.MOVE:
+        return Misfit(k, f"{found.opcode} takes no braces here, found {operand}")
+    if isinstance(operand, Pair):
+        at = found.op.operands.index(spec) + 1
+        if at == len(found.op.operands) or not found.op.operands[at].second:
+            return Misfit(k, f"{found.opcode} takes one register here, found {operand}", str(operand.first))
+    if isinstance(operand, Sum) and operand.scale < 0 and found.op.does is not Action.VIDEO:
+        return Misfit(k, f"{found.opcode} takes no minus before a register, found {operand}")
+    if isinstance(operand, Sum) and spec.role == "dst":
+        return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
+    if isinstance(operand, Sum) and found.op.does is Action.VIDEO and operand.offset:
+        return Misfit(k, f"{found.opcode} takes a register here, found {operand}")
+    return None
+
+
 def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
     """An address without its brackets, or one that is no integer."""
-    if isinstance(operand, Name):
-        return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", f"[{operand}]")
+    if isinstance(operand, Name | Number | Sum | Not | Pair | Vector):
+        hint = f"[{operand}]" if isinstance(operand, Name | Sum) else ""
+        return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)
     if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
         variable = find(operand.base.text)
         if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64"):

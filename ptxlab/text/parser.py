@@ -214,8 +214,9 @@ class _Parser(Declarations):
         start = self.at if start < 0 else start
         token = self.tokens[self.at]
         name = token.text
-        section = self.depth == 0 and self.text(1) == "{"  # one that a later compiler writes; `validate` says so
-        if name not in WITH_SEMICOLON and name not in WITHOUT_SEMICOLON and not section:
+        known = name in WITH_SEMICOLON or name in WITHOUT_SEMICOLON
+        section = not known and self.depth == 0 and self.text(1) == "{"  # of a later compiler; `validate` refuses it
+        if not known and not section:
             raise self.unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
         self.at += 1
         first = self.at

@@ -275,6 +275,10 @@ def test_unknown_form_is_refused_at_load(engine: str) -> None:
         ("ld.global.v2.u32 {%r5, %r6, %r7}, [%rd1];", "ld.global.v2.u32 needs 2 registers in braces, found 3"),
         ("add.u32 %r5, _, 1;", "_ can stand only where a result goes"),
         ("cp.async.ca.shared.global [%r5], [%rd1], 5;", "cp.async.ca.shared.global copies 4 or 8 or 16 bytes, not 5"),
+        (
+            "cp.async.ca.shared.global [%r5], [%rd1], 4, 8;",
+            "cp.async.ca.shared.global copies 4 bytes here, and cannot read 8: write 4",
+        ),
     ],
 )
 def test_operands_that_do_not_fit_are_refused_at_load(body: str, message: str) -> None:

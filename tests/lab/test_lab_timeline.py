@@ -59,7 +59,9 @@ def test_copies_and_waits(device: str) -> None:
     lines = RING.splitlines()
     at = 1 + next(k for k, line in enumerate(lines) if "cp.async.bulk" in line)
     assert copying["copy"][4] == f"copy of 512 bytes to shared memory, mbarrier 0x600, line {at}"
-    assert waiting["wait"][4].startswith(f"waits for mbarrier 0x600, line {at + 2}: ")
+    assert waiting["wait"][4].startswith(f"waits for mbarrier 0x600, parity 0, line {at + 2}: ")
+    ((ended, number),) = found["phases"]["0:0x600"]
+    assert (number, ended) == (0, min(copying["wait"][2], waiting["wait"][2]))
     assert copying["copy"][5:] == [at, "0:0x600", 512]
     assert waiting["wait"][5:] == [at + 2, "0:0x600", 0]
     assert found["roles"] == [[0, 0, 1]]  # both wait at one line
@@ -142,6 +144,18 @@ def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     page.close()
 
 
+def test_phases() -> None:
+    """Parities alternate; the first wait of a producer, for parity 1, is for none."""
+
+    def waits(*seen: tuple[int, int]) -> list[timelines.Span]:
+        return [timelines.Span("wait", 0, end, 0, "", mbarrier="0:0x10", parity=parity) for end, parity in seen]
+
+    assert timelines.phases({(0, 0): waits((2, 1), (9, 0)), (0, 1): waits((11, 0), (20, 1), (30, 0))}) == {
+        "0:0x10": [(9, 0), (20, 1), (30, 2)]
+    }
+    assert timelines.phases({(0, 0): waits((2, 1), (5, -1))}) == {}
+
+
 def test_the_beginning_of_a_long_one() -> None:
     """What a notebook keeps: as much as fits, whole rows and their order."""
     whole = shown(RING, 64, np.zeros(128, np.uint32), device="step")
@@ -164,6 +178,7 @@ def test_roles(parts: Any) -> None:
     ]
     data = {
         "roles": [[0, 0, 0], [0, 1, 2]],
+        "phases": {"0:0x10": [[6, 0]]},
         "rows": [{"block": 0, "warp": warp, "spans": some} for warp, some in enumerate(spans)],
     }
     shown = "(data) => [roleRows(data), mbarrierRows(data), [0, 3, 7].map((at) => underWay(data, roleRows(data), at))]"
@@ -178,5 +193,5 @@ def test_roles(parts: Any) -> None:
     assert now == [
         "",
         "1 copy of 512 bytes in flight; 1 wgmma group in flight",
-        "1 copy of 512 bytes in flight; warps 1, 2 wait for mbarrier 0x10",
+        "1 copy of 512 bytes in flight; warps 1, 2 wait for mbarrier 0x10, of which 1 phase is over",
     ]

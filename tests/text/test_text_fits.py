@@ -16,7 +16,9 @@ from ptxlab.text import parse
 from ptxlab.text.validate import validate
 
 TYPES = ("pred", "b16", "u16", "f16", "b32", "s32", "f32", "f16x2", "b64", "u64", "f64")
-LITERALS = ("1", "1.0", "0f3F800000", "%tid.x", "%clock64", "tile")
+LITERALS = (
+    "1", "1.0", "0f3F800000", "%tid.x", "%clock64", "tile", "[%rd1]", "{%r1, %r2}", "%r1|%p1", "-%r1",
+)  # fmt: skip
 HEAD = """.version 9.0
 .target sm_90a
 .address_size 64

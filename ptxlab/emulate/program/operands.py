@@ -23,6 +23,16 @@ def misfit(code: Code, registers: Sequence[Register]) -> str:
         wrong = _misfit(code, operand, type_, registers)
         if wrong:
             return wrong
+    return _too_many_bytes(code)
+
+
+def _too_many_bytes(code: Code) -> str:
+    """`cp.async` reads as many bytes as it writes at most; where a register says how many, the rest is left out."""
+    if code.action is not Action.COPY or code.properties.group is not AsyncGroup.CP_ASYNC:
+        return ""
+    size, read = (code.named.get(name, (None, ""))[0] for name in ("size", "src_size"))
+    if isinstance(size, Literal) and isinstance(read, Literal) and read.value > size.value:
+        return f"{code.form.opcode} copies {size.value} bytes here, and cannot read {read.value}: write {size.value}"
     return ""
 
 

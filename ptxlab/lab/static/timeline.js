@@ -60,7 +60,7 @@ function mbarrierRows(data) {
   const place = (key) => key.split(":").map(Number), order = (a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1];
   return [...found.keys()].sort(order).map((key) => {
     const [block, address] = key.split(":");
-    return { name: `mbarrier ${address}${several ? ` of block ${block}` : ""}`, of: [], shared: SHARE, spans: found.get(key) };
+    return { name: `mbarrier ${address}${several ? ` of block ${block}` : ""}`, of: [], shared: SHARE, spans: found.get(key), phases: data.phases[key] || [] };
   });
 }
 
@@ -72,9 +72,10 @@ function underWay(data, roles, now) {
   if (copies.length) said.push(`${copies.length} ${copies.length === 1 ? "copy" : "copies"} of ${bytes.toLocaleString("en")} bytes in flight`);
   const groups = new Set(roles.flatMap(({ spans: all }, role) => all.filter(([kind, begin, end]) => kind === "wgmma" && begin <= now && now < end).map((_, k) => `${role}:${k}`)));
   if (groups.size) said.push(`${groups.size} wgmma group${groups.size === 1 ? "" : "s"} in flight`);
-  const waiting = new Map(waits.map((span) => [`${span[6].split(":")[1]}`, []]));
-  for (const span of waits) waiting.get(span[6].split(":")[1]).push(span.at(-1));
-  for (const [address, warps] of waiting) said.push(`warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for mbarrier ${address}`);
+  const waiting = new Map(waits.map((span) => [span[6], []]));
+  for (const span of waits) waiting.get(span[6]).push(span.at(-1));
+  const over = (key) => (data.phases[key] || []).filter(([time]) => time <= now).length;
+  for (const [key, warps] of waiting) said.push(`warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for mbarrier ${key.split(":")[1]}${over(key) ? `, of which ${over(key)} phase${over(key) === 1 ? " is" : "s are"} over` : ""}`);
   return said.join("; ");
 }
 
@@ -94,7 +95,7 @@ function makeTimeline(data, onseek) {
     at += time;
   }
 
-  function drawRow({ name, of, spans, shared }) {
+  function drawRow({ name, of, spans, shared, phases = [] }) {
     const [placed, lanes] = inLanes(spans, shared), tall = lanes * HIGH;
     const cursor = s("path", { class: "pl-now", "vector-effect": "non-scaling-stroke" });
     const made = of.flatMap(([block, warp]) => begins[`${block}:${warp}`] || []).map(([from, , time]) => `M${from} ${tall}h${time}`).join("");
@@ -105,9 +106,10 @@ function makeTimeline(data, onseek) {
       mark.addEventListener("mouseenter", () => { read.textContent = /^warp/.test(says) ? says : `warp ${warp}: ${says}`; });
       return mark;
     });
+    const ends = phases.map(([time, n]) => s("path", { class: "pl-phase", d: `M${time} 0V${tall + 2}`, "vector-effect": "non-scaling-stroke" }, s("title", {}, `phase ${n} is over`)));
     return h("div.pl-tickrow.pl-timerow", { style: `height: ${tall + 5}px` }, h("span.pl-tick-name", { title: name }, name),
-      s("svg", { viewBox: `0 0 ${wide} ${tall + 2}`, preserveAspectRatio: "none", style: `height: ${tall + 2}px`, role: "img", "aria-label": `${name}: ${spans.length} spans` },
-        s("path", { class: "pl-turns", d: made, "vector-effect": "non-scaling-stroke" }), ...marks, cursor));
+      s("svg", { viewBox: `0 0 ${wide} ${tall + 2}`, preserveAspectRatio: "none", style: `height: ${tall + 2}px`, role: "img", "aria-label": `${name}: ${spans.length} spans${phases.length ? `, ${phases.length} phases over` : ""}` },
+        s("path", { class: "pl-turns", d: made, "vector-effect": "non-scaling-stroke" }), ...marks, ...ends, cursor));
   }
   function drawCursors() {
     for (const [cursor, tall] of cursors) cursor.setAttribute("d", `M${now} 0V${tall + 2}`);
@@ -115,7 +117,7 @@ function makeTimeline(data, onseek) {
   function draw(view) {
     cursors = [];
     rows.replaceChildren(...(view === "roles" ? roles : warpRows(data)).map(drawRow), ...mbarrierRows(data).map(drawRow),
-      h("div.pl-key", null, Object.entries(SPANS).map(([kind, says]) => h(`span.pl-key-${kind}`, null, says))));
+      h("div.pl-key", null, Object.entries(SPANS).map(([kind, says]) => h(`span.pl-key-${kind}`, null, says)), Object.keys(data.phases).length ? h("span.pl-key-phase", null, "a phase is over, as a waiting warp sees it") : ""));
     drawCursors();
   }
   draw("roles");
