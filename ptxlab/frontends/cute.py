@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import linecache
 import re
 import tempfile
 from typing import Any
@@ -49,8 +50,8 @@ def cute(function: Any, *args: Any, arch: str | None = None, entry: str = "") ->
         raise CompileError(f"entry: name one of the kernels {', '.join(names)}, or a part of its name")
     own = getattr(function, "__wrapped__", function)
     file = inspect.getsourcefile(own) or "<cute>"
-    with open(file, encoding="utf-8") as source:
-        return CompiledKernel(found, target, split(ptx, found), source.read(), file, library="/cutlass/")
+    source = "".join(linecache.getlines(file))  # of a notebook's cell, too
+    return CompiledKernel(found, target, split(ptx, found), source, file, library="/cutlass/")
 
 
 def _fake(cutlass: Any, module: Any, array: Any) -> Any:

@@ -11,7 +11,7 @@ from ptxlab.errors import CompileError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
 
 INSTALL = "pip install 'ptxlab[triton]'"
-LIBRARY = "/triton/language/"
+LIBRARY = "triton/language/"
 """A part of the paths of Triton's own functions that are written in Triton (`tl.sum`, `tl.rand`)."""
 _ELEMENTS = {
     "fp32": "f32", "fp64": "f64", "fp16": "f16", "bf16": "bf16", "i1": "b8", "fp8e4nv": "e4m3", "fp8e5": "e5m2",
@@ -82,7 +82,7 @@ def kernel_of(ptx: str, metadata: Any, fn: Any, arch: str) -> CompiledKernel:
     return CompiledKernel(
         metadata.name,
         arch,
-        ptx,
+        re.sub(r'(\.file\s+\d+ ")[^"]*/(triton/language/[^"]*")', r"\1\2", ptx),
         "".join(fn.raw_src),
         fn.fn.__code__.co_filename,
         shared=metadata.shared,

@@ -34,10 +34,11 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, b32, bf16, bf16x2, f16, f16x2, f32, kernel, s32, u32
 from ptxlab.kernels import mma
 from ptxlab.kernels.config import Config
-from ptxlab.kernels.fragments import across, pair
+from ptxlab.kernels.fragments import pair
 from ptxlab.kernels.rung import Parameter
-from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
-from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
+from ptxlab.kernels.softmax import RowState, advance, factor_of, mask, shrink, sign_of, weigh
+from ptxlab.kernels.spec import Slots, Spec, entry_name
+from ptxlab.kernels.two_rows import TwoRows
 from ptxlab.kernels.warpgroup import PANEL, Panels, product
 
 Half = TypeVar("Half", f16, bf16)
@@ -105,6 +106,7 @@ def make(config: Config) -> Kernel:
             tile_row = first_row + consumer * ROWS
             row = tile_row + row_here  # this lane's rows: this one and the one 8 below
             head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
+            both = TwoRows(row, head_row, in_group, Sq)
 
             query = Panels(query_tile + consumer * (query_bytes // 4), ROWS, D)
             key_panels, value_panels = Panels(key_tile, T, D), Panels(value_tile, T, D)
@@ -115,16 +117,12 @@ def make(config: Config) -> Kernel:
             weights = [k.vars(two, 4, 0) for _ in range(T // 16)]
             state = RowState.empty(k)
             adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
-            visible: list[Any] = [Sk, Sk]  # keys that each of the two rows sees
+            visible = both.visible(k, Sk, causal)  # keys that each of the two rows sees
             unmasked = Sk  # and the first row of the warp
             if causal:
-                visible = [k.min(k.max(row + (Sk + 1 + below), Sq) - Sq, Sk) for below in (0, 8)]
                 unmasked = k.max(tile_row + warp * 16 + Sk + 1, Sq) - Sq
             if slots is not None:
-                recorded = []
-                for below in (0, 8):
-                    slot = slots[head_row + k.min(row + below, Sq - 1)]
-                    recorded.append((slot, (slot != NOWHERE) & (row + below < Sq) & (in_group == 0)))
+                recorded = both.recorded(k, slots)
                 tiles = (Sk + (T - 1)) // T
             query_turn, key_turn, value_turn = queries.consumer(), keys.consumer(), values.consumer()
 
@@ -162,11 +160,7 @@ def make(config: Config) -> Kernel:
                 shrinks, lows = advance(k, scores, state, factor)
                 weigh(k, scores, state, lows, factor)
                 if slots is not None:
-                    for n, (slot, wanted) in enumerate(recorded):
-                        total = k.var(f32, k.copy(state.row_sum[n]))
-                        across(k, total, "add")
-                        with k.guard(wanted & (visible[n] > first)):
-                            k.probe(slot, first // T, tiles, state.row_max[n] * factor, total, shrinks[n])
+                    both.record(k, recorded, state, shrinks, factor, visible, first, T, tiles)
                 return shrinks
 
             def round_weights() -> None:
@@ -219,18 +213,7 @@ def make(config: Config) -> Kernel:
 
             # O goes to where this warpgroup's rows of Q were, and from there by TMA.
             out_at = query.layout.spot(k, query.tile + in_group, row_here, k.mov(0, u32))
-            for n, below in enumerate((0, 8)):
-                row_sum = state.row_sum[n]
-                across(k, row_sum, "add")
-                # A row that saw no key has row_sum = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
-                divisor = k.select(row_sum > 0.0, row_sum, 1.0)
-                share = k.rcp(divisor, approx=True)
-                for m, c in enumerate(acc):
-                    panel, chunk = divmod(m, 8)
-                    bits = pair(k, c[2 * n] * share, c[2 * n + 1] * share, config.dtype)
-                    k.op("st.shared.b32", out_at.moved(rows=below, chunks=chunk).moved(panel * query.panel_bytes), bits)
-                with k.guard((row + below < Sq) & (in_group == 0)):
-                    lse[head_row + row + below] = k.fma(state.row_max[n], factor, k.log2(divisor)) * LN2
+            both.end(k, acc, state, factor, config.dtype, lambda below, m: query.chunk(out_at, below, m), lse)
             k.op("fence.proxy.async.shared::cta")  # what this thread has stored is seen by the copy
             k.op("bar.sync", warpgroup + consumers, THREADS)
             with k.if_(thread == 0):

@@ -22,11 +22,12 @@ from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
-from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
+from ptxlab.kernels.fragments import matrix, multiply, rounded
 from ptxlab.kernels.rung import Parameter
-from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
-from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
+from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.spec import Slots, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
+from ptxlab.kernels.two_rows import TwoRows
 
 Half = TypeVar("Half", f16, bf16)
 """The type of every element: f16 or bf16."""
@@ -64,6 +65,7 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         warp_row = warp * 16
         row = first_row + warp_row + group  # this lane's rows: this one and the one 8 below
         head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
+        both = TwoRows(row, head_row, in_group, Sq)
         q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
         kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
         keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes, and more further on
@@ -76,17 +78,13 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         state = RowState.empty(k)
 
         # keys that each of the two rows sees, and keys that any row of the block sees
-        visible: list[Any] = [Sk, Sk]
+        visible = both.visible(k, Sk, causal)
         needed = unmasked = Sk
         if causal:
-            visible = [k.min(k.max(row + (Sk + 1 + below), Sq) - Sq, Sk) for below in (0, 8)]
             unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq  # what the first row of the warp sees
             needed = k.max(k.min(first_row + rows, Sq) + Sk, Sq) - Sq
         if slots is not None:
-            recorded = []
-            for below in (0, 8):
-                slot = slots[head_row + k.min(row + below, Sq - 1)]
-                recorded.append((slot, (slot != NOWHERE) & (row + below < Sq) & (in_group == 0)))
+            recorded = both.recorded(k, slots)
             tiles = (Sk + (T - 1)) // T
 
         # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
@@ -128,26 +126,12 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
                     multiply(k, acc[2 * n + 1], p, b[2:], config.dtype)
 
             if slots is not None:
-                for n, (slot, wanted) in enumerate(recorded):
-                    total = k.var(f32, k.copy(state.row_sum[n]))
-                    across(k, total, "add")
-                    with k.guard(wanted & (visible[n] > first)):
-                        k.probe(slot, first // T, tiles, state.row_max[n] * factor, total, shrinks[n])
+                both.record(k, recorded, state, shrinks, factor, visible, first, T, tiles)
 
         # O goes through shared memory, so that it is written to global memory in whole rows.
         k.barrier()
         out_at = layout.spot(k, q_tile + in_group, warp_row + group, k.mov(0, u32))
-        for n, below in enumerate((0, 8)):
-            row_sum = state.row_sum[n]
-            across(k, row_sum, "add")
-            # A row that saw no key has row_sum = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
-            divisor = k.select(row_sum > 0.0, row_sum, 1.0)
-            share = k.rcp(divisor, approx=True)
-            for m, c in enumerate(acc):
-                bits = pair(k, c[2 * n] * share, c[2 * n + 1] * share, config.dtype)
-                k.op("st.shared.b32", out_at.moved(rows=below, chunks=m), bits)
-            with k.guard((row + below < Sq) & (in_group == 0)):
-                lse[head_row + row + below] = k.fma(state.row_max[n], factor, k.log2(divisor)) * LN2
+        both.end(k, acc, state, factor, config.dtype, lambda below, m: out_at.moved(rows=below, chunks=m), lse)
         k.barrier()
         q_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 

@@ -73,6 +73,11 @@ class Panels:
         """What is added to the descriptor for the `step`th 16 rows."""
         return 16 * step * 2 * PANEL // UNIT
 
+    def chunk(self, spot: Any, rows: int, number: int) -> Any:
+        """From a spot in the first panel so many rows further down, and so many chunks of 8 elements further on."""
+        panel, chunk = divmod(number, PANEL // 8)
+        return spot.moved(rows=rows, chunks=chunk).moved(panel * self.panel_bytes)
+
     def load(self, k: Builder, source: Ptr[Any], thread: u32, left: Any, flip: Any = None) -> None:
         """From global to shared memory, by 128 threads: eight neighbours copy 128 bytes of a row; rows from `left` on
         become zeros. source: the first element of the tile. flip: bits to change in every 32."""

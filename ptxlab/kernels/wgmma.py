@@ -25,10 +25,11 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels import mma
 from ptxlab.kernels.config import Config
-from ptxlab.kernels.fragments import across, pair, rounded
+from ptxlab.kernels.fragments import rounded
 from ptxlab.kernels.rung import Parameter
-from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
-from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
+from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.spec import Slots, Spec, entry_name
+from ptxlab.kernels.two_rows import TwoRows
 from ptxlab.kernels.warpgroup import Panels, finish, product
 
 Half = TypeVar("Half", f16, bf16)
@@ -63,6 +64,7 @@ def make(config: Config) -> Kernel:
         row_here = warp * 16 + group
         row = first_row + row_here  # this lane's rows: this one and the one 8 below
         head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
+        both = TwoRows(row, head_row, in_group, Sq)
         q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
         kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
         key_rows, value_rows = key.cast(b32) + kv_start, value.cast(b32) + kv_start
@@ -74,17 +76,13 @@ def make(config: Config) -> Kernel:
         adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
 
         # keys that each of the two rows sees, and keys that any row of the block sees
-        visible: list[Any] = [Sk, Sk]
+        visible = both.visible(k, Sk, causal)
         needed = unmasked = Sk
         if causal:
-            visible = [k.min(k.max(row + (Sk + 1 + below), Sq) - Sq, Sk) for below in (0, 8)]
             unmasked = k.max(first_row + warp * 16 + Sk + 1, Sq) - Sq  # what the first row of the warp sees
             needed = k.max(k.min(first_row + ROWS, Sq) + Sk, Sq) - Sq
         if slots is not None:
-            recorded = []
-            for below in (0, 8):
-                slot = slots[head_row + k.min(row + below, Sq - 1)]
-                recorded.append((slot, (slot != NOWHERE) & (row + below < Sq) & (in_group == 0)))
+            recorded = both.recorded(k, slots)
             tiles = (Sk + (T - 1)) // T
 
         of_query, of_keys, of_values = (panels.descriptor(k) for panels in (query, keys, values))
@@ -116,28 +114,12 @@ def make(config: Config) -> Kernel:
             finish(k)
 
             if slots is not None:
-                for n, (slot, wanted) in enumerate(recorded):
-                    total = k.var(f32, k.copy(state.row_sum[n]))
-                    across(k, total, "add")
-                    with k.guard(wanted & (visible[n] > first)):
-                        k.probe(slot, first // T, tiles, state.row_max[n] * factor, total, shrinks[n])
+                both.record(k, recorded, state, shrinks, factor, visible, first, T, tiles)
 
         # O goes through shared memory, where Q was, so that it is written to global memory in whole rows.
         k.barrier()
         out_at = query.layout.spot(k, query.tile + in_group, row_here, k.mov(0, u32))
-        for n, below in enumerate((0, 8)):
-            row_sum = state.row_sum[n]
-            across(k, row_sum, "add")
-            # A row that saw no key has row_sum = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
-            divisor = k.select(row_sum > 0.0, row_sum, 1.0)
-            share = k.rcp(divisor, approx=True)
-            for m, c in enumerate(acc):
-                panel, chunk = divmod(m, 8)
-                bits = pair(k, c[2 * n] * share, c[2 * n + 1] * share, config.dtype)
-                place = out_at.moved(rows=below, chunks=chunk).moved(panel * query.panel_bytes)
-                k.op("st.shared.b32", place, bits)
-            with k.guard((row + below < Sq) & (in_group == 0)):
-                lse[head_row + row + below] = k.fma(state.row_max[n], factor, k.log2(divisor)) * LN2
+        both.end(k, acc, state, factor, config.dtype, lambda below, m: query.chunk(out_at, below, m), lse)
         k.barrier()
         query.store(k, o.cast(b32) + q_start, thread, Sq - first_row)
 

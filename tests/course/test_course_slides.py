@@ -41,7 +41,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(PtxlabError) as caught:
         slides.slides("77", tmp_path)
-    there = ", ".join(f"{n:02}" for n in range(17))
+    there = ", ".join(source.name[:2] for source in build.sources())
     assert str(caught.value) == f"there is no notebook '77'; there are {there}"
     real = builtins.__import__
 

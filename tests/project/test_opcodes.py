@@ -23,6 +23,7 @@ ALLOWED = {
     "emulate/jit/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
     "emulate/runtime/system.py": OTHER + "a fault of kind trap",
+    "frontends/structs.py": "changes the text of a compiler before it is parsed",
     "gpu/hazards.py": "looks for what the assembler trips over in texts that nothing has read",
     "kernels": "says which instructions a kernel is the first to use",
     "lab/counters_pane.py": OTHER + "the names of metrics",
