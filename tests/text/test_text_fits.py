@@ -26,7 +26,7 @@ HEAD = """.version 9.0
 {
 """ + "".join(f".reg .{type} %odd_{type};\n" for type in TYPES)
 OTHERS = SAMPLERS | {Action.VIDEO}
-"""What mostly has its registers in braces, which are not checked, or takes a number as a result: `vadd.u32.u32.u32 1, ..`."""
+"""What has its registers in braces, which are not checked, or takes a number as its result (`vadd`)."""
 CHUNK = 400
 FORMS = 2
 """Opcodes of each entry."""
