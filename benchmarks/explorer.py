@@ -272,20 +272,19 @@ def presses(kernel: str, most: int) -> tuple[int, int]:
 def notebooks(path: str, folder: Path) -> Iterator[Callable[[str], AbstractContextManager[Any]]]:
     """A JupyterLab and a browser; what is given runs a cell in a notebook of its own, whose kernel ends after it."""
     numbers = itertools.count()
-    with lab_server.server(folder) as (url, token), lab_server.chromium(path) as browser:
+    with lab_server.server(folder) as jupyter, lab_server.chromium(path) as browser:
 
         @contextlib.contextmanager
         def opened(source: str) -> Iterator[Any]:
-            name = f"look{next(numbers)}.ipynb"
-            lab_server.write_notebook(folder / name, source)
+            notebook = lab_server.write_notebook(folder / f"look{next(numbers)}.ipynb", source)
             page = browser.new_page(viewport={"width": 1600, "height": 1000})
             page.set_default_timeout(60_000)
-            lab_server.open_notebook(page, url, token, name)
+            lab_server.open_notebook(page, jupyter, notebook)
             page.evaluate("() => { window.began = performance.now() }")
             lab_server.run_all(page)
             yield page
-            page.evaluate("() => jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
             page.close()
+            jupyter.clean()
 
         yield opened
 

@@ -1,12 +1,18 @@
-// JupyterLab's cells in the language of their first line: %%ptx as PTX, %%cuda as C++, in place of the notebook's Python.
+// JupyterLab's cells in the language of their first line: %%ptx as PTX, %%cuda as C++, in place of the notebook's Python;
+// with what PTX means where the mouse rests, and marks under what is wrong, which the notebook's kernel says.
 // A plugin of JupyterLab; the packages that it imports are JupyterLab's own.
 
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
-import { ViewPlugin } from "@codemirror/view";
+import { linter } from "@codemirror/lint";
+import { EditorView, ViewPlugin, hoverTooltip } from "@codemirror/view";
 import { EditorExtensionRegistry, IEditorExtensionRegistry, IEditorLanguageRegistry } from "@jupyterlab/codemirror";
-import { parser, tags } from "./ptx.js";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import { parser, tags, wordAt } from "./ptx.js";
+import { ask } from "./questions.js";
+import { diagnostic, docs } from "./shown.js";
 
+const WAIT = 400; // milliseconds without a key before the kernel is asked what is wrong
 const MAGIC = /^%%(ptx|cuda)\b/;
 
 /** What a cell is written in: "ptx", "cuda", or "" for the language of the notebook. */
@@ -65,16 +71,46 @@ function followFirstLine(source, cuda) {
   ];
 }
 
+/** Docs at the mouse and marks under mistakes; `kernel()` is the notebook's, or nothing. */
+function explained(kernel) {
+  const hover = hoverTooltip(async (view, place) => {
+    const { doc } = view.state, line = doc.lineAt(place), found = wordAt(line.text, place - line.from);
+    if (kindOf(doc.line(1).text) !== "ptx" || line.number === 1 || !found) return null;
+    const answer = await ask(kernel(), "explain", { word: found.word, text: doc.toString() });
+    return answer && { pos: line.from + found.from, end: line.from + found.to, above: false, create: () => ({ dom: docs(answer) }) };
+  }, { hoverTime: 300 });
+  const marks = linter(async ({ state: { doc } }) => {
+    if (!kindOf(doc.line(1).text)) return [];
+    const items = await ask(kernel(), "check", { text: doc.toString() });
+    return (items ?? []).map((item) => diagnostic(doc, item));
+  }, { delay: WAIT, needsRefresh: (update) => update.focusChanged && update.view.hasFocus });
+  return [hover, marks, look];
+}
+const look = EditorView.baseTheme({
+  ".pl-doc": { padding: "4px 9px", maxWidth: "560px", maxHeight: "260px", overflow: "auto", font: "12px/17px var(--jp-ui-font-family)", color: "var(--jp-ui-font-color0)" },
+  ".cm-tooltip:has(.pl-doc)": { background: "var(--jp-layout-color1)", border: "1px solid var(--jp-border-color1)", borderRadius: "6px" },
+  ".pl-doc-title": { display: "flex", gap: "10px", justifyContent: "space-between", fontWeight: "600" },
+  ".pl-doc .pl-note": { color: "var(--jp-ui-font-color1)", fontWeight: "400" },
+  ".pl-doc p, .pl-doc dl": { margin: "2px 0" },
+  ".pl-doc pre": { margin: "3px 0", padding: "2px 6px", whiteSpace: "pre-wrap", font: "11.5px/16px var(--jp-code-font-family)", background: "var(--jp-layout-color2)" },
+  ".pl-doc dl": { display: "grid", gridTemplateColumns: "max-content 1fr", gap: "1px 10px" },
+  ".pl-doc dd": { margin: "0" },
+  ".pl-doc code": { fontFamily: "var(--jp-code-font-family)" },
+  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--jp-error-color1) 1.5px", textDecorationSkipInk: "none", textUnderlineOffset: "3px" },
+});
+
 export default [{
   id: "ptxlab:cells",
   description: "Cells that begin with %%ptx or %%cuda are shown in their own language.",
   autoStart: true,
   requires: [IEditorExtensionRegistry, IEditorLanguageRegistry],
-  activate: (_app, extensions, languages) => {
+  optional: [INotebookTracker],
+  activate: (_app, extensions, languages, notebooks) => {
+    const kernelOf = (model) => () => notebooks?.find(({ content }) => content.widgets.some((cell) => cell.model === model))?.sessionContext.session?.kernel;
     const cuda = () => languages.getLanguage("text/x-c++src");
     extensions.addExtension({
       name: "ptxlab:cells",
-      factory: (options) => EditorExtensionRegistry.createImmutableExtension(followFirstLine(options.model.sharedModel.source, cuda)),
+      factory: (options) => EditorExtensionRegistry.createImmutableExtension([followFirstLine(options.model.sharedModel.source, cuda), explained(kernelOf(options.model))]),
     });
   },
 }];

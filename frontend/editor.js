@@ -7,19 +7,10 @@ import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, tooltips } from "@codemirror/view";
 import { colours, ptx, wordAt } from "./ptx.js";
+import { diagnostic, docs, element } from "./shown.js";
 
 const WAIT = 150; // milliseconds without a key before Python is asked
 const PATIENCE = 2000; // milliseconds for an answer about a word
-
-const element = (tag, props = {}, ...children) => {
-  const el = Object.assign(document.createElement(tag), props);
-  for (const [key, value] of Object.entries(props)) if (key.includes("-") || key === "role") el.setAttribute(key, value);
-  el.append(...children);
-  return el;
-};
-
-/** Prose with `words` in backticks set as code. */
-const prose = (text) => text.split("`").map((part, k) => (k % 2 ? element("code", {}, part) : part));
 
 /** Questions to Python, each with a number; an answer that does not come is null. */
 function makeQuestions(model) {
@@ -35,28 +26,6 @@ function makeQuestions(model) {
     model.send({ kind, id, ...content });
     setTimeout(() => { open.delete(id); resolve(null); }, PATIENCE);
   });
-}
-
-function docs(found) {
-  const rows = (pairs, mark) => pairs.flatMap(([word, says]) => [element("dt", {}, element("code", {}, word)), element("dd", {}, ...prose(says), mark)]);
-  return element("div", { className: "pl-doc" },
-    element("div", { className: "pl-doc-title" }, element("code", {}, found.word), element("span", { className: "pl-note" }, found.since || "")),
-    element("p", {}, ...prose(found.says)),
-    found.syntax ? element("pre", {}, found.syntax) : "",
-    found.parts?.length ? element("dl", {}, ...rows(found.parts, "")) : "",
-    found.operands?.length ? element("dl", {}, ...rows(found.operands, "")) : "",
-    found.terms?.length ? element("dl", {}, ...found.terms.flatMap(([term, says]) => [element("dt", {}, term), element("dd", {}, ...prose(says))])) : "");
-}
-
-/** What the editor shows of one problem that Python has found. */
-function diagnostic(doc, item) {
-  const line = doc.line(Math.min(Math.max(1, item.line), doc.lines));
-  const from = Math.min(line.from + Math.max(0, item.column - 1), line.to);
-  const to = item.column ? Math.min(line.to, from + Math.max(1, item.length)) : line.to;
-  return {
-    from: item.column ? from : line.from + (line.text.length - line.text.trimStart().length), to: Math.max(to, from), severity: "error", message: item.message,
-    renderMessage: () => element("div", { className: "pl-doc" }, element("p", {}, item.message), ...item.more.map((says) => element("pre", {}, says))),
-  };
 }
 
 function render({ model, el }) {

@@ -12,8 +12,9 @@ from ptxlab.errors import PtxlabError
 from ptxlab.lab.cell import STUB, Cell
 from ptxlab.lab.magics import STUBS, Mistake, PtxMagics
 
-_OWN = MagicArgumentParser("%%cuda", add_help=False)
-_OWN.add_argument("--option", metavar="FLAG", action="append", default=[])
+OPTIONS = MagicArgumentParser("%%cuda", add_help=False)
+"""The options that `%%cuda` has beside those of `%%ptx`."""
+OPTIONS.add_argument("--option", metavar="FLAG", action="append", default=[])
 
 
 @magics_class
@@ -33,7 +34,7 @@ class CudaMagics(Magics):
 
         Example: %%cuda --grid 4 --block 128 --args 512,2.0,x,y
         """
-        own, rest = _OWN.parse_known_args(shlex.split(line))
+        own, rest = OPTIONS.parse_known_args(shlex.split(line))
         options = self.ptx.ptx.parser.parse_args(rest)
         result = self._compile(cell, options, own.option)
         self.ptx.give(options, result)

@@ -208,7 +208,7 @@ def _size(option: str, words: str | None) -> tuple[int, ...] | None:
 
 def load_ipython_extension(shell: Any) -> None:
     """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`."""
-    from ptxlab.lab import completion
+    from ptxlab.lab import cell_questions, completion
     from ptxlab.lab.cuda_magic import CudaMagics
     from ptxlab.lab.display import register
 
@@ -216,3 +216,4 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magics(magics, CudaMagics(shell, magics))
     register(shell)
     completion.install(shell, magics)
+    cell_questions.install(magics.arch)

@@ -1,4 +1,5 @@
-"""The plugin for JupyterLab: cells that begin with %%ptx or %%cuda are coloured in their own language as one types."""
+"""The plugin for JupyterLab: cells that begin with %%ptx or %%cuda are coloured in their own language as one types, say
+what a word means, and mark what is wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ PYTHON = "for x in range(3):\n    pass"
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with a cell of each language."""
     with lab_server.lab_page(jupyter, browser_path, 1200, 700) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "cells.ipynb", PTX, CUDA, PYTHON)
+        notebook = lab_server.write_notebook(folder / "cells.ipynb", PTX, CUDA, PYTHON, "%load_ext ptxlab")
         lab_server.open_notebook(page, jupyter, notebook)
         yield page
 
@@ -75,3 +76,65 @@ def test_a_cell_changes_its_language_with_its_first_line(lab: Any) -> None:
         "() => [...document.querySelectorAll('.jp-Cell')[2].querySelectorAll('.cm-line')[0].querySelectorAll('span')]"
         ".some(s => s.textContent === 'in')"
     )
+
+
+WRONG = """%%ptx
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry f(.param .u64 x)
+{
+    .reg .u64 %a;
+    .reg .f32 %v;
+    ld.param.u64 %a, [x];
+    ld.global.f32 %v [%a];
+    ret;
+}"""
+
+
+def write(page: Any, cell: int, source: str) -> None:
+    """Gives a cell another text, and puts the cursor into it."""
+    page.evaluate(
+        "([n, source]) => { const notebook = jupyterapp.shell.currentWidget.content; notebook.activeCellIndex = n;"
+        " notebook.widgets[n].model.sharedModel.setSource(source) }",
+        [cell, source],
+    )
+    page.locator(".jp-Cell").nth(cell).locator(".cm-line").first.click()
+
+
+def rest_on(page: Any, target: Any, shown: str) -> None:
+    """Rests the mouse on a word until its tooltip is there; a page that is being laid out may miss the first time."""
+    for _ in range(10):
+        page.mouse.move(2, 2)
+        target.hover()
+        page.wait_for_timeout(900)
+        if page.locator(f".cm-tooltip {shown}").count():
+            return
+    raise AssertionError(f"no tooltip {shown}")
+
+
+def test_mistakes_are_marked_and_words_explained_where_they_are_typed(lab: Any) -> None:
+    """By the kernel, once it has loaded ptxlab; before, nothing is there and nothing is wrong."""
+    write(lab, 0, WRONG)
+    lab.wait_for_timeout(600)
+    assert lab.locator(".cm-lintRange-error").count() == 0
+    lab.evaluate(
+        "() => { jupyterapp.shell.currentWidget.content.activeCellIndex = 3;"
+        " return jupyterapp.commands.execute('notebook:run-cell') }"
+    )
+    lab.wait_for_timeout(3000)  # a kernel that did not know ptxlab is asked again after this time
+    write(lab, 0, WRONG)
+    marked = lab.locator(".jp-Cell").nth(0).locator(".cm-lintRange-error")
+    marked.first.wait_for()
+    assert marked.count() == 1
+    line = lab.locator(".jp-Cell").nth(0).locator(".cm-line:has(.cm-lintRange-error)")
+    assert line.inner_text().strip() == "ld.global.f32 %v [%a];"
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        lab_server.use_theme(lab, theme)
+        rest_on(lab, marked.first, ".cm-diagnostic .pl-doc")
+        lab.screenshot(path=str(lab_server.ARTIFACTS / f"cells-mistake-{theme[11:].lower()}.png"))
+    lab_server.use_theme(lab, "JupyterLab Light")
+    line = lab.locator(".jp-Cell").nth(0).locator(".cm-line").nth(8)
+    rest_on(lab, line.locator("span:text-is('ld')"), ".pl-doc-title")
+    assert lab.inner_text(".cm-tooltip .pl-doc-title").startswith("ld.param.u64")
+    lab.screenshot(path=str(lab_server.ARTIFACTS / "cells-hover.png"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import assets, language
+from ptxlab.lab import assets, cell_questions, language
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
 
@@ -180,12 +180,24 @@ def test_what_can_be_opened() -> None:
     assert "ptxlab-copy" in data["text/html"]
 
 
+# -- the same for a cell of a notebook ---------------------------------------------------------------------------------
+
+
+def test_a_cell_is_explained_and_checked_below_its_magic() -> None:
+    wrong = "%%ptx --grid 1\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n    ret\n}\n"
+    found = cell_questions.answer({"kind": "check", "text": wrong})
+    assert [(mark["line"], mark["message"]) for mark in found] == [(7, "expected operands or ';' after ret; found '}'")]
+    assert cell_questions.answer({"kind": "check", "text": "%%ptx\n# YOUR CODE HERE\n"}) == []
+    told = cell_questions.answer({"kind": "explain", "text": "%%ptx\n.reg .u32 %t;", "word": "%t"})
+    assert told == {"word": "%t", "says": "A register of type .u32."}
+
+
 # -- the bundle --------------------------------------------------------------------------------------------------------
 
 
 def test_the_bundle_is_made_from_the_sources_here() -> None:
     names = ("build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js",
-             "shared.js", "words.js")  # fmt: skip
+             "questions.js", "shared.js", "shown.js", "words.js")  # fmt: skip
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{(FRONTEND / name).read_text(encoding='utf-8')}\0".encode())

@@ -1,0 +1,63 @@
+"""What JupyterLab asks of a `%%ptx` or `%%cuda` cell as it is typed: what a word means, and what is wrong.
+
+The plugin in `labextension/` opens a comm to the notebook's kernel for this; without the plugin nobody asks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from ptxlab.errors import PtxlabError, UnavailableError
+from ptxlab.lab import language
+from ptxlab.lab.magics import STUBS
+
+TARGET = "ptxlab.cells"
+
+
+def install(arch: str = "") -> None:
+    """Answers the comms that JupyterLab opens. arch: the target of `%%cuda` cells that name none."""
+    import comm
+
+    def opened(channel: Any, _message: Any) -> None:
+        @channel.on_msg
+        def asked(message: Any) -> None:
+            question = message["content"]["data"]
+            channel.send({"id": question["id"], "value": answer(question, arch)})
+
+    comm.get_comm_manager().register_target(TARGET, opened)
+
+
+def answer(question: dict[str, Any], arch: str = "") -> Any:
+    """The answer to {kind, text, ...}, where `text` is the whole cell: to "explain" that of `language.explain` for
+    `word`, to "check" the mistakes as `language.marks` has them, at the lines of the cell."""
+    magic, _, text = question["text"].partition("\n")
+    if question["kind"] == "explain":
+        return language.explain(question["word"], text)
+    if STUBS.search(text) or not text.strip():
+        return []
+    found = language.read(text)[0] if magic.startswith("%%ptx") else compiled(text, magic, arch)
+    return [{**mark, "line": mark["line"] + 1} for mark in language.marks(found)]  # the magic's line comes first
+
+
+def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
+    """What NVRTC says against CUDA C++ under the options of its `%%cuda` line; nothing where there is no NVRTC."""
+    from ptxlab.frontends import cuda
+    from ptxlab.lab.cuda_magic import OPTIONS
+
+    try:
+        options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])
+    except (ValueError, UsageError):  # an unfinished line of options: running the cell says what is wrong with it
+        return []
+    named = dict(itertools.pairwise(rest))
+    try:
+        cuda(text, named.get("--arch") or arch or None, named.get("--entry"), options.option, file="cell.cu")
+    except UnavailableError:
+        return []
+    except PtxlabError as error:
+        line: int = getattr(error, "line", 0)
+        return [error] if line else []
+    return []
