@@ -1,7 +1,7 @@
 """How long the course's notebooks take, solutions in, without a GPU: `python benchmarks/notebooks.py [02 ...]`.
 
 Each runs in a fresh kernel as Jupyter runs it, from its first import on. The goal is a minute: the table gives the
-share of it. `--write` puts the table into benchmarks/results.
+share of it, and how many words a student reads before the first task. `--write` puts the table into benchmarks/results.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/support")]
 
 import notebook_runs as notebooks
+from first_task import counted
 
 from ptxlab.course import build
 
@@ -32,26 +33,28 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="beginnings of notebooks' names; by default all")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    rows = ["| notebook | s | of a minute |", "|---|--:|--:|"]
+    rows = ["| notebook | s | of a minute | words before the first task | words in all |", "|---|--:|--:|--:|--:|"]
     for path in build.sources():
         if options.names and not any(path.name.startswith(name) for name in options.names):
             continue
         start = time.monotonic()
         ran = notebooks.execute(build.notebook(path, solved=True))
         took = time.monotonic() - start
-        rows.append(f"| {path.stem} | {took:.1f} | {took / GOAL:.2f} |")
+        before, _, words = counted(path)
+        rows.append(f"| {path.stem} | {took:.1f} | {took / GOAL:.2f} | {before:,} | {words:,} |")
         print(f"{path.stem:<16}{took:6.1f} s  {took / GOAL:.2f} of a minute", flush=True)
         for seconds, line in notebooks.seconds(ran):
             if seconds > 1:
                 print(f"    {seconds:5.1f} s  {line}")
     if options.write:
         where = f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+        load = f"load average at its end {os.getloadavg()[1]:.1f}"
         head = [
             "# The notebooks, solutions in",
             "",
             f"`python benchmarks/notebooks.py --write` on {datetime.date.today()}:",
         ]
-        RESULTS.write_text("\n".join([*head, f"{where}, no GPU.", "", *rows, ""]), encoding="utf-8")
+        RESULTS.write_text("\n".join([*head, f"{where}, no GPU, {load}.", "", *rows, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from ptxlab.course import outputs
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
+from ptxlab.kernels.rung import FORMATTER
 
 SOURCES = Path(__file__).resolve().parent / "notebooks"
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -29,8 +30,6 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-_FORMATTER = re.compile(r"[ \t]*# fmt: (?:skip|off|on)$", re.MULTILINE)
-"""Notes to the formatter, which readers need not see."""
 _EXERCISE = re.compile(r"^# %% \[exercise\][ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
@@ -68,7 +67,7 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
         elif cell.cell_type in ("markdown", "code"):
             make = new_markdown_cell if cell.cell_type == "markdown" else new_code_cell
             kept = {name: cell.metadata[name] for name in ("tags", "jupyter") if name in cell.metadata}
-            cells.append(make(_FORMATTER.sub("", cell.source), metadata=kept))
+            cells.append(make(FORMATTER.sub("", cell.source), metadata=kept))
         else:
             raise SourceError(f"{source.name}: a cell of kind {cell.cell_type!r}: {cell.source[:60]!r}")
     for at, cell in enumerate(cells):

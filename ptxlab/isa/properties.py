@@ -28,6 +28,8 @@ _POLLING_WORDS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _RELEASE_WORDS, _ACQUIRE_WORDS = frozenset({"release", "acq_rel"}), frozenset({"acquire", "acq_rel"})
 _SCOPES = frozenset({"cta", "cluster", "gpu", "sys"})
 _WAITS = frozenset({Action.WAIT_GROUP, Action.WAIT_ALL, Action.MBARRIER_WAIT})
+_WIDER = frozenset({Action.LOAD, Action.STORE, Action.CONVERT, Action.LOAD_SURFACE, Action.STORE_SURFACE,
+                    Action.REDUCE_SURFACE})  # fmt: skip
 _ORDERING_KINDS = ("flow", "none", "async")
 _SCALAR_MEMORY = ATOMICS | {Action.LOAD, Action.STORE}
 
@@ -114,7 +116,7 @@ class Properties:
     @property
     def wider_registers(self) -> bool:
         """Whether its registers may be wider than its type (PTX ISA, Operand Size Exceeding Instruction-Type Size)."""
-        return self.action in (Action.LOAD, Action.STORE, Action.CONVERT, Action.LOAD_SURFACE, Action.STORE_SURFACE)
+        return self.action in _WIDER
 
     def pipe_in(self, space: str) -> str:
         """The pipe that runs it, of a load or store in a space as resolved: parameters and constants have their own."""

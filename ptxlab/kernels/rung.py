@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ptxlab.text import Module
 
 B = TypeVar("B", bound="AnyBuilt")
+FORMATTER = re.compile(r"[ \t]*# fmt: (?:skip|off|on)$", re.MULTILINE)
+"""Notes to the formatter, which readers need not see."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ class Rung:
     @property
     def source(self) -> str:
         """The Python that writes the kernel: the whole file."""
-        return inspect.getsource(sys.modules[self.make.__module__])
+        return FORMATTER.sub("", inspect.getsource(sys.modules[self.make.__module__]))
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values of parameters that are not None; `TargetError` names one that there is not, or a limit."""

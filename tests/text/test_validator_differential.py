@@ -14,7 +14,7 @@ TWICE = "does not take"
 @pytest.mark.assembler
 def test_what_is_refused_is_refused_by_the_assembler() -> None:
     rng = random.Random(5)
-    count, causes = differences(text(rng) for _ in range(80))
-    assert count == 80
+    count, causes = differences(text(rng) for _ in range(40))
+    assert count == 40
     refused = {cause: changed(texts[0]) for cause, texts in causes.items() if cause.startswith("ptxlab refuses")}
     assert [(cause, line) for cause, line in refused.items() if TWICE not in cause] == []

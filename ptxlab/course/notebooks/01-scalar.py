@@ -314,7 +314,8 @@ print(scoreboard.source("rows"))
 
 # %% [markdown]
 # The next cell enters it as it is. Then copy the kernel into a new cell, give the copy the online softmax, and enter it
-# with `scoreboard.enter("rows", YOUR_KERNEL, threads=64)`. `scalar` needs half of the instructions.
+# with `scoreboard.enter("rows", YOUR_KERNEL, threads=64)`. `scalar` needs half of the instructions: it also computes the
+# address of a key once per key, not once per element.
 
 # %%
 mine = scoreboard.latest("rows")

@@ -14,6 +14,7 @@ import numpy as np
 
 from ptxlab.course.scoreboard.stages import COLUMNS, STAGES, Stage, measured
 from ptxlab.errors import PtxlabError
+from ptxlab.kernels.rung import FORMATTER
 
 FILE = "my-attention.json"
 TOLERANCE = {"rows": 2e-5, "tiles": 2e-5, "tensor cores": 4e-3, "pages": 2e-5, "final": 4e-3}
@@ -154,6 +155,6 @@ def _source(kernel: Any) -> str:
     if function is None:
         return _text(kernel)
     try:
-        return python_inspect.getsource(function)
+        return FORMATTER.sub("", python_inspect.getsource(function))
     except (OSError, TypeError):  # a function without a file: typed at a prompt
         return _text(kernel)
