@@ -247,6 +247,8 @@ def coverage(rows: list[dict[str, Any]], sm: int) -> dict[str, Any]:
             left[name] = "the assembler refuses every form of it, or the CPU machine does"
         elif entry.name in ("trap", "brkpt"):
             left[name] = "stops the kernel"
+        elif entry.name == "multimem":
+            left[name] = "wants a multicast object, which several GPUs make together"
         elif entry.kind == "flow":
             left[name] = "no program of tests/support/engine_cases.py has it"
         else:

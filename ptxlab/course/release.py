@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ptxlab import __version__
 from ptxlab.course import build
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
@@ -57,7 +57,7 @@ def release(folder: Path, *, notebooks: Sequence[str] = ()) -> list[Path]:
         written.append(_write(folder / f"{source.stem}.ipynb", build.text_of(_numbered(made))))
     title = "Attention on a GPU, one instruction at a time"
     written.append(_write(folder / "README.md", README.format(title=title, count=len(chosen))))
-    written.append(_write(folder / "requirements.txt", f"ptxlab=={version('ptxlab')}\n"))
+    written.append(_write(folder / "requirements.txt", f"ptxlab=={__version__}\n"))
     return written
 
 

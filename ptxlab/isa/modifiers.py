@@ -231,9 +231,9 @@ WORDS: dict[str, str] = {
     "p": "Texels, converted to the format of the surface.",
     "trap": "Outside of the surface: stops the kernel.",
     "zero": "Outside of the surface: gives zeros, stores nothing.",
-    "texref": "A texture.",
-    "samplerref": "A sampler.",
-    "surfref": "A surface.",
+    "texref": "Asks whether the handle is one of a texture.",
+    "samplerref": "Asks whether the handle is one of a sampler.",
+    "surfref": "Asks whether the handle is one of a surface.",
     **{
         name: f"The {name.replace('_', ' ')} of the texture or surface."
         for name in ("width", "height", "depth", "channel_data_type", "channel_order", "array_size", "memory_layout")
@@ -247,7 +247,7 @@ WORDS: dict[str, str] = {
     # several devices
     "ld_reduce": "Loads from each device and combines the values.",
     "st": "Stores to each device.",
-    "acc::f32": "Adds in f32.",
+    "acc::f32": "Keeps the sum in f32 while it adds.",
     # video instructions
     "op2": "A second operation, with c.",
     "shr7": "The result is shifted right by 7.",

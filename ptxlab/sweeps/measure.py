@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import kernels, reference, static
+from ptxlab import __version__, kernels, reference, static
 from ptxlab.attention.decode import Decoded, decode
 from ptxlab.attention.paged import PagedCache
 from ptxlab.attention.prefill import attention, scale_of
@@ -60,9 +59,8 @@ def measure(task: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a point: plain data, without its key. What a point does wrong is in its status and reason."""
     start = time.perf_counter()
     row: dict[str, Any] = {"kernel": task["kernel"], **task["shape"], **task["parameters"]}
-    here = metadata.version("ptxlab")
-    if task["version"] != here:
-        said = f"the worker has ptxlab {here}, the sweep wants {task['version']}"
+    if task["version"] != __version__:
+        said = f"the worker has ptxlab {__version__}, the sweep wants {task['version']}"
         return row | {"status": "failed", "reason": said, "spent_s": 0.0}
     try:
         row |= _measured(task)

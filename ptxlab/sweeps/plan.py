@@ -9,12 +9,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
-from ptxlab import kernels, options
+from ptxlab import __version__, kernels, options
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
 
 BY_LAUNCH = ("splits",)
@@ -95,7 +94,7 @@ class Point:
             "shape": dataclasses.asdict(self.shape),
             "how": dict(self.how),
             "text": dict(self.text) if self.text is not None else None,
-            "version": metadata.version("ptxlab"),
+            "version": __version__,
         }
 
     @property

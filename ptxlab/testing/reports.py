@@ -6,10 +6,10 @@ import dataclasses
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ptxlab import __version__
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding, Party
 
@@ -100,7 +100,7 @@ def sarif(found: Sequence[Note]) -> str:
     ]
     driver = {
         "name": "ptxlab",
-        "version": metadata.version("ptxlab"),
+        "version": __version__,
         "rules": [{"id": rule, "shortDescription": {"text": _rule_in_words(rule)}} for rule in rules],
     }
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

@@ -115,7 +115,8 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand) -> Misfit | 
         if at == len(found.op.operands) or not found.op.operands[at].second:
             return Misfit(k, f"{found.opcode} takes one register here, found {operand}", str(operand.first))
     if isinstance(operand, Sum) and operand.scale < 0 and found.op.does is not Action.VIDEO:
-        return Misfit(k, f"{found.opcode} takes no minus before a register, found {operand}")
+        said = f"{found.opcode} takes no minus before a register, found {operand}: only neg changes a sign"
+        return Misfit(k, said, before=f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here")
     if isinstance(operand, Sum) and spec.role == "dst":
         return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
     if isinstance(operand, Sum) and found.op.does is Action.VIDEO and operand.offset:

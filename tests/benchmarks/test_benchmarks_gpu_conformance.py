@@ -154,6 +154,7 @@ def test_every_executed_entry_is_in_a_family_or_has_a_reason() -> None:
         "exit",
         "trap",
         "brkpt",
+        "multimem",
         "alloca",
         "stacksave",
         "stackrestore",

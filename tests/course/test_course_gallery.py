@@ -61,9 +61,9 @@ SAYS: dict[int, tuple[str, str]] = {
     26: ("racecheck: RAW hazard in global memory: a thread reads what another thread writes, and nothing makes the "
          "read come after the write; threads of two blocks can be ordered only by atomics with fences",
          "ld.global.f32 %so_far, [%sum];"),
-    27: ("racecheck: WAW hazard in shared memory: a thread overwrites what another thread writes, and nothing says "
-         "which write comes last; they are lanes of one warp: bar.warp.sync between the two would order them\n"
-         "  at:     block (0, 0, 0), thread (1, 0, 0) (warp 0, lane 1) arrives at the mbarrier",
+    27: ("racecheck: a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find "
+         "none there yet; a barrier between the two would order them\n"
+         "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) arrives at the mbarrier",
          "mbarrier.arrive.shared.b64 %state, [arrived];"),
     28: ("synccheck: the warps of a block have arrived at two different barrier instructions: all threads of a block "
          "must execute the same ones, in a loop also as often", "bar.sync 0;"),

@@ -9,7 +9,7 @@ from emulate_programs import ENGINES, kernel, launch, run
 
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import examples, form, types
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import SAMPLERS, Action
 from ptxlab.isa.coverage import key
 from ptxlab.isa.table import Op, all_ops
 
@@ -134,7 +134,7 @@ def test_stores(engine: str, entry: Op) -> None:
         assert (got == want).all(), opcode
 
 
-LOUD = (Action.FILL, Action.REPLACE_FIELD, Action.COPY_MAP)
+LOUD = {Action.FILL, Action.REPLACE_FIELD, Action.COPY_MAP, *SAMPLERS}
 """What changes nothing itself: lowering adds what does."""
 QUIET = [e for e in all_ops() if (e.kind == "none" and e.does not in LOUD) or e.name == "createpolicy"]
 

@@ -18,7 +18,7 @@ EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
     "targets", "reference", "attention", "sweeps", "lab", "course", "cli", "static", "errors", "findings", "options",
 }  # fmt: skip
-FOR_ALL = {"errors", "findings", "targets", "options"}
+FOR_ALL = {"errors", "findings", "targets", "options", "__version__"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "findings": {"errors"},

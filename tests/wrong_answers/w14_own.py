@@ -19,7 +19,7 @@ WRONG = {
         (find("14-clamp").starter, "above the limits"),
         (
             _but("14-clamp", ("%v, %v, %low", "%v, %v, -%limit")),
-            "no instruction but neg changes the sign of a register: -%limit\n",
+            "max.f32 takes no minus before a register, found -%limit: only neg changes a sign\n",
         ),
         (_but("14-clamp", ("    @%outside ret;\n", "")), "past the end of"),
         (_but("14-clamp", ("%v, %v, %low", "%v, %v, %limit"), ("max.f32        %v, %v, %limit", "max.f32 %v, %v, 0f00000000")),

@@ -36,7 +36,7 @@ def _sectors_of(stride: int) -> int:
 
 
 def _sectors(g: Grading, answer: Any) -> None:
-    for (stride,) in g.vary(((1,), (100,), (4,)), lambda r: (int(r.integers(1, 40)),), 6):
+    for (stride,) in g.vary(((1,), (100,), (4,)), lambda r: (int(r.integers(1, 40)),), 6, edges=((7,), (8,))):
         g.predict(answer, (stride,), _sectors_of(stride), f"The lanes' addresses are {4 * stride} bytes apart.")
     g.note("A warp a row reads with stride 1. A thread a row reads with the length of the row.")
 
@@ -68,7 +68,7 @@ def sectors(stride):
         "Its address is 4 * i bytes, so it is sector 4 * i // 32. How many different ones are there among 32 lanes?",
         "len({lane * stride * 4 // 32 for lane in range(32)})",
     ),
-    graded=("the machine's sectors, for three strides that you see and six that you do not",),
+    graded=("the machine's sectors, for three strides that you see and eight that you do not",),
     grade=_sectors,
 )
 
@@ -91,7 +91,7 @@ def _loads(g: Grading, answer: Any) -> None:
     def hidden(r: np.random.Generator) -> tuple[int, int]:
         return int(r.integers(1, 300)), int(r.integers(1, 4))
 
-    for columns, passes in g.vary(((100, 3), (128, 1), (32, 3)), hidden, 6):
+    for columns, passes in g.vary(((100, 3), (128, 1), (32, 3)), hidden, 6, edges=((1, 1), (33, 2))):
         says = f"A row of {columns} floats, read {passes} times, 32 lanes at a time."
         g.predict(answer, (columns, passes), _loads_of(columns, passes), says)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")
@@ -124,7 +124,7 @@ def loads(columns, passes):
         "Lane 0 reads elements 0, 32, 64, ... below columns: columns / 32 of them, rounded up.",
         "passes * -(-columns // 32)",
     ),
-    graded=("the machine's loads, for three rows that you see and six that you do not",),
+    graded=("the machine's loads, for three rows that you see and eight that you do not",),
     grade=_loads,
 )
 
@@ -148,7 +148,8 @@ def _fused(g: Grading, answer: Any) -> None:
 
     shown = ((0.1, 0.1, 0.2, 0.2), (1.5, 2.0, 0.5, 4.0), (0.1, 0.1, 0.7, 1.1))
     given = tuple(tuple(float(np.float32(v)) for v in case) for case in shown)
-    for case in g.vary(given, hidden, 6):
+    edges = ((0.0, 1.0, 0.1, 0.1), (0.1, 0.3, -0.1, 0.3))
+    for case in g.vary(given, hidden, 6, edges=[tuple(float(np.float32(v)) for v in case) for case in edges]):
         a, b, c, d = case
         says = f"Lane 0 has {a:.3g} * {b:.3g}, lane 1 has {c:.3g} * {d:.3g}."
         g.predict(answer, case, _fused_of((a, b, c, d)), says)
@@ -185,7 +186,7 @@ def fused(a, b, c, d):
         "Rounded: float(np.float32(c * d)) arrives in lane 0. Its own a * b is not rounded before the sum.",
         "Lane 0 has np.float32(a * b + float(np.float32(c * d))), lane 1 the same with the pairs exchanged.",
     ),
-    graded=("the machine's sums, bit by bit, for three cases that you see and six that you do not",),
+    graded=("the machine's sums, bit by bit, for three cases that you see and eight that you do not",),
     grade=_fused,
 )
 
