@@ -105,9 +105,9 @@ STARTS: dict[str, Start] = {
     "16-bytes": Start(1, 4),
     "16-release": Start(1, 3),
     "16-ring": Start(2, 5),
-    "18-sectors": Start(1, 4),
-    "18-loads": Start(1, 4),
-    "18-fused": Start(1, 4),
+    "18-sectors": Start(1, 6),
+    "18-loads": Start(1, 6),
+    "18-fused": Start(2, 6),
 }
 """Exercise -> its points before anything is done, and those when all is right."""
 

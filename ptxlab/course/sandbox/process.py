@@ -156,24 +156,37 @@ class Process:
         """Reads all that the process prints and keeps the beginning; notes the attempts that its audit hook tells."""
         assert self.popen.stdout is not None
         printed, told = self.popen.stdout.fileno(), b""
+        os.set_blocking(hears, False)
         poll = select.poll()
         for handle in (printed, hears):
             poll.register(handle, select.POLLIN)
         while True:
             for handle, _ in poll.poll():
-                part = os.read(handle, 1 << 16)
-                if not part:
-                    poll.unregister(handle)
+                part = b"" if handle == hears else os.read(handle, 1 << 16)
                 if handle == printed and len(self.output) < KEPT:
                     self.output = (self.output + part.decode("utf-8", "replace"))[:KEPT]
-                if handle == printed and not part:
+                if handle == printed and part:
+                    continue
+                told, open_still = self._heard(hears, told)  # also when the output ends: it was told before
+                if handle == printed:
                     os.close(hears)
                     return
-                if handle == hears:
-                    *lines, told = (told + part).split(b"\n")
-                    told = told[:KEPT]
-                    for line in lines:
-                        self.attempts.told(line.decode("utf-8", "replace"))
+                if not open_still:
+                    poll.unregister(hears)
+
+    def _heard(self, hears: int, told: bytes) -> tuple[bytes, bool]:
+        """Notes what stands in the pipe of the audit hook; gives the beginning of a line, and whether more may come."""
+        while True:
+            try:
+                part = os.read(hears, 1 << 16)
+            except BlockingIOError:
+                return told, True
+            *lines, told = (told + part).split(b"\n")
+            told = told[:KEPT]
+            for line in lines:
+                self.attempts.told(line.decode("utf-8", "replace"))
+            if not part:
+                return told, False
 
     def ask_probe(self, secret: Path) -> list[str]:
         """What the process can do of what it must not; see `Student.on_probe`."""
