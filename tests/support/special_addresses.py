@@ -22,7 +22,8 @@ from ptxlab.emulate.program.addresses import (
     WINDOW_SIZE,
 )
 from ptxlab.errors import DeviceFault
-from ptxlab.isa import examples
+from ptxlab.isa import examples, form
+from ptxlab.isa.actions import SAMPLERS
 from ptxlab.isa.table import all_ops
 from ptxlab.text import Module, parse
 
@@ -76,18 +77,25 @@ SHAPES = {
     "a row of 32 bits": "[%low_row]",
 }  # fmt: skip
 """How the address comes to the instruction."""
+HANDLES = ("one address", "one lane of 32", "a row")
+"""The same for the handle of a texture or surface, which has no offset and no 32 bits."""
 
 
 def programs(opcode: str) -> Iterator[tuple[str, str]]:
     """A kernel for each way the address may come, and for each of the instruction's addresses; its name, its text."""
     line = examples.line(opcode)
     places = [m.span() for m in re.finditer(r"\[[^\]]*\]", line)]
+    handle = form(opcode).properties.action in SAMPLERS
+    if handle:  # the coordinates stay
+        places = [m.span() for m in re.finditer(r"\[[^\],]*", line)]
     for number, (start, end) in enumerate(places):
-        for shape, address in SHAPES.items():
+        for shape in HANDLES if handle else SHAPES:
+            address = SHAPES[shape].removesuffix("]" if handle else "")
             yield f"{opcode}, address {number}, {shape}", text(line[:start] + address + line[end:], opcode)
     start, end = places[0]
-    yield f"{opcode}, in a branch", text(f"@!%five bra SKIP; {line[:start]}[%mixed]{line[end:]} SKIP:", opcode)
-    yield f"{opcode}, not executed", text("@%p8 " + line[:start] + "[%at]" + line[end:], opcode)
+    mixed, at = ("[%mixed", "[%at") if handle else ("[%mixed]", "[%at]")
+    yield f"{opcode}, in a branch", text(f"@!%five bra SKIP; {line[:start]}{mixed}{line[end:]} SKIP:", opcode)
+    yield f"{opcode}, not executed", text("@%p8 " + line[:start] + at + line[end:], opcode)
 
 
 def text(line: str, opcode: str) -> str:
