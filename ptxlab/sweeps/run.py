@@ -60,7 +60,7 @@ class Sweep:
 
         if path is None and self.folder is None:
             raise LaunchError('save: a path is wanted; write:  sweep.save("sweep.parquet")')
-        place = Path(path) if path is not None else self.folder / journal.TABLE  # type: ignore[operator]
+        place = Path(path) if path is not None else Path(self.folder or "") / journal.TABLE
         table = pyarrow.Table.from_pandas(self.table, preserve_index=False)
         about = {name: says for name, (_, says) in COLUMNS.items()}
         fields = [
@@ -149,7 +149,7 @@ def sweep(
         bar = stack.enter_context(_bar(progress, _most(chosen, values, problems)))
         todo = missing()
         found = on_dask(todo, client) if client is not None else in_processes(todo, count)
-        stack.callback(found.close)  # type: ignore[attr-defined]
+        stack.callback(found.close)
         try:
             for key, row in found:
                 row = {"key": key} | row

@@ -15,7 +15,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -41,7 +41,9 @@ def lost(task: Task, why: str) -> Row:
 # -- this machine ------------------------------------------------------------------------------------------------------
 
 
-def in_processes(points: Iterator[Keyed], workers: int, job: Callable[[Task], Row] = measure) -> Iterator[Measured]:
+def in_processes(
+    points: Iterator[Keyed], workers: int, job: Callable[[Task], Row] = measure
+) -> Generator[Measured, None, None]:
     """Measures in so many processes of this machine. A point that ends its process is measured again by itself, so that
     no other point is blamed for it, and is lost when it does so again."""
     pool = _pool(workers)
@@ -106,7 +108,9 @@ def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
 # -- Dask --------------------------------------------------------------------------------------------------------------
 
 
-def on_dask(points: Iterator[Keyed], client: Any, job: Callable[[Task], Row] = measure) -> Iterator[Measured]:
+def on_dask(
+    points: Iterator[Keyed], client: Any, job: Callable[[Task], Row] = measure
+) -> Generator[Measured, None, None]:
     """Measures on the workers of a `dask.distributed.Client`; tasks are plain data, `job` is named, not pickled.
 
     A worker that dies is the scheduler's business, which gives its point to another one, until it counts as lost. When

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ptxlab.emulate.program.model import Source, Symbol
 from ptxlab.emulate.program.scopes import Scope
@@ -14,6 +14,7 @@ from ptxlab.text import model, parse
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.model import Reg
     from ptxlab.emulate.program.scopes import Routine
 
 
@@ -29,7 +30,7 @@ def put(
         if isinstance(source, Symbol):
             scope.symbols[name] = source
         else:
-            scope.registers[name] = source  # type: ignore[assignment]
+            scope.registers[name] = cast("Reg", source)  # or a number: what is only read may be any operand
     pending: list[tuple[model.Instruction, Scope, list[tuple[Scope, str]]]] = []
     behind = low.collect(_body(text), scope, pending, [])
     start, traps = len(low.codes), iter(reasons)
