@@ -37,7 +37,7 @@ function render({ model, el }) {
   const numbers = () => data("run")?.map?.numbers;
   const rowNumber = (index) => numbers()?.[index] ?? index;
   const rowIndex = (row) => (numbers() ? numbers().reduce((best, number, k, all) => (Math.abs(number - row) < Math.abs(all[best] - row) ? k : best), 0) : row);
-  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null, baseline = "pinned", here = null;
+  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null, baseline = "pinned", here = null, frame = 0;
   const was = () => fresh("deltas")?.[baseline] || null;
   const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
     baseline, (key) => { baseline = key; paintStrip(); paintResults(); });
@@ -350,7 +350,7 @@ function render({ model, el }) {
     root.classList.toggle("pl-behind", state === "gone" || state === "changed");
     root.dataset.state = state;
     root.dataset.seq = now.seq;
-    root.dataset.busy = busy ? "1" : "";
+    root.dataset.busy = busy || frame ? "1" : ""; // parts that have come and are not painted yet count as work
     markStale();
   }
 
@@ -363,7 +363,6 @@ function render({ model, el }) {
     ["run", paintRun], ["deltas", paintResults], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
-  let frame = 0;
   function paintDue() {
     frame = 0;
     const now = [...due];
@@ -371,6 +370,7 @@ function render({ model, el }) {
     if (now.some(([name]) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip();
     for (const [, paint] of now) paint();
     drawNow();
+    status.update();
     for (const [name] of now) {
       root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } })); // for whoever measures
     }
