@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Generator, Sequence
 
 from ptxlab.course.handed import Handed
@@ -11,6 +12,10 @@ from ptxlab.course.marks import Graded, Journal, without_marks
 
 Result = tuple[Handed, Graded, bool]
 """A submission, its marks, and whether they are final; those that are not are graded again by --resume."""
+
+REST = 10
+"""How many times as long as `after_each` took it is not called again: it writes a report on all, which would take
+longer than grading where they are many."""
 
 
 def follow(
@@ -21,12 +26,16 @@ def follow(
     journal: Journal | None = None,
     after_each: Callable[[list[Graded]], None] | None = None,
 ) -> list[Graded]:
-    """The marks of a class, by student; `results` grades those whose marks are not known yet, in any order."""
+    """The marks of a class, by student; `results` grades those whose marks are not known yet, in any order.
+
+    journal: has each as soon as it is there. after_each: is called with all so far, but not more often than it can.
+    """
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # no thread of its own: this process forks
     done: dict[str, Graded] = {}
     waiting: list[Handed] = []
+    rested = 0.0
     for one in handed:
         known = journal.known(one) if journal is not None else None
         if known is None:
@@ -36,11 +45,14 @@ def follow(
     with tqdm(total=len(handed), initial=len(done), unit="submission", disable=not progress, file=sys.stderr) as bar:
 
         def keep(one: Handed, graded: Graded, final: bool) -> None:
+            nonlocal rested
             done[one.student] = graded
             if final and journal is not None:
                 journal.add(one, graded)
-            if final and after_each is not None:
+            start = time.monotonic()
+            if final and after_each is not None and start >= rested:
                 after_each(_sorted(done))
+                rested = time.monotonic() + REST * (time.monotonic() - start)
             bar.update()
             bar.set_postfix_str(graded.student, refresh=False)
 
