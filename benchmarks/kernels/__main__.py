@@ -1,7 +1,7 @@
 """Every kernel of the yardstick beside C: `python -m benchmarks.kernels [NAME ...] [--quick] [--write]`.
 
-One worker and one core, memcheck on, CPU time of this process; C and the machine take turns, and the shortest time of
-each counts, so that other programs on the machine change little. A result that differs from C's stops the run.
+One worker and one core, memcheck on, CPU time of this process; C and the machine take turns, and a time counts that a
+quarter of the turns undercut, so that other programs on the machine change little. A result that differs from C's stops the run.
 `--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels.md.
 """
 
@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ from benchmarks.kernels.yardstick import InC, Kernel, OnMachine, agree, compile_
 FAMILIES = (rows, attention, reductions, scans, grids, normalising, choosing, control)
 KERNELS = [kernel for family in FAMILIES for kernel in family.KERNELS]
 RESULTS = Path(__file__).parents[1] / "results"
-PAIRS = 7
+PAIRS, SECONDS, MOST = 9, 0.2, 60
+"""Turns of C and the machine: at least so many, on until so much time is spent, at most so many."""
 CHECKED: dict[str, dict[str, Any]] = {
     "counters": {"counters": True},
     "initcheck": {"checks": ("memcheck", "initcheck")},
@@ -39,6 +41,21 @@ CHECKED: dict[str, dict[str, Any]] = {
     "all": {"checks": ("memcheck", "initcheck", "racecheck", "synccheck")},
 }
 ASKED = {"counters": 4, "initcheck": 3, "racecheck": 8, "all": 12}
+
+
+def quick_quarter(times: list[float]) -> float:
+    """The time that a quarter are shorter than: the clock of CPU time now and then gives one that is far too short."""
+    return sorted(times)[len(times) // 4]
+
+
+def taken_in_turns(first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float]:
+    """The times of two functions that are called in turn."""
+    first(), second()  # warm
+    pairs: list[tuple[float, float]] = []
+    while len(pairs) < PAIRS or (len(pairs) < MOST and sum(map(sum, pairs)) < SECONDS):
+        pairs.append((first(), second()))
+    a, b = (quick_quarter(list(times)) for times in zip(*pairs, strict=True))
+    return a, b
 
 
 def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
@@ -49,8 +66,7 @@ def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     report = ours.run()[2]
     theirs.run()
     agree(kernel, ours.written(), theirs.written())
-    pairs = [(theirs.run(), ours.run()[0]) for _ in range(PAIRS)]
-    c, mine = (min(times) for times in zip(*pairs, strict=True))
+    c, mine = taken_in_turns(theirs.run, lambda: ours.run()[0])
     row = {
         "kernel": kernel, "C": c, "ours": mine, "ratio": c / mine, "first": first,
         "rate": report.thread_instructions / mine,
@@ -58,12 +74,11 @@ def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     }  # fmt: skip
     if quick:
         return row
-    one, two = (min(ours.run(workers)[1] for _ in range(5)) for workers in (1, 2))
-    row["two"] = one / two
+    row["two"] = min(ours.run()[1] for _ in range(PAIRS)) / min(ours.run(2)[1] for _ in range(PAIRS))
     for name, options in CHECKED.items():
         ours.build(**options)
-        times = [(ours.run()[0], ours.run(**options)[0]) for _ in range(3)]
-        row[name] = min(t[1] for t in times) / min(t[0] for t in times)
+        plain, watched = taken_in_turns(lambda: ours.run()[0], lambda o=options: ours.run(**o)[0])
+        row[name] = watched / plain
     return row
 
 
@@ -106,7 +121,11 @@ def table(rows: list[dict[str, Any]]) -> str:
 def cpu_name() -> str:
     """The CPU as the system names it, and as LLVM does."""
     info = Path("/proc/cpuinfo")
-    names = [s.split(":")[1].strip() for s in info.read_text().splitlines() if s.startswith("model name")] if info.exists() else []
+    names = (
+        [s.split(":")[1].strip() for s in info.read_text().splitlines() if s.startswith("model name")]
+        if info.exists()
+        else []
+    )
     return f"{names[0] if names else platform.processor()} ({llvm.get_host_cpu_name()})"
 
 
@@ -114,13 +133,16 @@ def written(rows: list[dict[str, Any]]) -> str:
     """The page for results/."""
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     below = [row for row in rows if row["ratio"] < 1]
-    reasons = [f"- `{row['kernel'].name}` ({row['ratio']:.2f}): {row['kernel'].reason or 'not yet explained'}" for row in below]
+    reasons = [
+        f"- `{row['kernel'].name}` ({row['ratio']:.2f}): {row['kernel'].reason or 'not yet explained'}" for row in below
+    ]
     styles = [f"- `{row['kernel'].name}`: {row['kernel'].style}" for row in rows]
     return f"""# Kernels as people write them, beside serial C
 
 `python -m benchmarks.kernels --write` on {datetime.now(UTC):%Y-%m-%d}; no GPU is involved. CPU: {cpu_name()};
-{platform.system()}, Python {platform.python_version()}; C by {compiler} with `-O3 -march=native`. One core, memcheck on,
-CPU time, the shortest of {PAIRS} that took turns with C. ratio: C's time over ours, above 1 where the machine is faster.
+{platform.system()}, Python {platform.python_version()}; C by {compiler} with `-O3 -march=native`.
+One core, memcheck on, CPU time, the lower quartile of {PAIRS} to {MOST} runs that took turns with C.
+ratio: C's time over ours, above 1 where the machine is faster.
 10^9/s: thread-instructions a second. first: seconds until the first result, nothing cached in the process.
 MiB: the process at its largest so far. two: wall time of one worker over that of two. The last four: a launch
 with counters or checks, over one with memcheck alone.

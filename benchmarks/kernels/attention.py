@@ -41,7 +41,7 @@ ONLINE_C = """void {name}(const float *q, const float *k, const float *v, float 
 
 KERNELS = [
     Kernel(
-        "attention_rows", "a thread per query row, O updated in global memory, nothing unrolled", S // 32, 32, _qkv, (3,),
+        "attention_rows", "a thread per query row, O in global memory, no loop unrolled", S // 32, 32, _qkv, (3,),
         """extern "C" __global__ void attention_rows(const float *q, const float *k, const float *v, float *o, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float m = -INFINITY, l = 0;
@@ -66,7 +66,8 @@ KERNELS = [
     ),
     Kernel(
         "attention_registers", "a thread per query row, q and O in registers", S // 32, 32, _qkv, (3,),
-        """extern "C" __global__ void attention_registers(const float *q, const float *k, const float *v, float *o, int n) {
+        """extern "C" __global__ void attention_registers(const float *q, const float *k, const float *v, float *o,
+                                               int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float m = -INFINITY, l = 0, mine[64], sum[64];
     for (int d = 0; d < 64; d++) mine[d] = q[i * 64 + d], sum[d] = 0;

@@ -83,7 +83,7 @@ KERNELS = [
 """,
     ),
     Kernel(
-        "convolution", "5 x 5, clamped at the border, weights in constant memory", (N // 32, N // 8), (32, 8), _image, (1,),
+        "convolution", "5 x 5, clamped, weights in constant memory", (N // 32, N // 8), (32, 8), _image, (1,),
         """__constant__ float w[5] = {0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f};
 extern "C" __global__ void convolution(const float *x, float *y, int n) {
     int i = blockIdx.y * 8 + threadIdx.y, j = blockIdx.x * 32 + threadIdx.x;

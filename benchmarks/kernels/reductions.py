@@ -1,4 +1,4 @@
-"""Sums of an array, in six styles: each block leaves a partial sum, or adds it to one place. The C beside all is a loop."""
+"""Sums of an array in six styles, each block's apart or added to one place; C beside them is a plain loop."""
 
 from __future__ import annotations
 

@@ -177,7 +177,12 @@ extern "C" __global__ void saxpy_bf16(const __nv_bfloat16 *x, const __nv_bfloat1
     if (i < n) z[i] = 2.0f * __bfloat162float(x[i]) + __bfloat162float(y[i]);
 }
 """,
-        """static float from_bf16(uint16_t x) { uint32_t bits = (uint32_t)x << 16; float f; memcpy(&f, &bits, 4); return f; }
+        """static float from_bf16(uint16_t x) {
+    uint32_t bits = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
 void saxpy_bf16(const uint16_t *x, const uint16_t *y, float *z, int n) {
     for (int i = 0; i < n; i++) z[i] = 2.0f * from_bf16(x[i]) + from_bf16(y[i]);
 }

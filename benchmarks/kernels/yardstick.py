@@ -79,6 +79,8 @@ class OnMachine:
                 places.append(None)
             data = np.asarray(raw).tobytes()
             packed[param.offset : param.offset + len(data)] = data
+        for v in self.program.globals:
+            self.memory.place(v.address, v.contents(), v.name, v.space, writable=v.space != "const")
         self.places, self.arguments, self.params = places, arguments, bytes(packed)
         self.builds: dict[str, Loaded] = {}
 
