@@ -135,7 +135,9 @@ def written(rows: list[dict[str, Any]]) -> str:
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     below = [row for row in rows if row["ratio"] < 1]
     reasons = [
-        f"- `{row['kernel'].name}` ({row['ratio']:.2f}): {row['kernel'].reason or 'not yet explained'}" for row in below
+        f"- `{row['kernel'].name}` ({row['ratio']:.2f}; to draw level: {row['rate'] / row['ratio'] / 1e9:.0f} billion "
+        f"thread-instructions a second): {row['kernel'].reason or 'not yet explained'}"
+        for row in below
     ]
     styles = [f"- `{row['kernel'].name}`: {row['kernel'].style}" for row in rows]
     return f"""# Kernels as people write them, beside serial C

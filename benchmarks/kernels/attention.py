@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import OWN_ROWS, TREE, Kernel, Numbers
 
 S, D = 512, 64
 
@@ -62,7 +62,7 @@ KERNELS = [
     for (int d = 0; d < 64; d++) o[i * 64 + d] /= l;
 }
 """,
-        ONLINE_C.format(name="attention_rows"),
+        ONLINE_C.format(name="attention_rows"), reason=OWN_ROWS,
     ),
     Kernel(
         "attention_registers", "a thread per query row, q and O in registers", S // 32, 32, _qkv, (3,),
@@ -134,7 +134,7 @@ KERNELS = [
     }
     free(s);
 }
-""",
+""", reason=TREE,
     ),
     Kernel(
         "decode_pages", "one query per head, keys in pages of 16, a warp per head", 32, 32, _pages, (4,),
@@ -178,6 +178,6 @@ KERNELS = [
         for (int d = 0; d < 64; d++) o[h * 64 + d] /= l;
     }
 }
-""",
+""", reason=TREE,
     ),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import DIVERGED, TREE, Kernel, Numbers
 
 
 def _sparse(rng: Numbers) -> list[object]:
@@ -63,7 +63,7 @@ KERNELS = [
         for (int a = 0; a < 4; a++) y[i * 4 + a] = best[a];
     }
 }
-""", tolerance=0,
+""", tolerance=0, reason=DIVERGED,
     ),
     Kernel(
         "sort_bitonic", "a block sorts 512 numbers in shared memory", 256, 256,
@@ -129,7 +129,7 @@ KERNELS = [
         }
     }
 }
-""", tolerance=0,
+""", tolerance=0, reason=DIVERGED,
     ),
     Kernel(
         "sparse_thread", "CSR, a thread per row of 0 to 63 elements", 32, 128, _sparse, (4,),
@@ -141,7 +141,7 @@ KERNELS = [
     y[i] = s;
 }
 """,
-        SPARSE_C.format(name="sparse_thread"),
+        SPARSE_C.format(name="sparse_thread"), reason=DIVERGED,
     ),
     Kernel(
         "sparse_warp", "CSR, a warp per row", 1024, 128, _sparse, (4,),
@@ -154,6 +154,6 @@ KERNELS = [
     if (threadIdx.x % 32 == 0) y[i] = s;
 }
 """,
-        SPARSE_C.format(name="sparse_warp"),
+        SPARSE_C.format(name="sparse_warp"), reason=TREE,
     ),
 ]  # fmt: skip

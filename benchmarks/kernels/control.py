@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import DIVERGED, LANES, OWN_ROWS, Kernel, Numbers
 
 
 def _text(rng: Numbers) -> np.ndarray:
@@ -25,7 +25,7 @@ KERNELS = [
         """void upper_case(const unsigned char *x, unsigned char *y) {
     for (int i = 0; i < 1 << 20; i++) y[i] = x[i] >= 'a' && x[i] <= 'z' ? x[i] - 32 : x[i];
 }
-""", tolerance=0,
+""", tolerance=0, reason=LANES,
     ),
     Kernel(
         "hash_lines", "a thread hashes its own line of 128 bytes (FNV-1a)", 64, 128,
@@ -44,7 +44,7 @@ KERNELS = [
         y[i] = h;
     }
 }
-""", tolerance=0,
+""", tolerance=0, reason=OWN_ROWS,
     ),
     Kernel(
         "count_words", "a thread per line of 128 bytes, branches on bytes", 64, 128,
@@ -71,7 +71,7 @@ KERNELS = [
         y[i] = words;
     }
 }
-""", tolerance=0,
+""", tolerance=0, reason=DIVERGED,
     ),
     Kernel(
         "random_pi", "xorshift in each thread, points in a circle", 16, 256,
@@ -134,7 +134,7 @@ KERNELS = [
             y[i * 256 + j] = n;
         }
 }
-""", tolerance=0,
+""", tolerance=0, reason=DIVERGED,
     ),
     Kernel(
         "collatz", "a loop of unknown length in each thread", 256, 256,
@@ -161,7 +161,7 @@ KERNELS = [
         y[i] = n;
     }
 }
-""", tolerance=0,
+""", tolerance=0, reason=DIVERGED,
     ),
     Kernel(
         "recursion", "Fibonacci numbers by recursion", 8, 128,
@@ -178,7 +178,7 @@ extern "C" __global__ void recursion(int *y) {
 void recursion(int *y) {
     for (int i = 0; i < 1024; i++) y[i] = fibonacci(8 + i % 4);
 }
-""", tolerance=0,
+""", tolerance=0, reason=DIVERGED,
     ),
     Kernel(
         "calls", "a device function that is not inlined, in a loop", 64, 256,

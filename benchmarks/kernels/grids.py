@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import LANES, Kernel, Numbers
 
 N = 1024
 
@@ -63,7 +63,7 @@ KERNELS = [
         y[i] = sum / 7;
     }
 }
-""",
+""", reason=LANES,
     ),
     Kernel(
         "stencil_2d", "five points, the border left out by an if", (N // 16, N // 16), (16, 16), _image, (1,),
@@ -80,7 +80,7 @@ KERNELS = [
             y[at] = 0.5f * x[at] + 0.125f * (x[at - 1] + x[at + 1] + x[at - n] + x[at + n]);
         }
 }
-""",
+""", reason=LANES,
     ),
     Kernel(
         "convolution", "5 x 5, clamped, weights in constant memory", (N // 32, N // 8), (32, 8), _image, (1,),
@@ -105,6 +105,6 @@ extern "C" __global__ void convolution(const float *x, float *y, int n) {
             y[i * n + j] = sum;
         }
 }
-""",
+""", reason=LANES,
     ),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import ATOMIC, OWN_ROWS, TREE, Kernel, Numbers
 
 ROWS, M = 1024, 256
 
@@ -46,7 +46,7 @@ KERNELS = [
     for (int k = 0; k < m; k++) y[i * m + k] /= sum;
 }
 """,
-        SOFTMAX_C.format(name="softmax_thread"),
+        SOFTMAX_C.format(name="softmax_thread"), reason=OWN_ROWS,
     ),
     Kernel(
         "softmax_warp", "a warp per row, the row in registers, shuffles", ROWS // 4, 128, _rows, (1,),
@@ -60,7 +60,7 @@ KERNELS = [
     for (int k = 0; k < 8; k++) y[i * m + k * 32 + t] = row[k] / sum;
 }
 """,
-        SOFTMAX_C.format(name="softmax_warp"),
+        SOFTMAX_C.format(name="softmax_warp"), reason=TREE,
     ),
     Kernel(
         "softmax_block", "a block per row, trees in shared memory", ROWS, 128, _rows, (1,),
@@ -87,7 +87,7 @@ KERNELS = [
     for (int k = t; k < m; k += 128) y[i * m + k] /= s[0];
 }
 """,
-        SOFTMAX_C.format(name="softmax_block"),
+        SOFTMAX_C.format(name="softmax_block"), reason=TREE,
     ),
     Kernel(
         "softmax_online", "a thread per row, maximum and sum in one pass", ROWS // 128, 128, _rows, (1,),
@@ -113,7 +113,7 @@ KERNELS = [
         for (int k = 0; k < m; k++) y[i * m + k] = expf(x[i * m + k] - top) / sum;
     }
 }
-""",
+""", reason=OWN_ROWS,
     ),
     Kernel(
         "layernorm_thread", "a thread per row", ROWS // 128, 128, _rows, (1,),
@@ -127,7 +127,7 @@ KERNELS = [
     for (int k = 0; k < m; k++) y[i * m + k] = (x[i * m + k] - mean) * scale;
 }
 """,
-        LAYERNORM_C.format(name="layernorm_thread"),
+        LAYERNORM_C.format(name="layernorm_thread"), reason=OWN_ROWS,
     ),
     Kernel(
         "layernorm_warp", "a warp per row, shuffles", ROWS // 4, 128, _rows, (1,),
@@ -143,7 +143,7 @@ KERNELS = [
     for (int k = t; k < m; k += 32) y[i * m + k] = (x[i * m + k] - mean) * scale;
 }
 """,
-        LAYERNORM_C.format(name="layernorm_warp"),
+        LAYERNORM_C.format(name="layernorm_warp"), reason=TREE,
     ),
     Kernel(
         "layernorm_block", "a block per row, atomicAdd of f32 in shared memory", ROWS, 256, _rows, (1,),
@@ -160,7 +160,7 @@ KERNELS = [
     y[i * m + t] = (v - mean) * rsqrtf(var + 1e-5f);
 }
 """,
-        LAYERNORM_C.format(name="layernorm_block"),
+        LAYERNORM_C.format(name="layernorm_block"), reason=ATOMIC,
     ),
     Kernel(
         "layernorm_float4", "a warp per row, float4 loads and stores", ROWS // 4, 128, _rows, (1,),
@@ -178,6 +178,6 @@ KERNELS = [
     y[i * 64 + t + 32] = make_float4(b.x * s, b.y * s, b.z * s, b.w * s);
 }
 """,
-        LAYERNORM_C.format(name="layernorm_float4"),
+        LAYERNORM_C.format(name="layernorm_float4"), reason=TREE,
     ),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import ATOMIC, DIVERGED, TREE, Kernel, Numbers
 
 N, BLOCKS = 1 << 20, 4096
 
@@ -52,7 +52,7 @@ KERNELS = [
         if (t % (2 * w) == 0) s[t] += s[t + w];
         __syncthreads();
     }"""),
-        PARTIAL_C.format(name="reduce_interleaved"),
+        PARTIAL_C.format(name="reduce_interleaved"), reason=DIVERGED,
     ),
     Kernel(
         "reduce_sequential", "t < w, halves", BLOCKS, 256, _partial, (1,),
@@ -60,7 +60,7 @@ KERNELS = [
         if (t < w) s[t] += s[t + w];
         __syncthreads();
     }"""),
-        PARTIAL_C.format(name="reduce_sequential"),
+        PARTIAL_C.format(name="reduce_sequential"), reason=TREE,
     ),
     Kernel(
         "reduce_shuffle", "warps by shuffles, then one warp", BLOCKS, 256, _partial, (1,),
@@ -78,7 +78,7 @@ KERNELS = [
     }
 }
 """,
-        PARTIAL_C.format(name="reduce_shuffle"),
+        PARTIAL_C.format(name="reduce_shuffle"), reason=TREE,
     ),
     Kernel(
         "reduce_groups", "cooperative groups: tiled_partition and reduce", BLOCKS, 256, _partial, (1,),
@@ -98,7 +98,7 @@ extern "C" __global__ void reduce_groups(const float *x, float *y, int n) {
     }
 }
 """,
-        PARTIAL_C.format(name="reduce_groups"),
+        PARTIAL_C.format(name="reduce_groups"), reason=TREE,
     ),
     Kernel(
         "reduce_atomic", "an atomicAdd per thread", BLOCKS, 256, _total, (1,),
@@ -107,7 +107,7 @@ extern "C" __global__ void reduce_groups(const float *x, float *y, int n) {
     if (i < n) atomicAdd(y, x[i]);
 }
 """,
-        TOTAL_C.format(name="reduce_atomic"), tolerance=0,
+        TOTAL_C.format(name="reduce_atomic"), tolerance=0, reason=ATOMIC,
     ),
     Kernel(
         "reduce_strided", "a grid-stride loop, dynamic shared memory, one atomic per block", 64, 256, _total, (1,),
@@ -124,6 +124,6 @@ extern "C" __global__ void reduce_groups(const float *x, float *y, int n) {
     if (t == 0) atomicAdd(y, s[0]);
 }
 """,
-        TOTAL_C.format(name="reduce_strided"), tolerance=0, shared=1024,
+        TOTAL_C.format(name="reduce_strided"), tolerance=0, shared=1024, reason=TREE,
     ),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import LANES, Kernel, Numbers
 
 
 def normal(rng: Numbers, *shape: int) -> np.ndarray:
@@ -72,7 +72,7 @@ KERNELS = [
     for (int k = 0; k < m; k++)
         for (int i = 0; i < n; i++) y[i] += a[k * n + i] * x[k];
 }
-""",
+""", reason=LANES,
     ),
     Kernel(
         "matmul_naive", "a thread per element, all from global memory", (16, 16), (16, 16),
@@ -186,6 +186,6 @@ extern "C" __global__ void saxpy_bf16(const __nv_bfloat16 *x, const __nv_bfloat1
 void saxpy_bf16(const uint16_t *x, const uint16_t *y, float *z, int n) {
     for (int i = 0; i < n; i++) z[i] = 2.0f * from_bf16(x[i]) + from_bf16(y[i]);
 }
-""",
+""", reason=LANES,
     ),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import Kernel, Numbers
+from benchmarks.kernels.yardstick import ATOMIC, LANES, TREE, Kernel, Numbers
 
 N, BLOCKS = 1 << 20, 4096
 
@@ -47,7 +47,7 @@ KERNELS = [
     y[i] = s[t];
 }
 """,
-        SCAN_C.format(name="scan_hillis_steele"), tolerance=0,
+        SCAN_C.format(name="scan_hillis_steele"), tolerance=0, reason=TREE,
     ),
     Kernel(
         "scan_blelloch", "up and down a tree in shared memory", BLOCKS, 128, _scan, (1,),
@@ -76,7 +76,7 @@ KERNELS = [
     y[i + 2 * t + 1] = s[2 * t + 1] + x[i + 2 * t + 1];
 }
 """,
-        SCAN_C.format(name="scan_blelloch"), tolerance=0,
+        SCAN_C.format(name="scan_blelloch"), tolerance=0, reason=TREE,
     ),
     Kernel(
         "scan_shuffle", "warps by shuffles, then their sums", BLOCKS, 256, _scan, (1,),
@@ -93,7 +93,7 @@ KERNELS = [
     y[blockIdx.x * 256 + t] = s;
 }
 """,
-        SCAN_C.format(name="scan_shuffle"), tolerance=0,
+        SCAN_C.format(name="scan_shuffle"), tolerance=0, reason=TREE,
     ),
     Kernel(
         "histogram_global", "an atomicAdd per byte to global memory", BLOCKS, 256, _histogram, (1,),
@@ -102,7 +102,7 @@ KERNELS = [
     if (i < n) atomicAdd(&bins[x[i]], 1);
 }
 """,
-        HISTOGRAM_C.format(name="histogram_global"), tolerance=0,
+        HISTOGRAM_C.format(name="histogram_global"), tolerance=0, reason=ATOMIC,
     ),
     Kernel(
         "histogram_shared", "atomics in shared memory, a grid-stride loop", 64, 256, _histogram, (1,),
@@ -115,7 +115,7 @@ KERNELS = [
     atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);
 }
 """,
-        HISTOGRAM_C.format(name="histogram_shared"), tolerance=0,
+        HISTOGRAM_C.format(name="histogram_shared"), tolerance=0, reason=ATOMIC,
     ),
     Kernel(
         "embedding_gather", "rows of a table by index, a block per row", 8192, 64,
@@ -130,7 +130,7 @@ KERNELS = [
     for (int i = 0; i < 8192; i++)
         for (int d = 0; d < 64; d++) out[i * 64 + d] = table[index[i] * 64 + d];
 }
-""", tolerance=0,
+""", tolerance=0, reason=LANES,
     ),
     Kernel(
         "embedding_add", "gradients added to rows of a table, atomicAdd of f32", 4096, 64,
@@ -145,6 +145,6 @@ KERNELS = [
     for (int i = 0; i < 4096; i++)
         for (int d = 0; d < 64; d++) table[index[i] * 64 + d] += gradient[i * 64 + d];
 }
-""",
+""", reason=ATOMIC,
     ),
 ]  # fmt: skip

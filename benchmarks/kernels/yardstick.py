@@ -30,14 +30,27 @@ C_PRELUDE = """#include <math.h>
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 """
 
+LANES = (
+    "C needs a vector instruction or two for 16 elements; here each element is a thread with its own index and checks"
+)
+TREE = (
+    "C goes through the data once; the threads also compute indices, exchange values and wait at barriers or shuffles"
+)
+OWN_ROWS = (
+    "each lane walks a row of its own: loads are gathers from 32 cache lines, stores scatters; C goes along the row"
+)
+ATOMIC = "an atomic operation takes one lane after the other: its address is looked up, and in global memory locked"
+DIVERGED = "lanes part and meet again: most instructions run for a few of the 32, in code for any set of lanes"
+"""Why C is faster."""
+
 
 @dataclass(frozen=True)
 class Kernel:
     """One kernel: `cuda` has an entry `name`, `c` a function `name` that takes the same arguments.
 
     style: what is typical of it, for the table. arguments: makes them, arrays and numpy scalars. written: which of them
-    the kernel writes, compared with `tolerance`, relative to the largest value (0: to the bit). reason: what it waits
-    for where C is faster.
+    the kernel writes, compared with `tolerance`, relative to the largest value (0: to the bit).
+    reason: why C is faster, where it is.
     """
 
     name: str
