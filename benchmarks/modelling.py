@@ -1,8 +1,8 @@
 """How well the performance model orders configurations: `python -m benchmarks.modelling FOLDER`.
 
-FOLDER is what `python -m benchmarks.gpu` has left; its part `tune` has the time of every configuration of `pipelined`. Each
-is modelled for the same problem, and Spearman's rank correlation is printed for each problem, with the configuration
-that the model would have chosen and how much slower that is than the best one.
+FOLDER is what `python -m benchmarks.gpu` has left; its part `tune` has a time for every configuration of `pipelined`.
+Each is modelled for the same problem, and Spearman's rank correlation is printed for each problem, with how much slower
+the configuration that the model would choose is than the best one.
 """
 
 from __future__ import annotations
