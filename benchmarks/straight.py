@@ -26,7 +26,7 @@ def straight(lines: int, kind: str) -> str:
     body = []
     for k in range(lines):
         if kind == REUSED:
-            body.append(f"mad.lo.u32 %r{2 + k % 6}, %r{2 + (k + 1) % 6}, %r1, {k};")
+            body.append(f"mad.lo.u32 %r{2 + k % 6}, %r{2 + (k + 5) % 6}, %r{2 + k % 6}, {k};")
         else:
             body.append(f"mad.lo.u32 %r{k + 8}, %r{k + 7}, %r{max(k - 20, 0) + 7}, {k};")
     start = "\n".join(f"mov.u32 %r{k}, %tid.x;" for k in range(1, 8))
