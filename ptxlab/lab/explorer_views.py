@@ -26,9 +26,9 @@ WORST = 20
 
 @dataclass(frozen=True)
 class Request:
-    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row whose
-    softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether machine code is
-    wanted."""
+    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row of the
+    whole problem whose softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether
+    machine code is wanted."""
 
     subject: Subject
     values: tuple[tuple[str, Any], ...] = ()
@@ -374,7 +374,8 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
     if ran.judged is None:
         return None
     shape, part = ran.judged.error.shape, ran.sampled
-    b, h = _head(request, shape)
+    b, h = _head(request, ran)
+    pair = part.heads[b * shape[1] + h] if part else (b, h)
     ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
     rows, dim = ratio.shape
     if not ratio.size:
@@ -389,8 +390,8 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
         "step": step,
         "seq": rows,
         "dim": dim,
-        "row": shown_row(request, rows),
-        "label": place(*(part.heads[h] if part else (b, h)), (2, 2) if part else shape).rstrip(", "),
+        "row": shown_row(request, ran),
+        "label": place(*pair, (2, 2) if part else shape).rstrip(", "),
         "numbers": list(part.rows) if part else None,
         "row_name": ran.judged.rows,
         "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
@@ -400,9 +401,13 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
     }
 
 
-def shown_row(request: Request, rows: int) -> int:
-    """The row to plot, within the rows that there are."""
-    return request.row if 0 <= request.row < rows else rows - 1
+def shown_row(request: Request, ran: Ran) -> int:
+    """The row of the result to plot: the last, or the one that is asked for; where that was not run, the nearest."""
+    assert ran.judged is not None
+    numbers = ran.sampled.rows if ran.sampled else range(ran.judged.error.shape[2])
+    if request.row < 0:
+        return len(numbers) - 1
+    return min(range(len(numbers)), key=lambda at: abs(numbers[at] - request.row))
 
 
 def _pool(array: Any, step: list[int]) -> Any:
@@ -417,11 +422,17 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
     state; `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
     if ran is None or ran.judged is None:
         return None
+    return request.subject.state(version.built, request.given, ran, _head(request, ran), shown_row(request, ran))
+
+
+def _head(request: Request, ran: Ran) -> tuple[int, int]:
+    """Where the result has the (batch, head) pair that is asked for, or the first that was run."""
+    assert ran.judged is not None
     shape = ran.judged.error.shape
-    return request.subject.state(version.built, request.given, ran, _head(request, shape), shown_row(request, shape[2]))
-
-
-def _head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
+    if ran.sampled is not None:
+        heads = ran.sampled.heads
+        b, h = divmod(heads.index(request.head) if request.head in heads else 0, shape[1])
+        return b, h
     return min(request.head[0], shape[0] - 1), min(request.head[1], shape[1] - 1)
 
 

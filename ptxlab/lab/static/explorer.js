@@ -27,9 +27,9 @@ function render({ model, el }) {
   const ptx = makePane("PTX", (line) => link("ptx", line));
   const sass = makePane("SASS", (line) => link("sass", line));
   const tip = makeTooltip(root);
-  const errors = makeErrorMap((row, column) => { chooseRow(row); linkStores(row, column); });
+  const errors = makeErrorMap((row, column) => { chooseRow(rowNumber(row)); linkStores(row, column); });
   const state = makeStatePlot((key, tile) => { tiles.mark(data("state")?.row, data("run")?.tiles?.tile_kv > 1 || !data("state")?.parts ? tile : null); link(key, tile); });
-  const tiles = makeTileMap((row, tile) => { chooseRow(rowIndex(row)); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
+  const tiles = makeTileMap((row, tile) => { chooseRow(rowNumber(rowIndex(row))); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
@@ -83,7 +83,7 @@ function render({ model, el }) {
   debug.hidden = true;
   showResults(results);
   el.append(root);
-  const helpers = [nameSliders(el), sayClamped(el), foldParameters(el, root)];
+  const helpers = [nameSliders(el), sayClamped(el), sayMoved(el, model), foldParameters(el, root)];
 
   function chooseRow(row) {
     if (row === model.get("row")) return;
@@ -328,7 +328,11 @@ function render({ model, el }) {
   function paintState() {
     state.show(data("state"));
     markStale();
-    if (selected && selected[0] in (fresh("state")?.makers || {})) link(...selected); // its lines are others now
+    if (!selected || !(selected[0] in (fresh("state")?.makers || {}))) return;
+    const tile = state.tile(); // the one that has the keys which were chosen; its lines are others now
+    if (tile === null) return link("ptx", null);
+    link(selected[0], tile);
+    tiles.mark(data("state").row, data("run")?.tiles?.tile_kv > 1 || !data("state").parts ? tile : null);
   }
 
   function paintProblem() {
