@@ -375,7 +375,7 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
         return None
     shape, part = ran.judged.error.shape, ran.sampled
     b, h = _head(request, ran)
-    pair = part.heads[b * shape[1] + h] if part else (b, h)
+    pair: tuple[int, int] = part.heads[b * shape[1] + h] if part else (b, h)
     ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
     rows, dim = ratio.shape
     if not ratio.size:

@@ -83,7 +83,7 @@ function render({ model, el }) {
   debug.hidden = true;
   showResults(results);
   el.append(root);
-  const helpers = [nameSliders(el), sayClamped(el), sayMoved(el, model), foldParameters(el, root)];
+  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root)];
 
   function chooseRow(row) {
     if (row === model.get("row")) return;

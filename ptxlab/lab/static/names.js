@@ -54,18 +54,18 @@ function sayClamped(el) {
 }
 
 /** Says under each control that the kernel moved by itself why it did: `notes`, by the labels of the controls. */
-function sayMoved(el, model) {
+function sayFollowed(el, model) {
   const panel = () => el.closest(".ptxlab-app")?.querySelector(".ptxlab-parameters");
   const place = () => {
     const notes = { ...model.get("notes") };
-    for (const old of panel()?.querySelectorAll(".pl-moved") || []) {
+    for (const old of panel()?.querySelectorAll(".pl-followed") || []) {
       const label = old.dataset.label, here = old.previousElementSibling?.querySelector("label")?.textContent === label;
       if (here && notes[label] === old.textContent) delete notes[label];
       else old.remove();
     }
     for (const label of panel()?.querySelectorAll(".jupyter-widgets > label") || []) {
       const text = notes[label.textContent];
-      if (text) label.parentElement.after(h("p.pl-moved", { role: "status", "data-label": label.textContent }, text));
+      if (text) label.parentElement.after(h("p.pl-followed", { role: "status", "data-label": label.textContent }, text));
     }
   };
   const watch = new MutationObserver(place); // another kernel's controls come after the notes on them
