@@ -85,6 +85,10 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
             rows.append(_row(f"bytes, {space}", n, "B", "counted", f"Bytes of {space} memory that threads ask for."))
     for what, n in counts.moved.items():
         rows.append(_row(f"bytes {what}", n, "B", "counted", f"Bytes {what}, while the threads go on."))
+    if n := counts.product_wavefronts:
+        says = "Turns of shared memory, of 128 bytes, in which wgmma reads its operands, free of bank conflicts."
+        rows.append(_row("wavefronts of wgmma", n, "turns", "modelled", says))
+    rows += issue_slots(counts)
     if branches := m["smsp__sass_branch_targets.sum"]:
         says = "Branches after which the lanes of a warp did not all go the same way."
         divergent = m["smsp__sass_branch_targets_threads_divergent.sum"]
@@ -93,6 +97,17 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
     rows.append(_row("masked by guards", off, "%", "counted", says))
     if run is not None and run.device == "gpu":
         rows.append(_row("time", run.seconds, "s", "measured", "The kernel alone, on the GPU."))
+    return rows
+
+
+def issue_slots(counts: Any) -> list[dict[str, Any]]:
+    """What each warpgroup of a block issues, where there are several: the price of a role."""
+    rows = []
+    for number, pipes in enumerate(counts.issue_slots if len(counts.issue_slots) > 1 else []):
+        total = sum(pipes.values())
+        shares = ", ".join(f"{pipe} {100 * n / total:.0f} %" for pipe, n in sorted(pipes.items(), key=lambda p: -p[1]))
+        says = f"Warp-instructions that warps {4 * number} to {4 * number + 3} of all blocks issue: {shares}."
+        rows.append(_row(f"issue slots, warpgroup {number}", total, "slots", "counted", says))
     return rows
 
 

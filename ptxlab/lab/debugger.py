@@ -24,6 +24,7 @@ from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 from ptxlab.lab import assets, debug_subjects, saved, trace_events
 from ptxlab.lab.copied import Copied
+from ptxlab.options import is_whole
 from ptxlab.text import Module
 
 BUDGET = 10_000_000
@@ -99,15 +100,16 @@ def debug(
     `block`, `args` and the options of `pl.launch`; the name of a kernel of the library, with its parameters and seq_q,
     seq_k (or seq_len), batch, heads, kv_heads, sigma, seed, for decode also splits; a run, or a fault, that carries a
     trace; a result of `pl.attention` or `pl.decode`, which is run once more where it carries none; a trace; or a trace
-    file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. at:
-    where to open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of "wgmma"
-    the first product, of "hopper" the first copy of a tile.
+    file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a
+    cluster all blocks are recorded with a block that is named alone; `blocks=[0]` records that one only. at: where to
+    open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of "wgmma" the
+    first product, of "hopper" the first copy of a tile.
 
     A launch that faults is shown up to its fault, one that does not end up to its `budget` (10 million
     warp-instructions), as far as the trace has room. Raises `TraceError` where there is no trace or it is too large,
     `LaunchError` where the launch does not fit.
     """
-    trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20))
+    trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
     found = _found(what, grid, block, args, trace, options)
     at = debug_subjects.OPENS.get(what) if at is None and isinstance(what, str) else at
     if at is not None:

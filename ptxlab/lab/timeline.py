@@ -10,7 +10,6 @@ a warp tries again to wait: how often it does depends on the CPU machine's turns
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.trace.mbarriers import OPERATIONS, WAITS, MbarrierEvent, mbarrier_events
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.recording import Access, Recording, Walker
+from ptxlab.emulate.trace.products import ProductGroup, product_groups
+from ptxlab.emulate.trace.recording import Access, Recording
+from ptxlab.errors import TraceError
 from ptxlab.isa import Action, action_of
 
-WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
 BARRIERS = (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARP_BARRIER)
 LOOP = 8
 """Steps between two tries of one wait, at most."""
@@ -32,17 +33,13 @@ GROUP = 4
 """Warps of a warpgroup."""
 MOST = 4000
 """Spans that a page is given."""
-_PARITY = re.compile(r"\.parity\S*\s+(%[\w$]+)\s*,\s*\[[^\]]*\]\s*,\s*(%?[\w$]+)")
-"""Of a wait: the register of its answer, and the parity."""
-_LEFT = re.compile(r"wait_group\S*\s+(\d+)")
 
 
 @dataclass(frozen=True)
 class Span:
     """Something that lasts: "copy", "wgmma", "wait" or "blocked". begin, end: in steps of all warps; step: where it
     begins, counted in its warp's own steps; says: what it is, in words; last: of a wait, the step that ends it; line:
-    of PTX; mbarrier: which one a copy reports to or a warp waits for, "block:address"; bytes: of a copy; parity: of the
-    phase that a wait has seen end, -1 where it has not, or does not name it."""
+    of PTX; mbarrier: which one a copy reports to or a warp waits for, "block:address"; bytes: of a copy."""
 
     kind: str
     begin: int
@@ -53,26 +50,30 @@ class Span:
     line: int = 0
     mbarrier: str = ""
     bytes: int = 0
-    parity: int = -1
 
 
 def timeline(recording: Recording) -> dict[str, Any] | None:
     """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says, line,
-    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], phases: {mbarrier: [[time, number]]}, cut: whether
-    there is more} for a page. None where nothing is asynchronous in the trace, or where steps of its warps are missing.
-    """
+    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], phases: {mbarrier: [[time, number, says]]}, cut:
+    whether there is more} for a page. None where nothing is asynchronous in the trace, or where steps of its warps are
+    missing."""
     places = places_of(recording)
     if places is None:
         return None
     total = sum(turn[2] for turn in recording.turns)
     found: dict[tuple[int, int], list[Span]] = {}
+    multiplies = any(action_of(opcode) is Action.WARPGROUP_PRODUCT for _, opcode, _ in recording.codes)
+    groups = product_groups(recording) if multiplies else []
     ticks, left = np.ones(total, np.int64), MOST
     for key in recording.warps:
-        spans = [*_copies(recording, key, places[key], total), *_steps(recording, key, places[key], total)]
+        spans = [*_copies(recording, key, places[key], total), *_steps(recording, key, places[key])]
+        spans += [_products(group, places[key], total) for group in groups if (group.block, group.warp) == key]
         for span in spans:
             ticks[places[key][span.step + 1 : span.last + 1]] = 0
         found[key] = spans[:left]
         left -= len(found[key])
+    events = replayed(recording, found)
+    awaited(found, events)
     if all(span.kind == "blocked" for spans in found.values() for span in spans):
         return None
     time = np.append(0, np.cumsum(ticks))
@@ -82,21 +83,54 @@ def timeline(recording: Recording) -> dict[str, Any] | None:
         {"block": block, "warp": warp, "spans": [_timed(span, time) for span in spans]}
         for (block, warp), spans in found.items()
     ]
-    ended = {mbarrier: [[int(time[at]), n] for at, n in some] for mbarrier, some in phases(found).items()}
+    ended = {
+        mbarrier: [[int(time[at]), number, says] for at, number, says in some]
+        for mbarrier, some in phases(recording, events).items()
+    }
     begun = {"time": int(time[-1]), "turns": turns, "rows": rows}
     return {**begun, "roles": roles(found), "phases": ended, "cut": left <= 0}
 
 
-def phases(found: dict[tuple[int, int], list[Span]]) -> dict[str, list[tuple[int, int]]]:
-    """Of each mbarrier the phases that ended, counted from 0, and before which step a warp first saw so. A wait for
-    parity 1 that comes before all others is for no phase: on a new mbarrier it succeeds at once."""
-    seen: dict[str, list[tuple[int, int]]] = {}
-    for span in sorted((s for spans in found.values() for s in spans if s.parity >= 0), key=lambda span: span.end):
-        ended = seen.setdefault(span.mbarrier, [])
-        number = ended[-1][1] if ended else -1
-        if span.parity != number & 1:
-            ended.append((span.end, number + 1))
-    return {mbarrier: ended for mbarrier, ended in seen.items() if ended}
+def replayed(recording: Recording, found: dict[tuple[int, int], list[Span]]) -> list[MbarrierEvent]:
+    """What happens to the mbarriers, of the spans that are waits their first tries. Nothing where blocks of a cluster
+    are missing, which may arrive, too."""
+    if not any(action_of(opcode) in OPERATIONS for _, opcode, _ in recording.codes):
+        return []
+    first = {key: [span.step for span in spans if span.kind == "wait"] for key, spans in found.items()}
+    try:
+        return mbarrier_events(recording, first)
+    except TraceError:
+        return []
+
+
+def phases(recording: Recording, events: list[MbarrierEvent]) -> dict[str, list[tuple[int, int, str]]]:
+    """Of each mbarrier the phases that end, counted from 0: how many steps have been made by then, its number, and what
+    ends it."""
+    several = len({block for block, _ in recording.warps}) > 1
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    for event in (event for event in events if event.ended):
+        who = f"{f'block {event.by}, ' if several else ''}warp {event.warp}, line {event.line}"
+        by = f"the bytes of a copy that {who} has started" if event.number < 0 else f"an arrival of {who}"
+        key, number = f"{event.block}:{event.address:#x}", event.phase - 1
+        at = event.step + (event.number >= 0)  # the step of an arrival is over by then
+        found.setdefault(key, []).append((at, number, f"phase {number} ends with {by}"))
+    return found
+
+
+def awaited(found: dict[tuple[int, int], list[Span]], events: list[MbarrierEvent]) -> None:
+    """Says of each wait for which phase it is: the current one, or the last one where that is over at the first try."""
+    tried = {(event.by, event.warp, event.number): event for event in reversed(events) if event.what in ANSWERS}
+    for (block, warp), spans in found.items():
+        for k, span in enumerate(spans):
+            event = tried.get((block, warp, span.step)) if span.kind == "wait" else None
+            if event is not None:
+                number = event.phase - ANSWERS[event.what]
+                which = f"phase {number}" if number >= 0 else "the phase before the first"
+                spans[k] = replace(span, says=span.says.replace("mbarrier", f"{which} of mbarrier", 1))
+
+
+ANSWERS = {"waits": 0, "passed": 1}
+"""How far behind the current phase the one is that a wait names, by what it finds."""
 
 
 def roles(found: dict[tuple[int, int], list[Span]]) -> list[list[int]]:
@@ -139,16 +173,11 @@ def _timed(span: Span, time: np.ndarray) -> list[Any]:
 
 
 def places_of(recording: Recording) -> dict[tuple[int, int], np.ndarray] | None:
-    """Where each step of a warp lies among those of all warps."""
-    found: dict[tuple[int, int], list[np.ndarray]] = {}
-    at = 0
-    for block, warp, count in recording.turns:
-        found.setdefault((block, warp), []).append(np.arange(at, at + count))
-        at += count
-    places = {key: np.concatenate(parts) for key, parts in found.items()}
-    if any(len(recording.walk(*key)) != len(places.get(key, ())) for key in recording.warps):
+    """Where each step of a warp lies among those of all warps; None where steps are missing, or all."""
+    try:
+        return recording.places() if recording.warps else None
+    except TraceError:
         return None
-    return places if recording.warps else None
 
 
 def _copies(recording: Recording, key: tuple[int, int], places: np.ndarray, total: int) -> Iterator[Span]:
@@ -177,28 +206,10 @@ def _says(copy: Copied, block: int) -> str:
     return f"{copy.kind}{place} of {copy.bytes:,} bytes {way}, {known}, line {copy.line}{end}"
 
 
-def _parity(walker: Walker, text: str, first: int, last: int) -> tuple[int, bool]:
-    """The parity that a wait names in a line of PTX, -1 where it names none; and whether its last try has succeeded."""
-    found, numbers = _PARITY.search(text), walker.recording.numbers
-    if found is None or found[1] not in numbers:
-        return -1, False
-    lane = int(np.flatnonzero(walker.moment(last).mask)[0])
-    named = numbers.get(found[2])
-    if named is None and not found[2].isdigit():
-        return -1, False
-    parity = int(found[2]) if named is None else int(walker.value(named, first)[lane])
-    return parity & 1, bool(walker.value(numbers[found[1]], last + 1)[lane])
-
-
-def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total: int) -> Iterator[Span]:
-    """What the instructions of a warp say: products in flight, waits for mbarriers and at barriers."""
-    walker = recording.walk(*key)
-    pages = [recording.page(start, length, crc) for _, _, start, length, crc in recording.pages[key]]
-    codes = np.concatenate([page.codes for page in pages])
+def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray) -> Iterator[Span]:
+    """The waits of a warp, for mbarriers and at barriers."""
+    walker, codes = recording.walk(*key), recording.codes_of(key)
     actions = [action_of(opcode) for _, opcode, _ in recording.codes]
-    lines = recording.text.splitlines()
-    open_: list[int] = []
-    flying: list[tuple[int, int, int]] = []  # first step, products, line
     tries = 0
     first = last = -LOOP
 
@@ -206,44 +217,29 @@ def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total
         line = recording.codes[int(codes[first])][0]
         access = walker.moment(first).accesses
         at = f"{_in_shared(access[0]):#x}" if access and access[0].mask.any() else ""
-        parity, over = _parity(walker, lines[line - 1], first, last)
-        phase = "" if parity < 0 else f", parity {parity}"
-        words = f"waits for mbarrier {at}{phase}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
-        span = Span("wait", int(places[first]), int(places[last]) + 1, first, words, last, line, f"{key[0]}:{at}")
-        return replace(span, parity=parity if over else -1)
+        words = f"waits for mbarrier {at}, line {line}: {tries} {'try' if tries == 1 else 'tries'}"
+        return Span("wait", int(places[first]), int(places[last]) + 1, first, words, last, line, f"{key[0]}:{at}")
 
     for step in np.flatnonzero(np.isin(codes, [k for k, action in enumerate(actions) if action in _TOLD])).tolist():
-        action, line = actions[int(codes[step])], recording.codes[int(codes[step])][0]
+        action, (line, opcode, _) = actions[int(codes[step])], recording.codes[int(codes[step])]
         if action in WAITS:
             if tries and (codes[step] != codes[first] or step - last > LOOP):
                 yield waited()
                 tries = 0
             first = first if tries else step
             last, tries = step, tries + 1
-        elif action is Action.WARPGROUP_PRODUCT:
-            open_.append(step)
-        elif action is Action.WARPGROUP_COMMIT and open_:
-            flying.append((open_[0], len(open_), recording.codes[int(codes[open_[0]])][0]))
-            open_ = []
-        elif action is Action.WARPGROUP_WAIT:
-            found = _LEFT.search(lines[line - 1])
-            left = int(found[1]) if found else 0
-            while len(flying) > left:
-                yield _products(flying.pop(0), places, int(places[step]) + 1)
         elif action in BARRIERS and step + 1 < len(codes) and places[step + 1] - places[step] > 1:
-            opcode = recording.codes[int(codes[step])][1]
             says = f"waits at {opcode}, line {line}"
             yield Span("blocked", int(places[step]), int(places[step + 1]), step, says, line=line)
     if tries:
         yield waited()
-    for group in flying:
-        yield _products(group, places, total)
 
 
-_TOLD = (*WAITS, *BARRIERS, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT)
+_TOLD = (*WAITS, *BARRIERS)
 
 
-def _products(group: tuple[int, int, int], places: np.ndarray, end: int) -> Span:
-    step, count, line = group
-    says = f"group of {count} wgmma {'product' if count == 1 else 'products'} in flight, from line {line}"
-    return Span(PRODUCTS, int(places[step]), end, step, says, line=line)
+def _products(group: ProductGroup, places: np.ndarray, total: int) -> Span:
+    count, end = group.products, total if group.waited < 0 else group.waited + 1
+    says = f"group of {count} wgmma {'product' if count == 1 else 'products'} in flight, from line {group.line}"
+    says += "" if group.committed >= 0 else ", not committed in this trace"
+    return Span(PRODUCTS, group.issued, end, int(np.searchsorted(places, group.issued)), says, line=group.line)

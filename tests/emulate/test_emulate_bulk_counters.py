@@ -8,6 +8,7 @@ from emulate_programs import DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
+from ptxlab.lab import counters_pane
 from ptxlab.lab.roofline import roof
 
 HEAD = """
@@ -121,3 +122,46 @@ def test_products(device: str) -> None:
     assert run.counters is not None
     assert run.counters.moved == {"read from shared memory by wgmma": 4 * (16 * 32 + 8 * 32 // 4)}
     assert run.counters.flops["tensor"] == 2 * 64 * 8 * 16
+    assert run.counters.product_wavefronts == 64 * 32 // 128 + 8 * 32 // 128
+    (warpgroup,) = run.counters.issue_slots
+    assert (warpgroup["tensor"], sum(warpgroup.values())) == (16, run.counters.warp_instructions)
+
+
+ROLES = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry roles(.param .u64 x)
+{
+    .reg .b32 %r<3>;
+    .reg .f32 %f;
+    .reg .pred %p<3>;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 128;
+    @%p1 bra FIRST;
+    setp.ge.u32 %p2, %r1, 140;
+    @%p2 exit;
+    mov.f32 %f, 0f40000000;
+    sin.approx.f32 %f, %f;
+    bar.warp.sync 0xfff;
+    ret;
+FIRST:
+    add.s32 %r2, %r1, 1;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_issue_slots_of_each_warpgroup(device: str) -> None:
+    """Two blocks of six warps; warp 4 diverges, and each of its instructions takes a slot once."""
+    run = pl.launch(ROLES, 2, 192, np.zeros(1, np.uint32), device=device, counters=True)
+    assert run.counters is not None
+    assert run.counters.issue_slots == [{"alu": 24, "cbu": 16}, {"alu": 14, "cbu": 12, "xu": 2}]
+    assert run.counters.warp_instructions == 40 + 28
+    rows = [(row["name"], row["value"], row["says"]) for row in counters_pane.issue_slots(run.counters)]
+    says = "Warp-instructions that warps {} of all blocks issue: {}."
+    assert rows == [
+        ("issue slots, warpgroup 0", 40, says.format("0 to 3", "alu 60 %, cbu 40 %")),
+        ("issue slots, warpgroup 1", 28, says.format("4 to 7", "alu 50 %, cbu 43 %, xu 7 %")),
+    ]

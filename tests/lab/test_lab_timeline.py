@@ -59,9 +59,9 @@ def test_copies_and_waits(device: str) -> None:
     lines = RING.splitlines()
     at = 1 + next(k for k, line in enumerate(lines) if "cp.async.bulk" in line)
     assert copying["copy"][4] == f"copy of 512 bytes to shared memory, mbarrier 0x600, line {at}"
-    assert waiting["wait"][4].startswith(f"waits for mbarrier 0x600, parity 0, line {at + 2}: ")
-    ((ended, number),) = found["phases"]["0:0x600"]
-    assert (number, ended) == (0, min(copying["wait"][2], waiting["wait"][2]))
+    assert waiting["wait"][4].startswith(f"waits for phase 0 of mbarrier 0x600, line {at + 2}: ")
+    says = f"phase 0 ends with the bytes of a copy that warp 1, line {at} has started"
+    assert found["phases"] == {"0:0x600": [[copying["copy"][2], 0, says]]}
     assert copying["copy"][5:] == [at, "0:0x600", 512]
     assert waiting["wait"][5:] == [at + 2, "0:0x600", 0]
     assert found["roles"] == [[0, 0, 1]]  # both wait at one line
@@ -134,6 +134,11 @@ def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     page.click("button:has-text('Warps')")
     names = page.eval_on_selector_all(".pl-times .pl-tick-name", "all => all.map((e) => e.textContent)")
     assert names == ["block 0, warp 0", "block 0, warp 1", "mbarrier 0x600"]
+    page.click('section[aria-label="Timeline"] button:has-text("Table")')
+    cells = 'section[aria-label="Timeline"] table >> nth=0 >> tbody'
+    steps = len(shown.recording.walk(0, 0)) + len(shown.recording.walk(0, 1))
+    assert page.inner_text(cells) == f"block 0, warps 0–1\t{steps}"
+    page.click('section[aria-label="Timeline"] button:has-text("Table")')
     page.dispatch_event(".pl-span-copy", "click")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:1"]')
     (copy,) = (span for span in spans if span[0] == "copy")
@@ -142,18 +147,6 @@ def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     assert page.inner_text('[aria-label="Timeline"] .pl-readout').startswith("Here: 1 copy of 512 bytes in flight")
     assert not errors
     page.close()
-
-
-def test_phases() -> None:
-    """Parities alternate; the first wait of a producer, for parity 1, is for none."""
-
-    def waits(*seen: tuple[int, int]) -> list[timelines.Span]:
-        return [timelines.Span("wait", 0, end, 0, "", mbarrier="0:0x10", parity=parity) for end, parity in seen]
-
-    assert timelines.phases({(0, 0): waits((2, 1), (9, 0)), (0, 1): waits((11, 0), (20, 1), (30, 0))}) == {
-        "0:0x10": [(9, 0), (20, 1), (30, 2)]
-    }
-    assert timelines.phases({(0, 0): waits((2, 1), (5, -1))}) == {}
 
 
 def test_the_beginning_of_a_long_one() -> None:
@@ -178,7 +171,7 @@ def test_roles(parts: Any) -> None:
     ]
     data = {
         "roles": [[0, 0, 0], [0, 1, 2]],
-        "phases": {"0:0x10": [[6, 0]]},
+        "phases": {"0:0x10": [[6, 0, "phase 0 ends"]]},
         "rows": [{"block": 0, "warp": warp, "spans": some} for warp, some in enumerate(spans)],
     }
     shown = "(data) => [roleRows(data), mbarrierRows(data), [0, 3, 7].map((at) => underWay(data, roleRows(data), at))]"

@@ -40,7 +40,7 @@ from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.counters import WARPGROUP, collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
@@ -97,8 +97,9 @@ class Worker:
         launch, program, built = run.launch, run.program, run.built
         self.slots: list[Slot] = []
         self.sites = zeroed(Site.size * built.sites)
-        self.counts = np.zeros(len(program.blocks), Executions.dtype)
-        self.rest = np.zeros(len(program.codes), Executions.dtype)
+        warpgroups = -(-launch.warps // WARPGROUP) if built.instruments.counters else 1
+        self.counts = np.zeros((warpgroups, len(program.blocks)), Executions.dtype)
+        self.rest = np.zeros((warpgroups, len(program.codes)), Executions.dtype)
         self.exits = np.array(program.exits, np.uint32)
         self.tally = zeroed(Counted.size * len(program.codes) if built.instruments.counters else 0)
         self.moved = np.zeros((len(program.codes), len(MOVED)), np.uint64)
@@ -110,7 +111,10 @@ class Worker:
         context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
-        context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
+        context.counts, context.rest = (Executions.many(a.ravel().view(np.uint8)) for a in (self.counts, self.rest))
+        context.all_counts, context.all_rest = context.counts, context.rest
+        if warpgroups > 1:
+            context.basic_blocks, context.instructions = len(program.blocks), len(program.codes)
         context.exits, context.tally = Pointer(self.exits), Pointer(self.tally)
         if built.instruments.counters:
             context.moved = Pointer(self.moved)
@@ -300,14 +304,16 @@ class Run:
     def report(self, seconds: float) -> Report:
         """The counts by PTX line."""
         counts, rest = (
-            functools.reduce(np.add, [array.view(np.int64).reshape(-1, 2) for array in arrays])
+            functools.reduce(np.add, [array.view(np.int64).reshape(*array.shape, 2) for array in arrays])
             for arrays in ([w.counts for w in self.workers], [w.rest for w in self.workers])
         )
-        executed, counters = executions(self.program, counts, rest), None
+        executed, counters = executions(self.program, counts.sum(axis=0), rest.sum(axis=0)), None
         if self.launch.counters:
             records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
             moved = np.sum([w.moved for w in self.workers], axis=0)
-            counters = collect(self.program, tally(self.program, executed, records, moved))
+            each = [executions(self.program, *of_one) for of_one in zip(counts, rest, strict=True)]
+            issued = np.array(each, np.int64).reshape(len(each), -1, 2)[:, :, 0]
+            counters = collect(self.program, tally(self.program, executed, records, moved), issued)
         return Report.of(self.program, executed, seconds, counters)
 
 

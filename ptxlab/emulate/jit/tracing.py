@@ -190,7 +190,7 @@ class Tape:
 def chosen(recorder: TraceRecorder, blocks: int, warps: int) -> tuple[np.ndarray, np.ndarray]:
     """Which blocks and which warps are recorded: 1 or 0 for each."""
     tables = []
-    for of, count in ((recorder.trace.blocks, blocks), (recorder.trace.warps, warps)):
+    for of, count in ((recorder.blocks, blocks), (recorder.trace.warps, warps)):
         wanted: Any = of
         table = np.full(count, wanted is None, np.uint8)
         if wanted is not None:
@@ -235,11 +235,12 @@ def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> None:
     """Writes the recorded steps as pages of the trace."""
     flat = Flat(program)
-    for tape in tapes:
+    recorder.capped |= any(tape.record.full for tape in tapes)
+    written = [tape for tape in tapes if tape.made]
+    for tape in written:
         steps = tape.recorded()
-        if len(tapes) == 1:
+        if len(written) == 1:  # of several workers it is not known which made a step first
             recorder.order.all_steps(steps["block"], steps["warp"])
-        recorder.capped |= bool(tape.record.full)
         for block in dict.fromkeys(steps["block"].tolist()):
             of_block = steps[steps["block"] == block]
             for warp in dict.fromkeys(of_block["warp"].tolist()):

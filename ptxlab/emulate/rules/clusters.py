@@ -25,6 +25,13 @@ def blocks_of(grid: Index, cluster: Index, number: int) -> list[int]:
     ]
 
 
+def mates_of(grid: Index, cluster: Index, block: int) -> list[int]:
+    """The linear indices of the blocks of the cluster that a block is in, by rank."""
+    across, down = grid[0] // cluster[0], grid[1] // cluster[1]
+    x, y, z = block % grid[0] // cluster[0], block // grid[0] % grid[1] // cluster[1], block // grid[0] // grid[1]
+    return blocks_of(grid, cluster, x + across * (y + down * (z // cluster[2])))
+
+
 @rule
 def block_of(context: Context, number: u64, rank: u64) -> u64:
     """The linear index of the block of a rank in a cluster; `blocks_of` for the compiling engine."""

@@ -41,6 +41,10 @@ NEEDED = {"global": "sectors", "shared": "wavefronts"}
 """What accesses to a space need, by its name in the fields."""
 
 
+WARPGROUP = 4
+"""Warps that make up a warpgroup, counted from the first of a block."""
+
+
 def moves_pairs(code: Code) -> bool:
     """Whether an access to shared memory is one whose groups may grow: an ordinary load."""
     return code.action is Action.LOAD
@@ -95,7 +99,9 @@ class Counters:
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
     has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
     and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
-    moved: bytes that are moved while the threads go on, see `MOVES`.
+    moved: bytes that are moved while the threads go on, see `MOVES`. issue_slots: of each warpgroup of a block, summed
+    over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, whoever the
+    tensor cores or copies work for: so they say what a role costs. Tries to wait for an mbarrier are among them.
     """
 
     warp_instructions: int
@@ -107,6 +113,7 @@ class Counters:
     flops: dict[str, int] = field(default_factory=dict, repr=False)
     metrics: dict[str, int] = field(default_factory=dict, repr=False)
     moved: dict[str, int] = field(default_factory=dict, repr=False)
+    issue_slots: list[dict[str, int]] = field(default_factory=list, repr=False)
 
     @property
     def predicated_off(self) -> float:
@@ -123,6 +130,13 @@ class Counters:
     def global_sectors(self) -> int:
         """Sectors of global memory that all instructions ask for."""
         return self.metrics["memory_l2_theoretical_sectors_global"]
+
+    @property
+    def product_wavefronts(self) -> int:
+        """Turns of shared memory that the operands of all `wgmma` take (modelled): 128 bytes each. A core matrix is 8
+        lines of 16 bytes, which lie in different banks in each of the layouts that a descriptor can name, so there are
+        no bank conflicts."""
+        return -(-self.moved.get(PRODUCTS_READ, 0) // WAVEFRONT)
 
     def __getitem__(self, name: str) -> int:
         """A metric by its name in Nsight Compute."""
@@ -141,9 +155,10 @@ class Counters:
         return {"text/plain": str(self), "text/html": f"<table>{rows}</table>"}
 
 
-def collect(program: Program, tally: np.ndarray) -> Counters:
+def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters:
     """The counters of a launch from its tally: an array of `TALLY`, one element for each of the program's codes. What
-    lowering added (the copies around a call) does not count, but for bytes that it moves for an instruction."""
+    lowering added (the copies around a call) does not count, but for bytes that it moves for an instruction. issued:
+    for each warpgroup and code how many warps have executed it."""
     assert tally.dtype == TALLY
     by_line: dict[int, LineCounters] = {}
     opcodes: dict[str, tuple[int, int]] = {}
@@ -197,8 +212,17 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
     metrics = {name: metric.value(totals) for name, metric in METRICS.items()}
     return Counters(
         sum(a for a, _ in lines.values()), sum(b for _, b in lines.values()), opcodes, lines, by_line, pipes, flops,
-        metrics, {what: amount for what, amount in moved.items() if amount},
+        metrics, {what: amount for what, amount in moved.items() if amount}, _issue_slots(program, issued),
     )  # fmt: skip
+
+
+def _issue_slots(program: Program, issued: np.ndarray) -> list[dict[str, int]]:
+    """Warp-instructions by pipe, for each warpgroup."""
+    written = [code for code in program.codes if code.instruction is not None]
+    pipes = [code.properties.pipe_in(code.space) for code in written]
+    numbers = issued[:, [code.index for code in written]]
+    by_pipe = {pipe: numbers[:, [p == pipe for p in pipes]].sum(axis=1).tolist() for pipe in dict.fromkeys(pipes)}
+    return [{pipe: n[k] for pipe, n in by_pipe.items() if n[k]} for k in range(len(numbers))]
 
 
 def _totals(counted: list[Code], records: np.ndarray) -> dict[str, int]:
@@ -223,8 +247,10 @@ def _product_bytes(code: Code) -> int:
     return PIECES * rows + PIECES * (2 if code.form.sparse else 1) * columns // 4
 
 
-PIECES = 32
-"""Bytes of a row of A, or a column of B, along k; with a sparse A, B has twice as many."""
+PIECES, WAVEFRONT = 32, 128
+PRODUCTS_READ = "read from shared memory by wgmma"
+"""Bytes of a row of A, or a column of B, along k (with a sparse A, B has twice as many), and of a turn of shared
+memory; the name in `MOVES` of what `wgmma` reads."""
 MOVES = {
     "read from global memory by bulk copies": "bulk_global_ld",
     "written to global memory by bulk copies": "bulk_global_st",
@@ -232,7 +258,7 @@ MOVES = {
     "written to shared memory by bulk copies": "bulk_shared_st",
     "read from shared memory by bulk copies": "bulk_shared_ld",
     "written to other blocks' shared memory": "bulk_remote",
-    "read from shared memory by wgmma": "",
+    PRODUCTS_READ: "",
 }
 """Bytes that are moved while the threads go on, and the field that counts them. A multicast reads once and writes to
 each block; elements outside of a tensor are written and not read."""

@@ -194,6 +194,10 @@ class Context(Record, align=64):
     site_count: u64
     counts: Pointer[Executions]  # of each basic block, that it has begun
     rest: Pointer[Executions]  # of each instruction that synchronizes lanes, the rest of its block: more or less often
+    all_counts: Pointer[Executions]  # where each warpgroup has its own: `counts` of the first one,
+    all_rest: Pointer[Executions]
+    basic_blocks: u64  # and how many of them a warpgroup has; 0: all warps share one
+    instructions: u64
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64

@@ -24,7 +24,7 @@ from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
-from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.counters import WARPGROUP, collect
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
@@ -93,7 +93,9 @@ class Machine:
             self.steps = self.watch.wrap(self.steps)
         self.start = program.blocks[program.entry].first
         self.turning = translator.turning()
-        self.issued = [0] * len(program.codes)
+        warpgroups = -(-launch.warps // WARPGROUP) if launch.counters else 1
+        self.issued = [[0] * len(program.codes) for _ in range(warpgroups)]
+        """How many warps have executed each instruction: of each warpgroup where counters are on, else of all."""
         self.threads = [0] * len(program.codes)
         zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
         self.registers = [zeros[r.lane] for r in program.registers] + translated.constants
@@ -108,11 +110,19 @@ class Machine:
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
         self.done = 0
-        self.progress = Progress(program.name, launch.blocks, lambda: (self.done, sum(self.issued)))
+        self.progress = Progress(program.name, launch.blocks, lambda: (self.done, self.executed()))
         self.now: Warp | None = None
         self.live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, self.live)
         self._regions: dict[int, Region] = {}
+
+    def issued_by(self, warp: int) -> list[int]:
+        """Where the instructions of a warp of a block are counted."""
+        return self.issued[warp // WARPGROUP % len(self.issued)]
+
+    def executed(self) -> int:
+        """Warp-instructions so far."""
+        return sum(map(sum, self.issued))
 
     def region_of(self, allocation: int) -> Region:
         """The region of an allocation, made once."""
@@ -158,7 +168,7 @@ class Machine:
 
     def _run(self, w: Warp, length: int) -> None:
         """Runs a warp for `length` instructions, or until it stops. The hot loop."""
-        steps, following, issued, threads = self.steps, self.following, self.issued, self.threads
+        steps, following, issued, threads = self.steps, self.following, self.issued_by(w.warp), self.threads
         turning = self.turning
         self.now = w
         self.progress.tick()
@@ -206,7 +216,7 @@ class Machine:
     def _spend(self, w: Warp) -> None:
         """Stops the launch when it has used its budget."""
         assert self.launch.budget is not None
-        self.left = self.launch.budget - sum(self.issued)
+        self.left = self.launch.budget - self.executed()
         if self.left < 0:
             message = f"the launch has run its {self.launch.budget:,} warp-instructions and has not ended"
             raise self.stop("budget", message, "look for an endless loop, or give a larger budget=")
@@ -232,9 +242,10 @@ class Machine:
     def report(self, seconds: float) -> Report:
         """The counts, by PTX line."""
         counters = None
+        issued = [sum(of_each) for of_each in zip(*self.issued, strict=True)]
         if self.watch is not None:
-            counters = collect(self.program, self.watch.tally(self.issued, self.threads))
-        report = Report.of(self.program, zip(self.issued, self.threads, strict=True), seconds, counters)
+            counters = collect(self.program, self.watch.tally(issued, self.threads), np.array(self.issued, np.int64))
+        report = Report.of(self.program, zip(issued, self.threads, strict=True), seconds, counters)
         report.trace = self.launch.trace
         return report
 
@@ -257,7 +268,7 @@ def run(program: Program, launch: Launch, memory: Memory) -> Report:
         except KeyboardInterrupt:
             if machine.now is None:
                 raise
-            stopped = machine.stop("interrupt", f"stopped by hand after {sum(machine.issued):,} warp-instructions")
+            stopped = machine.stop("interrupt", f"stopped by hand after {machine.executed():,} warp-instructions")
             stopped.findings = machine.found(stopped=True)
             raise stopped from None
         except DeviceFault as stopped:

@@ -135,7 +135,7 @@ class Warp(Access):
                 group.wait.release(self, group)
         if self.done:
             for index in self.left:
-                self.machine.issued[index] += 1
+                self.machine.issued_by(self.warp)[index] += 1
 
     def leave_by_branch(self, end: int) -> int:
         """The running lanes have branched to `exit` or `ret`, the instruction `end`, and exit at once. It is counted
@@ -219,7 +219,7 @@ class Warp(Access):
     def special(self, name: str) -> Value:
         if name in CLOCKS:
             lane, shift = CLOCKS[name]
-            return np.full(LANES, np.uint64(sum(self.machine.issued) >> shift)).astype(DTYPE[lane])
+            return np.full(LANES, np.uint64(self.machine.executed() >> shift)).astype(DTYPE[lane])
         found = self._special.get(name)
         if found is None:
             found = self._special[name] = self._read_special(name)

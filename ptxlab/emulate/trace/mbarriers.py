@@ -9,7 +9,7 @@ copy was performed. So they are executed here once more, by the rule by which bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg, lower
+from ptxlab.emulate.rules.clusters import mates_of
 from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE, WAIT, operated
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.trace.order import Copied
@@ -32,15 +33,19 @@ OPERATIONS = (
 )  # fmt: skip
 
 
+WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
+
+
 @dataclass(frozen=True)
 class MbarrierEvent:
     """One operation of one thread, or bytes that a bulk copy has brought.
 
     what: "init", "arrive", "expect_tx", "complete_tx", "inval", or of a wait "passed" and "waits" (it failed); an
     arrival that also announces bytes is "arrive". step: how many steps of all recorded warps came before; number: of
-    its own warp's, -1 for a copy. warp, lane: who did it; of a copy the warp that issued it, and -1. block, address:
-    where the mbarrier is, in shared memory. Afterwards: phase: how many have ended; pending, bytes: the arrivals and
-    bytes that the current phase waits for; ended: whether this operation has ended a phase.
+    its own warp's, -1 for a copy. by, warp, lane: who did it, a thread of which block; of a copy the warp that issued
+    it, and -1. block, address: where the mbarrier is, in shared memory. Afterwards: phase: how many have ended;
+    pending, bytes: the arrivals and bytes that the current phase waits for; ended: whether this operation has ended a
+    phase.
     """
 
     what: str
@@ -49,6 +54,7 @@ class MbarrierEvent:
     step: int
     warp: int
     number: int
+    by: int
     lane: int
     line: int
     phase: int
@@ -57,10 +63,13 @@ class MbarrierEvent:
     ended: bool
 
 
-def mbarrier_events(recording: Recording) -> list[MbarrierEvent]:
-    """All operations on mbarriers, in their order. Raises `TraceError` where steps are missing (a window, some lines
-    only, a limit that was reached), or where threads arrive at an mbarrier of another block of the cluster."""
-    return list(Replay(recording).events())
+def mbarrier_events(
+    recording: Recording, waits: Mapping[tuple[int, int], Collection[int]] | None = None
+) -> list[MbarrierEvent]:
+    """All operations on mbarriers, in their order; of waits only those in these steps of a warp (block, warp), or all:
+    they change nothing, and there may be many. Raises `TraceError` where steps are missing (a window, some lines only,
+    a limit that was reached), or blocks of a cluster, which may arrive at each other's mbarriers."""
+    return list(Replay(recording).events(waits))
 
 
 class Replay:
@@ -71,20 +80,34 @@ class Replay:
         self.recording = recording
         self.program: Program = lower(parse(recording.text), recording.kernel, recording.arch)
         recording.places()  # are all steps there?
+        self.clusters = {block: mates_of(recording.grid, recording.cluster, block) for block, _ in recording.warps}
+        for block, mates in self.clusters.items():
+            if not all(mate in self.clusters for mate in mates):
+                raise TraceError(
+                    f"{recording.name} holds block {block}, but not all {len(mates)} blocks of its cluster, which may "
+                    f"arrive at its mbarriers: record it with pl.Trace(blocks={block}, whole_clusters=True)"
+                )
         self.walkers = {key: recording.walk(*key) for key in recording.warps}
         self.words: dict[tuple[int, int], int] = {}
         self.phases: dict[tuple[int, int], int] = {}
 
-    def events(self) -> Iterator[MbarrierEvent]:
-        """All operations, in their order."""
+    def events(self, waits: Mapping[tuple[int, int], Collection[int]] | None = None) -> Iterator[MbarrierEvent]:
+        """All operations, in their order; of waits those that are named, if any are."""
         tells = np.array([code.action in OPERATIONS for code in self.program.codes])
+        is_wait = np.array([code.action in WAITS for code in self.program.codes])
         performed = sorted((c for c in self.recording.copies if c.barrier >= 0 and c.ended >= 0), key=lambda c: c.ended)
         codes = {key: self.recording.codes_of(key) for key in self.walkers}
+        told = {key: tells[of_warp] for key, of_warp in codes.items()}
+        if waits is not None:
+            for key, of_warp in codes.items():
+                named = np.zeros(len(of_warp), np.bool_)
+                named[list(waits.get(key, ()))] = True
+                told[key] &= named | ~is_wait[of_warp]
         made, at = dict.fromkeys(self.walkers, 0), 0
         for block, warp, steps in self.recording.turns:
             key, first = (block, warp), made[block, warp]
             made[key] += steps
-            for inside in np.flatnonzero(tells[codes[key][first : first + steps]]).tolist():
+            for inside in np.flatnonzero(told[key][first : first + steps]).tolist():
                 while performed and performed[0].ended <= at + inside:
                     yield self._brought(performed.pop(0))
                 code = self.program.codes[int(codes[key][first + inside])]
@@ -117,23 +140,20 @@ class Replay:
         for lane in np.flatnonzero(access.mask).tolist():
             address = int(access.address[lane])
             offset = address - SHARED_WINDOW if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE else address
-            if offset >= PEER:
-                raise TraceError(
-                    f"line {code.line} arrives at an mbarrier of another block of the cluster, and the trace does not "
-                    "say of which"
-                )
-            event = walker.block, offset, step, walker.warp, number, lane, code.line
+            rank, offset = divmod(offset, PEER)
+            block = self.clusters[walker.block][rank - 1] if rank else walker.block
+            event = block, offset, step, walker.warp, number, walker.block, lane, code.line
             yield self._operate(what, int(x[lane]), int(y[lane]), *event)
 
     def _brought(self, copied: Copied) -> MbarrierEvent:
         """A bulk copy has been performed."""
         what = Operation(UPDATE, bytes="-size")
-        place = copied.to, copied.barrier, copied.ended, copied.warp, -1, -1, copied.line
+        place = copied.to, copied.barrier, copied.ended, copied.warp, -1, copied.block, -1, copied.line
         return self._operate(what, 0, -copied.bytes, *place)
 
     def _operate(
-        self, what: Operation, x: int, y: int, block: int, address: int, step: int, warp: int, number: int, lane: int,
-        line: int,
+        self, what: Operation, x: int, y: int, block: int, address: int, step: int, warp: int, number: int, by: int,
+        lane: int, line: int,
     ) -> MbarrierEvent:  # fmt: skip
         key, all_ = (block, address), (1 << 64) - 1
         before = self.words.get(key, 0)
@@ -143,7 +163,7 @@ class Replay:
         self.phases[key] = 0 if what.action == INIT else self.phases.get(key, 0) + ended
         pending, bytes_ = mbarrier.pending(word), mbarrier.bytes_pending(word)
         return MbarrierEvent(
-            _said(what, y, passed=bool(result)), block, address, step, warp, number, lane, line, self.phases[key],
+            _said(what, y, passed=bool(result)), block, address, step, warp, number, by, lane, line, self.phases[key],
             pending, bytes_, ended,
         )  # fmt: skip
 

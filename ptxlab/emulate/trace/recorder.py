@@ -25,6 +25,7 @@ import numpy as np
 
 from ptxlab import options
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.rules.clusters import mates_of
 from ptxlab.emulate.trace.order import Order
 from ptxlab.errors import LaunchError
 
@@ -53,10 +54,11 @@ KINDS = ("load", "store", "atomic")
 class Trace:
     """What to record: `launch(..., trace=Trace(...))`.
 
-    blocks, warps: a linear index, several, or None for all. start, steps: the window, counted in each warp's own steps.
-    lines: only steps at these PTX lines; all changes of registers since the last recorded step count as the step's.
-    path: a file to write to while the launch runs, else the trace is kept in memory. limit: bytes after which recording
-    stops; the trace is then marked `capped`.
+    blocks, warps: a linear index, several, or None for all. whole_clusters: with each of these blocks also the others
+    of its cluster, without which it is not known what a block does to another's mbarriers. start, steps: the window,
+    counted in each warp's own steps. lines: only steps at these PTX lines; all changes of registers since the last
+    recorded step count as the step's. path: a file to write to while the launch runs, else the trace is kept in memory.
+    limit: bytes after which recording stops; the trace is then marked `capped`.
     """
 
     blocks: int | Iterable[int] | None = 0
@@ -66,6 +68,7 @@ class Trace:
     lines: Iterable[int] | None = None
     path: str | Path | None = None
     limit: int = LIMIT
+    whole_clusters: bool = False
 
     def __post_init__(self) -> None:
         for name in ("blocks", "warps", "lines"):
@@ -114,6 +117,12 @@ class TraceRecorder:
 
     def __init__(self, trace: Trace, program: Program, launch: Launch) -> None:
         self.trace, self.program = trace, program
+        blocks: Any = trace.blocks
+        if trace.whole_clusters and blocks is not None:
+            here = [mates_of(launch.grid, launch.cluster_size, block) for block in blocks if block < launch.blocks]
+            blocks = frozenset(block for mates in here for block in mates)
+        self.blocks: frozenset[int] | None = blocks
+        """The blocks that are recorded; None for all."""
         self.file: BinaryIO = open(trace.path, "w+b") if trace.path is not None else io.BytesIO()
         self.warps: dict[tuple[int, int], Pending] = {}
         self.pages = self.steps = 0
@@ -125,9 +134,8 @@ class TraceRecorder:
 
     def wants(self, block: int, warp: int) -> bool:
         """Whether this warp is recorded."""
-        blocks: Any = self.trace.blocks
         warps: Any = self.trace.warps
-        return (blocks is None or block in blocks) and (warps is None or warp in warps)
+        return (self.blocks is None or block in self.blocks) and (warps is None or warp in warps)
 
     def record(self, step: Step) -> None:
         """Records one step."""

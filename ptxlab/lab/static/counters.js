@@ -73,7 +73,7 @@ function makeCounters(online) {
         h("tr", { title: does || "" }, cell("td", "pl-left", name), cell("td", "pl-barcell", pairBar(warps, w, busiest)), cell("td", "", changed(warps, w, count))))));
     memory.body.append(table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
       h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
-        cell("td", "", changed(r.value, before && (before.rows[r.name] ?? 0), (n) => (r.unit === "s" ? duration(n) : `${whole(n)} ${r.unit}`.replace(/ (FLOP|turns|extra turns|sectors|warp accesses)$/, "")))),
+        cell("td", "", changed(r.value, before && (before.rows[r.name] ?? 0), (n) => (r.unit === "s" ? duration(n) : `${whole(n)} ${r.unit}`.replace(/ (FLOP|turns|slots|extra turns|sectors|warp accesses)$/, "")))),
         cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),
         cell("td", "", origin(r.origin))))));
     if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));

@@ -95,6 +95,9 @@ function makeTimeline(data, onseek) {
     at += time;
   }
 
+  /** The warp-instructions that warps [block, warp] have issued in the trace. */
+  const slots = (of) => of.flatMap(([block, warp]) => begins[`${block}:${warp}`] || []).reduce((sum, [, steps]) => sum + steps, 0).toLocaleString("en");
+
   function drawRow({ name, of, spans, shared, phases = [] }) {
     const [placed, lanes] = inLanes(spans, shared), tall = lanes * HIGH;
     const cursor = s("path", { class: "pl-now", "vector-effect": "non-scaling-stroke" });
@@ -106,8 +109,9 @@ function makeTimeline(data, onseek) {
       mark.addEventListener("mouseenter", () => { read.textContent = /^warp/.test(says) ? says : `warp ${warp}: ${says}`; });
       return mark;
     });
-    const ends = phases.map(([time, n]) => s("path", { class: "pl-phase", d: `M${time} 0V${tall + 2}`, "vector-effect": "non-scaling-stroke" }, s("title", {}, `phase ${n} is over`)));
-    return h("div.pl-tickrow.pl-timerow", { style: `height: ${tall + 5}px` }, h("span.pl-tick-name", { title: name }, name),
+    const ends = phases.map(([time, , says]) => s("path", { class: "pl-phase", d: `M${time} 0V${tall + 2}`, "vector-effect": "non-scaling-stroke" }, s("title", {}, says)));
+    const title = of.length ? `${name}: ${slots(of)} issue slots (tries to wait included)` : name;
+    return h("div.pl-tickrow.pl-timerow", { style: `height: ${tall + 5}px` }, h("span.pl-tick-name", { title }, name),
       s("svg", { viewBox: `0 0 ${wide} ${tall + 2}`, preserveAspectRatio: "none", style: `height: ${tall + 2}px`, role: "img", "aria-label": `${name}: ${spans.length} spans${phases.length ? `, ${phases.length} phases over` : ""}` },
         s("path", { class: "pl-turns", d: made, "vector-effect": "non-scaling-stroke" }), ...marks, ...ends, cursor));
   }
@@ -117,11 +121,13 @@ function makeTimeline(data, onseek) {
   function draw(view) {
     cursors = [];
     rows.replaceChildren(...(view === "roles" ? roles : warpRows(data)).map(drawRow), ...mbarrierRows(data).map(drawRow),
-      h("div.pl-key", null, Object.entries(SPANS).map(([kind, says]) => h(`span.pl-key-${kind}`, null, says)), Object.keys(data.phases).length ? h("span.pl-key-phase", null, "a phase is over, as a waiting warp sees it") : ""));
+      h("div.pl-key", null, Object.entries(SPANS).map(([kind, says]) => h(`span.pl-key-${kind}`, null, says)), Object.keys(data.phases).length ? h("span.pl-key-phase", null, "a phase ends") : ""));
     drawCursors();
   }
   draw("roles");
   later(() => [h("table", null,
+    h("thead", null, h("tr", null, ["role", "issue slots, tries to wait included"].map((t) => h("th", { scope: "col" }, t)))),
+    h("tbody", null, roles.map(({ name, of }) => h("tr", null, h("td", null, name), h("td", null, slots(of)))))), h("table", null,
     h("thead", null, h("tr", null, ["warp", "step", "what"].map((t) => h("th", { scope: "col" }, t)))),
     h("tbody", null, data.rows.flatMap(({ block, warp, spans }) => spans.slice(0, 200).map(([, , , step, says]) => h("tr", null,
       h("td", null, `${block}:${warp}`), h("td", null, h("button.pl-quiet", { type: "button", onclick: () => onseek(block, warp, step) }, String(step + 1))), h("td", null, says))))))]);
