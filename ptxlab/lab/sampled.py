@@ -337,8 +337,10 @@ def scaled(counted: Sequence[Any], factor: float) -> Any:
         names = [f.name for f in dataclasses.fields(first) if f.name != "opcode"]  # of a line
         return dataclasses.replace(first, **{name: number(getattr(v, name) for v in values) for name in names})
 
+    def whole(values: list[Any]) -> Any:
+        if isinstance(values[0], list):  # a table for each warpgroup
+            return [table(each) for each in zip(*values, strict=True)]
+        return number(values) if isinstance(values[0], int) else table(values)
+
     fields = [f.name for f in dataclasses.fields(counted[0])]
-    found = {name: [getattr(c, name) for c in counted] for name in fields}
-    return dataclasses.replace(
-        counted[0], **{name: number(v) if isinstance(v[0], int) else table(v) for name, v in found.items()}
-    )
+    return dataclasses.replace(counted[0], **{name: whole([getattr(c, name) for c in counted]) for name in fields})

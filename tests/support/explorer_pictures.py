@@ -114,9 +114,7 @@ class Scenes:
         self.open('pl.explore("tiled", sigma=3)')
         self.press("Error and softmax")
         self.page.click(f"{SOFTMAX} .pl-play")
-        self.page.wait_for_function(
-            f'document.querySelector("{SOFTMAX} .pl-readout")?.innerText.includes(" 2: ")'
-        )
+        self.page.wait_for_function(f'document.querySelector("{SOFTMAX} .pl-readout")?.innerText.includes(" 2: ")')
         self.page.click(f"{SOFTMAX} .pl-play")
         self.seen = f"{EXPLORER} .pl-results"
 
@@ -150,10 +148,10 @@ class Scenes:
         self.seen = "#explorer"
 
     def cell(self) -> None:
-        """12: a cell of PTX with a mistake."""
+        """12: a cell of PTX, and what is wrong in it."""
         self.open(CELL, wait=False)
-        self.page.wait_for_selector(".cm-lintRange", state="attached")
-        self.seen = ".jp-Cell:nth-of-type(2), .jp-Cell:has(.cm-lintRange)"
+        self.page.wait_for_selector(".jp-OutputArea-output:has-text('fma.rn.f32')")
+        self.seen = ".jp-Notebook"
 
     def again(self) -> None:
         """13: a setting that was seen before: the seconds in the head of the page."""
