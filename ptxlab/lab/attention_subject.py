@@ -191,8 +191,9 @@ class Prefill(Attention):
         """The same problem; of a sampled one the block alone."""
         from ptxlab.attention.prefill import attention
 
-        if self._plan(values) is not None:
-            return sampled.recorded(built, values, trace)
+        sample = self._plan(values)
+        if sample is not None:
+            return sampled.recorded(built, values, trace, sample)
         config = built.config
         q, k, v = random_inputs(values, values["seq_q"], config)
         return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace

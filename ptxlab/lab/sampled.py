@@ -128,14 +128,15 @@ def asked(trace: Trace) -> int:
     return min(trace.blocks) if isinstance(trace.blocks, frozenset) else 0
 
 
-def recorded(built: Any, values: Values, trace: Trace) -> Any:
-    """The steps of one block of a problem, which is run alone: the first that the trace asks for, then its block 0."""
-    (x, y, _), *_ = built.launch_shape(
-        values["batch"], values["heads"], values["kv_heads"], values["seq_q"], values["seq_k"]
-    )
-    number, tile = asked(trace), built.config.tile_q
-    pair = number // x // y, number // x % y
-    ((block,),) = blocks(Plan((pair,), (number % x * tile,), tile, 1), values, built.config.dtype)
+def recorded(built: Any, values: Values, trace: Trace, plan: Plan) -> Any:
+    """The steps of the block of a plan that the trace asks for, which is run alone: its block 0. Of a block that is not
+    run, those of the first one that is."""
+    sizes = (values[name] for name in ("batch", "heads", "kv_heads", "seq_q", "seq_k"))
+    grid, *_ = built.launch_shape(*sizes)
+    every = [(pair, first) for pair in plan.heads for first in plan.firsts]
+    number = asked(trace)
+    pair, first = next((x for x in every if built.block_of(grid, values["heads"], *x[0], x[1]) == number), every[0])
+    ((block,),) = blocks(Plan((pair,), (first,), plan.tile_q, 1), values, built.config.dtype)
     return launched(built, block, cpu_engine(), trace=dataclasses.replace(trace, blocks=0))[3].trace
 
 
@@ -340,8 +341,6 @@ def scaled(counted: Sequence[Any], factor: float) -> Any:
         return dataclasses.replace(first, **{name: number(getattr(v, name) for v in values) for name in names})
 
     def whole(values: list[Any]) -> Any:
-        if isinstance(values[0], list):  # a table for each warpgroup
-            return [table(each) for each in zip(*values, strict=True)]
         return number(values) if isinstance(values[0], int) else table(values)
 
     fields = [f.name for f in dataclasses.fields(counted[0])]

@@ -60,6 +60,9 @@ def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (state["label"], state["row"]) == ("batch 0, head 0, row 895", 895)
     assert len(state["scores"]) == 896
     np.testing.assert_allclose(state["kernel"]["l"], state["numpy"]["l"], rtol=1e-4)
+    last = asked.subject.block_of(version.built, asked.given, (0, 3), 895)
+    assert last == 8 * 3 + 6
+    assert len(asked.subject.recorded(version.built, asked.given, Trace(blocks=last, limit=1 << 20)).warps) == 4
 
 
 @pytest.mark.parametrize("count", range(1, 40))
