@@ -319,6 +319,7 @@ SPEC = Spec(
     step=16,
     sm=80,
     dynamic=True,
+    longest_first=True,
     tile_kv=TILE_KV,
     tunable=(
         replace(TILE_Q, says="query rows a block, 16 or 32 for each warp"),

@@ -16,6 +16,8 @@ from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, made
 DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
 """The element types there are kernels for, with their numpy names (bfloat16 is known to numpy through ml_dtypes)."""
 
+BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
+"""Bytes of an element."""
 MAX_HEAD_DIM = 256
 
 Slots = TypeVar("Slots", bound=Ptr[u32] | None)
@@ -52,9 +54,31 @@ class Built(AnyBuilt):
         self, batch: int, heads_q: int, heads_kv: int, rows: int, keys: int
     ) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
         """(grid, block, bytes of dynamic shared memory) for a problem of B, Hq, Hkv, Sq, Sk."""
-        config = self.config
+        config, tiles, heads = self.config, -(-rows // self.config.tile_q), batch * heads_q
         shared = self.spec.shared_bytes(config) if self.spec.dynamic else 0
-        return (-(-rows // config.tile_q), heads_q, batch), (config.threads, 1, 1), shared
+        grid = tiles, heads_q, batch
+        if config.causal and self.spec.l2_bytes and heads > 0:
+            together = self._heads_together(heads, heads_q // max(1, heads_kv), keys)
+            grid = together, tiles, heads // together
+        return grid, (config.threads, 1, 1), shared
+
+    def _heads_together(self, heads: int, group: int, keys: int) -> int:
+        """How many query heads, of all sequences, have their blocks next to each other: as many as divide their number
+        and have keys and values that the L2 cache holds."""
+        one = 2 * keys * self.config.head_dim * BYTES[self.config.dtype]
+        fit = (n for n in range(heads, 1, -1) if heads % n == 0 and -(-n // max(1, group)) * one <= self.spec.l2_bytes)
+        return next(fit, 1)
+
+    def block_of(self, grid: tuple[int, int, int], heads_q: int, batch: int, head: int, row: int) -> int:
+        """The linear index of the block that has a row of a head, in a grid of `launch_shape`."""
+        x, y, _ = grid
+        tile = row // self.config.tile_q
+        if not (self.config.causal and self.spec.longest_first):
+            return tile + x * (head + y * batch)
+        if not self.spec.l2_bytes:
+            return x - 1 - tile + x * (head + y * batch)
+        section, within = divmod(batch * heads_q + head, x)
+        return within + x * (y - 1 - tile + y * section)
 
     def arguments(
         self, q: Any, k: Any, v: Any, o: Any, lse: Any, scale: float, slots: Any = None, probe: Any = None
@@ -101,6 +125,10 @@ class Spec(Rung):
     adds what follows from them. `shared_bytes` is the shared memory of a block: `dynamic`, so up to what the target
     lets a block opt in to, or else static. `precision` is the type that the products are computed in where that is not
     the elements' own.
+
+    Causal blocks of the first rows see few keys, those of the last rows all: `longest_first` builds begin with the
+    last rows. With `l2_bytes` they do so over all heads whose keys and values fit into so large an L2 cache, else
+    within each head.
     """
 
     phase: str = "prefill"
@@ -118,6 +146,8 @@ class Spec(Rung):
     completed: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
     limits: Callable[[Config], str] = field(default=lambda config: "", repr=False)
     precision: str = ""
+    longest_first: bool = False
+    l2_bytes: int = 0
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

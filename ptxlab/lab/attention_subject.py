@@ -180,11 +180,12 @@ class Prefill(Attention):
         return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
-        """Blocks of `tile_q` rows in x, heads in y, sequences in z."""
-        (x, y, z), *_ = self.shape(built, values)
-        if (y, z) != (values["heads"], values["batch"]):
+        """Where the kernel's own grid has the row."""
+        grid, *_ = self.shape(built, values)
+        at, heads, sequences = min(row, values["seq_q"] - 1), values["heads"], values["batch"]
+        if not (head[0] < sequences and head[1] < heads):
             return 0
-        return int(min(row // built.config.tile_q, x - 1) + x * (head[1] + y * head[0]))
+        return int(built.block_of(grid, heads, *head, at))
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any]:
         """The kernel is run once more in its probing build."""

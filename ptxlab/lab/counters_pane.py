@@ -103,7 +103,7 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
 def issue_slots(counts: Any) -> list[dict[str, Any]]:
     """What each warpgroup of a block issues, where there are several: the price of a role."""
     rows = []
-    for number, pipes in enumerate(counts.issue_slots if len(counts.issue_slots) > 1 else []):
+    for number, pipes in counts.issue_slots.items() if len(counts.issue_slots) > 1 else ():
         total = sum(pipes.values())
         shares = ", ".join(f"{pipe} {100 * n / total:.0f} %" for pipe, n in sorted(pipes.items(), key=lambda p: -p[1]))
         says = f"Warp-instructions that warps {4 * number} to {4 * number + 3} of all blocks issue: {shares}."

@@ -235,6 +235,8 @@ def scaled(counted: Sequence[Any], factor: float) -> Any:
         first = values[0]
         if isinstance(first, int):
             return number(values)
+        if isinstance(first, dict):  # of a warpgroup
+            return table(values)
         if isinstance(first, tuple):
             return tuple(number(each) for each in zip(*values, strict=True))
         names = [f.name for f in dataclasses.fields(first) if f.name != "opcode"]  # of a line

@@ -123,7 +123,7 @@ def test_products(device: str) -> None:
     assert run.counters.moved == {"read from shared memory by wgmma": 4 * (16 * 32 + 8 * 32 // 4)}
     assert run.counters.flops["tensor"] == 2 * 64 * 8 * 16
     assert run.counters.product_wavefronts == 64 * 32 // 128 + 8 * 32 // 128
-    (warpgroup,) = run.counters.issue_slots
+    (warpgroup,) = run.counters.issue_slots.values()
     assert (warpgroup["tensor"], sum(warpgroup.values())) == (16, run.counters.warp_instructions)
 
 
@@ -157,7 +157,7 @@ def test_issue_slots_of_each_warpgroup(device: str) -> None:
     """Two blocks of six warps; warp 4 diverges, and each of its instructions takes a slot once."""
     run = pl.launch(ROLES, 2, 192, np.zeros(1, np.uint32), device=device, counters=True)
     assert run.counters is not None
-    assert run.counters.issue_slots == [{"alu": 24, "cbu": 16}, {"alu": 14, "cbu": 12, "xu": 2}]
+    assert run.counters.issue_slots == {0: {"alu": 24, "cbu": 16}, 1: {"alu": 14, "cbu": 12, "xu": 2}}
     assert run.counters.warp_instructions == 40 + 28
     rows = [(row["name"], row["value"], row["says"]) for row in counters_pane.issue_slots(run.counters)]
     says = "Warp-instructions that warps {} of all blocks issue: {}."

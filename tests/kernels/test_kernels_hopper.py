@@ -75,6 +75,36 @@ def test_the_state_is_that_of_the_rung_before() -> None:
     np.testing.assert_allclose(states[1], states[0], rtol=2e-5)
 
 
+@compiled
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "tile"), [("hopper", 64), ("pipelined", 16)])
+def test_the_block_of_a_row(name: str, tile: int) -> None:
+    """A causal grid begins with the last rows; the traced block has the row, its head and its sequence."""
+    spec = kernels.get(name)
+    built = spec.build(causal=True, head_dim=64, tile_kv=16, tile_q=tile, arch="sm_90a" if name == "hopper" else None)
+    q, k, v = tensors("f16", 64, (2, 3, 1, 2 * tile + 9, 40))
+    grid = built.launch_shape(2, 3, 1, 2 * tile + 9, 40)[0]
+    assert grid == ((6, 3, 1) if name == "hopper" else (3, 3, 2))
+    rows = [(0, 0, 0), (1, 2, 2 * tile + 8), (1, 0, tile + 1)]
+    blocks = [built.block_of(grid, 3, *row) for row in rows]
+    out = pl.attention(q, k, v, kernel=built, causal=True, device="cpu", trace=pl.Trace(blocks=blocks, warps=0))
+    for block, (batch, head, row) in zip(blocks, rows, strict=True):
+        end = out.run.trace.walk(block, 0)
+        end.seek(-1)
+        found = [int(end.registers[f"%{name}"][0]) for name in ("first_row", "head", "batch")]
+        assert found == [row // tile * tile, head, batch]
+
+
+def test_causal_blocks_of_heads_that_fit_into_the_l2_cache() -> None:
+    """The rest of a problem's heads come later, in z; other builds keep rows in x."""
+    causal, full = (kernels.get("hopper").build(head_dim=128, causal=c, arch="sm_90a") for c in (True, False))
+    assert causal.launch_shape(1, 16, 16, 4096, 4096)[0] == (16, 32, 1)
+    assert causal.launch_shape(2, 16, 16, 16384, 16384)[0] == (4, 128, 8)  # 8 MiB each, 6 do not divide 32
+    assert causal.launch_shape(2, 16, 4, 16384, 16384)[0] == (16, 128, 2)
+    assert causal.launch_shape(1, 7, 7, 10, 1 << 20)[0] == (1, 1, 7)
+    assert full.launch_shape(2, 16, 4, 4096, 4096)[0] == (32, 16, 2)
+
+
 def test_roles_and_what_they_bring() -> None:
     text = kernels.get("hopper").build(head_dim=128, arch="sm_90a").ptx
     assert text.count("cp.async.bulk.tensor.4d.shared::cluster") == 2 * 2 + 2 * 2  # Q of two consumers, K, V: 2 panels

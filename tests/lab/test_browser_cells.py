@@ -102,18 +102,6 @@ def write(page: Any, cell: int, source: str) -> None:
     page.locator(".jp-Cell").nth(cell).locator(".cm-line").first.click()
 
 
-def rest_on(page: Any, target: Any, shown: str) -> None:
-    """Rests the mouse on a word until its tooltip is there; a page that is being laid out may miss the first time."""
-    for _ in range(5):
-        page.mouse.move(2, 2)
-        target.hover()
-        for _ in range(20):
-            page.wait_for_timeout(100)
-            if page.locator(f".cm-tooltip {shown}").count():
-                return
-    raise AssertionError(f"no tooltip {shown}")
-
-
 def test_mistakes_are_marked_and_words_explained_where_they_are_typed(lab: Any) -> None:
     """By the kernel, once it has loaded ptxlab; before, nothing is there and nothing is wrong."""
     write(lab, 0, WRONG)
@@ -124,20 +112,19 @@ def test_mistakes_are_marked_and_words_explained_where_they_are_typed(lab: Any) 
         " return jupyterapp.commands.execute('notebook:run-cell') }"
     )
     lab.wait_for_timeout(3000)  # a kernel that did not know ptxlab is asked again after this time
-    write(lab, 0, WRONG)
     marked = lab.locator(".jp-Cell").nth(0).locator(".cm-lintRange-error")
-    marked.first.wait_for()
+    lab_server.act_until(lab, lambda: write(lab, 0, WRONG), lambda: marked.count() > 0)
     assert marked.count() == 1
     line = lab.locator(".jp-Cell").nth(0).locator(".cm-line:has(.cm-lintRange-error)")
     assert line.inner_text().strip() == "ld.global.f32 %v [%a];"
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         lab_server.use_theme(lab, theme)
-        rest_on(lab, marked.first, ".cm-diagnostic .pl-doc")
+        lab_server.rest_on(lab, marked.first, ".cm-tooltip .cm-diagnostic .pl-doc")
         lab.screenshot(path=str(lab_server.ARTIFACTS / f"cells-mistake-{theme[11:].lower()}.png"))
         lab.mouse.move(2, 2)  # CodeMirror shows no other tooltip where the theme changes under one
         lab.locator(".cm-tooltip").wait_for(state="detached")
     lab_server.use_theme(lab, "JupyterLab Light")
     line = lab.locator(".jp-Cell").nth(0).locator(".cm-line").nth(8)
-    rest_on(lab, line.locator("span:text-is('ld')"), ".pl-doc-title")
+    lab_server.rest_on(lab, line.locator("span:text-is('ld')"), ".cm-tooltip .pl-doc-title")
     assert lab.inner_text(".cm-tooltip .pl-doc-title").startswith("ld.param.u64")
     lab.screenshot(path=str(lab_server.ARTIFACTS / "cells-hover.png"))

@@ -271,7 +271,7 @@ def test_light_dark_and_small(lab: Any, recording: Any) -> None:
         for at, what in ((maximum, "maximum-"), (load, "")):
             go(lab, at)
             lab.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
-            lab.wait_for_timeout(300)
+            lab_server.painted(lab)
             lab.screenshot(path=str(lab_server.ARTIFACTS / f"debugger-{what}{name}.png"))
         colour = lab.eval_on_selector(f"{DEBUGGER} .pl-registers", "e => getComputedStyle(e).backgroundColor")
         light = sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
@@ -279,7 +279,7 @@ def test_light_dark_and_small(lab: Any, recording: Any) -> None:
         assert accessibility.violations(lab, DEBUGGER) == []
     lab_server.use_theme(lab, "JupyterLab Light")
     lab.set_viewport_size({"width": 800, "height": 900})
-    lab.wait_for_timeout(300)
+    lab_server.painted(lab)
     wide = lab.eval_on_selector(DEBUGGER, "e => e.scrollWidth > e.clientWidth + 1")
     assert not wide, "the debugger should not need sideways scrolling"
     lab.screenshot(path=str(lab_server.ARTIFACTS / "debugger-small.png"))

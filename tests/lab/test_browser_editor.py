@@ -63,9 +63,9 @@ def test_mistakes_are_marked_as_they_are_typed(lab: Any) -> None:
     assert lab.inner_text(f"{EDITOR} .pl-status") == "1 problem"
     assert lab.inner_text(f"{EDITOR} .pl-problems") == "line 12 expected ',' or ';' after '%lane'; found '4'"
     assert lab.inner_text(f"{EDITOR} .cm-lintRange-error") == "4"
-    lab.hover(f"{EDITOR} .cm-lintRange-error")
-    tip = lab.wait_for_selector(f"{EDITOR} .cm-tooltip-lint")
-    assert "write:  mul.wide.u32  %at, %lane, 4;" in tip.inner_text()
+    tip = f"{EDITOR} .cm-tooltip-lint"
+    lab_server.rest_on(lab, lab.locator(f"{EDITOR} .cm-lintRange-error"), tip)
+    assert "write:  mul.wide.u32  %at, %lane, 4;" in lab.inner_text(tip)
     lab_server.ARTIFACTS.mkdir(exist_ok=True)
     lab.screenshot(path=str(lab_server.ARTIFACTS / "editor-mistake.png"))
     lab.mouse.move(3, 3)
@@ -78,26 +78,26 @@ def test_mistakes_are_marked_as_they_are_typed(lab: Any) -> None:
 def test_the_mouse_explains_words(lab: Any) -> None:
     write(lab, START)
     lab.wait_for_selector(f'{EDITOR}:not([data-behind])[data-checked$="assembled"]')
-    line(lab, "mul.wide").locator(".o").hover()
-    says = lab.wait_for_selector(f"{EDITOR} .cm-tooltip .pl-doc").inner_text()
+    tip = f"{EDITOR} .cm-tooltip .pl-doc"
+    lab_server.rest_on(lab, line(lab, "mul.wide").locator(".o"), tip)
+    says = lab.inner_text(tip)
     assert says.startswith("mul.wide.u32\n")
     assert "The whole product, in a register of twice the width." in says
     assert "d\nwritten: .u64." in says.replace("\n\n", "\n")
     lab.mouse.move(3, 3)
-    lab.wait_for_selector(f"{EDITOR} .cm-tooltip .pl-doc", state="detached")
-    line(lab, "st.global").locator(".r").first.hover()
-    assert "A register of type .u64." in lab.wait_for_selector(f"{EDITOR} .cm-tooltip .pl-doc").inner_text()
+    lab.wait_for_selector(tip, state="detached")
+    lab_server.rest_on(lab, line(lab, "st.global").locator(".r").first, tip)
+    assert "A register of type .u64." in lab.inner_text(tip)
     lab.mouse.move(3, 3)
 
 
 def test_words_are_completed(lab: Any) -> None:
     write(lab, START.replace("    ret;\n}\n", ""))
     lab.keyboard.press("Control+End")
-    lab.keyboard.type("    fma.rn.f")
-    lab.wait_for_selector(f"{EDITOR} .cm-tooltip-autocomplete")
-    offered = lab.locator(f"{EDITOR} .cm-tooltip-autocomplete li").all_inner_texts()
-    assert any(text.startswith("fma.rn.f32") for text in offered)
-    lab.keyboard.type("3")
+    lab.keyboard.type("    fma.rn.f3")
+    offered = lab.locator(f"{EDITOR} .cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled) [aria-selected]")
+    lab_server.act_until(lab, lambda: lab.keyboard.press("Control+Space"), lambda: offered.count() > 0)
+    assert offered.inner_text().startswith("fma.rn.f32")
     lab.wait_for_timeout(150)  # CodeMirror takes no key within 75 ms of opening its list
     lab.keyboard.press("Enter")
     assert lab.locator(f"{EDITOR} .cm-line", has_text="fma.rn.f32").count() == 1
@@ -109,6 +109,7 @@ def test_what_stands_there_is_run(lab: Any) -> None:
     lab.wait_for_selector(f"{EDITOR}[data-ran]")
     assert "uint32 [32]: 5 6 7 8 9 10 11 12 ..." in lab.inner_text(f"{EDITOR} .pl-output")
     write(lab, START.replace("%lane, 4;", "%lane, 400;"))
+    lab.wait_for_selector(f'{EDITOR}:not([data-behind])[data-checked$="assembled"]')
     lab.click(f"{EDITOR} .pl-apply")
     lab.wait_for_function(f"document.querySelector('{EDITOR} .pl-output').textContent.includes('memcheck: store')")
     assert lab.inner_text(f"{EDITOR} .pl-status") == "stopped: see the message"
@@ -117,18 +118,18 @@ def test_what_stands_there_is_run(lab: Any) -> None:
 def test_tab_in_a_ptx_cell(lab: Any) -> None:
     cell = lab.locator(".jp-Cell").nth(4).locator(".cm-content")
     for typed, wanted in (("%%ptx --de", "--device"), ("%%ptx\nshfl.sync.bf", "shfl.sync.bfly")):
-        cell.click()
-        lab.keyboard.press("Control+a")
-        lab.keyboard.insert_text(typed)
-        lab.keyboard.press("Tab")
-        lab.wait_for_function(
-            "wanted => document.querySelector('.jp-mod-completer-active, .jp-Completer') || "
-            "[...document.querySelectorAll('.jp-Cell')][4].textContent.includes(wanted)",
-            arg=wanted,
-        )
-        lab.wait_for_timeout(300)
-        done = wanted in cell.inner_text()
-        assert done or wanted in lab.locator(".jp-Completer").inner_text()
+        offered = lab.locator(".jp-Completer:visible")
+
+        def complete(typed: str = typed) -> None:
+            cell.click()
+            lab.keyboard.press("Control+a")
+            lab.keyboard.insert_text(typed)
+            lab.keyboard.press("Tab")
+
+        def completed(wanted: str = wanted, offered: Any = offered) -> bool:
+            return any(wanted in text for text in (cell.inner_text(), *offered.all_inner_texts()))
+
+        lab_server.act_until(lab, complete, completed)
         lab.keyboard.press("Escape")
 
 

@@ -206,19 +206,20 @@ def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> 
 def test_play_walks_the_tiles_and_the_code_follows(lab: Any) -> None:
     card = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile']")
     card.locator(".pl-plot").hover(position={"x": 56, "y": 40})
+    card.locator(".pl-readout").evaluate(
+        """readout => { const root = document.querySelector('.ptxlab-explorer');
+        const one = (pane) => root.querySelectorAll(`section[aria-label=${pane}] [aria-selected=true]`);
+        window.walked = [];
+        window.walking = new MutationObserver(() => window.walked.push(
+            [one('PTX')[0]?.querySelector('.o').textContent, readout.textContent, one('Python').length]));
+        window.walking.observe(readout, { childList: true }) }"""
+    )
     card.locator(".pl-play").click()
-    seen: list[tuple[str, str]] = []
-    for opcode in ("max.", "ex2.", "mul.", "fma."):
-        lab.wait_for_function(
-            "opcode => document.querySelector('.ptxlab-explorer section[aria-label=PTX] [aria-selected=true] .o')"
-            "?.textContent.startsWith(opcode)",
-            arg=opcode,
-            polling=50,
-        )
-        seen.append((opcode, card.locator(".pl-readout").inner_text()))
-        assert lab.locator(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]").count() == 1
-        assert lab.locator(f"{EXPLORER} .pl-tilemap .pl-tile").count() == 1
-    assert "there is nothing to rescale yet" in seen[1][1], seen
+    lab.wait_for_function("window.walked.length >= 4 && document.querySelectorAll('.pl-tilemap .pl-tile').length === 1")
+    walked = lab.evaluate("window.walking.disconnect(), window.walked")[:4]
+    assert [opcode.split(".")[0] for opcode, _, _ in walked] == ["max", "ex2", "mul", "fma"]
+    assert "there is nothing to rescale yet" in walked[1][1], walked
+    assert [count for _, _, count in walked] == [1, 1, 1, 1]
     shot(lab, "explorer-play")
     card.locator(".pl-play").click()
     assert card.locator(".pl-play").inner_text() == "▶ Play"
@@ -236,7 +237,7 @@ def test_a_click_counts_though_the_plot_is_drawn_anew_before_the_release(lab: An
     lab.mouse.move(x, y)
     lab.mouse.down()
     lab.mouse.move(x + 3, y)  # the value under the mouse is drawn
-    lab.wait_for_timeout(200)
+    lab_server.painted(lab)
     lab.mouse.up()
     (line,) = selected(lab, "PTX")
     assert "max.f32" in ptx_line(lab, line)
@@ -396,12 +397,12 @@ def test_dark_theme_and_small_windows(lab: Any) -> None:
     assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
     shot(lab, "explorer-light-1280")
     lab.set_viewport_size({"width": 800, "height": 900})
-    lab.wait_for_timeout(300)
+    lab_server.painted(lab)
     wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
     assert not wide, "the explorer should not need sideways scrolling"
     shot(lab, "explorer-small")
     lab.set_viewport_size({"width": 400, "height": 800})
-    lab.wait_for_timeout(300)
+    lab_server.painted(lab)
     wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
     assert not wide, "the explorer should not need sideways scrolling on a telephone"
     shot(lab, "explorer-telephone")

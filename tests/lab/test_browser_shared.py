@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lab_server
 import pytest
 
 import ptxlab as pl
@@ -37,7 +38,7 @@ TWO_WARPS = """
 
 def note(page: Any) -> str:
     """How much of shared memory is written, in the card's words."""
-    page.wait_for_timeout(100)
+    lab_server.painted(page)
     return str(page.inner_text(f"{CARD} .pl-note"))
 
 
@@ -65,7 +66,6 @@ def test_who_wrote_a_word_is_known_from_the_barrier_on(viewer: Any) -> None:
     assert page.inner_text(f"{CARD} .pl-readout") == "Bytes 0x100 to 0x103, bank 0: not written yet."
     page.select_option(".ptxlab-debugger select[aria-label=warp]", "1")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:1"]')
-    page.wait_for_timeout(200)
     assert note(page) == "0 of 128 words written, as far as warp 1 can know"
 
 
@@ -79,7 +79,6 @@ def test_registers_are_blank_before_they_are_written(viewer: Any) -> None:
 
 def test_a_kernel_without_shared_memory_has_no_picture_of_it(viewer: Any) -> None:
     page = viewer(pl.debug("scalar", head_dim=16, seq_len=4))
-    page.wait_for_timeout(300)
     assert not page.is_visible(CARD)
 
 

@@ -97,7 +97,7 @@ def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
     type_on_slider(lab, "Sk", 512)
     until(lab, "asking")
     assert text(lab, ".pl-status") == "a run of about 10 s; what is dimmed is of an earlier setting RunCancel"
-    lab.wait_for_timeout(400)  # it dims a moment later
+    lab_server.painted(lab)  # it dims a moment later
     assert dimmed(lab, ".pl-strip")
     shot(lab, "state-asking")
     lab.click(f"{EXPLORER} .pl-act")
@@ -124,8 +124,10 @@ def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
 
 def test_a_newer_request_ends_the_run(lab: Any) -> None:
     assert lab.get_attribute(EXPLORER, "data-state") == "running"
+    before = number(lab)
     type_on_slider(lab, "Sk", 3)
-    until(lab, "done")
+    settle(lab, before)
+    assert lab.get_attribute(EXPLORER, "data-state") == "done"
     assert figures(lab)["executed"].endswith("thread-instr.")
     assert not dimmed(lab, ".pl-strip")
     choose(lab, "device", "auto")
@@ -165,7 +167,7 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
 def test_small_windows_show_the_page_and_not_the_controls_alone(lab: Any, width: int, height: int) -> None:
     lab.set_viewport_size({"width": width, "height": height})
     try:
-        lab.wait_for_timeout(300)
+        lab_server.painted(lab)
         app, panel, view = (
             lab.eval_on_selector(s, "e => { const b = e.getBoundingClientRect(); return [b.width, b.height] }")
             for s in (".ptxlab-app", ".ptxlab-parameters", EXPLORER)

@@ -77,7 +77,7 @@ def shot(page: Any, name: str) -> None:
     lab_server.ARTIFACTS.mkdir(exist_ok=True)
     page.mouse.move(2, 2)
     page.eval_on_selector(".ptxlab-app", "e => e.scrollIntoView({block: 'start'})")
-    page.wait_for_timeout(300)
+    lab_server.painted(page)
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
 
 
@@ -93,7 +93,7 @@ def portrait(page: Any, name: str) -> None:
         " b.scrollLeft = 0; b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
     )
     line.locator(".o .m").first.hover()
-    page.wait_for_timeout(400)
+    lab_server.painted(page)
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
 
 

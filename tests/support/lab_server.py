@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,4 +162,35 @@ def use_theme(page: Any, theme: str) -> None:
     """Switches JupyterLab to "JupyterLab Light" or "JupyterLab Dark"."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
     page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached", timeout=30_000)
-    page.wait_for_timeout(400)
+    painted(page)
+
+
+def painted(page: Any) -> None:
+    """Waits until what has been done is painted: two frames, and the transitions that end."""
+    page.evaluate(
+        "async () => { for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);"
+        " const ending = document.getAnimations().filter(a => a.effect.getComputedTiming().endTime < Infinity);"
+        " await Promise.allSettled(ending.map(a => a.finished)) }"
+    )
+
+
+def act_until(page: Any, act: Callable[[], Any], shown: Callable[[], bool]) -> None:
+    """Acts, again every five seconds, until something is shown: the page drops what the kernel answers too late, and
+    asks anew only when it is used anew."""
+    for _ in range(10):
+        act()
+        for _ in range(50):
+            if shown():
+                return
+            page.wait_for_timeout(100)
+    raise AssertionError("ten times nothing was shown")
+
+
+def rest_on(page: Any, target: Any, shown: str) -> None:
+    """Rests the mouse on a word until its tooltip is there."""
+
+    def rest() -> None:
+        page.mouse.move(2, 2)
+        target.hover()
+
+    act_until(page, rest, lambda: page.locator(shown).count() > 0)

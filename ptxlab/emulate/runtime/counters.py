@@ -113,7 +113,7 @@ class Counters:
     flops: dict[str, int] = field(default_factory=dict, repr=False)
     metrics: dict[str, int] = field(default_factory=dict, repr=False)
     moved: dict[str, int] = field(default_factory=dict, repr=False)
-    issue_slots: list[dict[str, int]] = field(default_factory=list, repr=False)
+    issue_slots: dict[int, dict[str, int]] = field(default_factory=dict, repr=False)
 
     @property
     def predicated_off(self) -> float:
@@ -216,13 +216,13 @@ def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters
     )  # fmt: skip
 
 
-def _issue_slots(program: Program, issued: np.ndarray) -> list[dict[str, int]]:
+def _issue_slots(program: Program, issued: np.ndarray) -> dict[int, dict[str, int]]:
     """Warp-instructions by pipe, for each warpgroup."""
     written = [code for code in program.codes if code.instruction is not None]
     pipes = [code.properties.pipe_in(code.space) for code in written]
     numbers = issued[:, [code.index for code in written]]
     by_pipe = {pipe: numbers[:, [p == pipe for p in pipes]].sum(axis=1).tolist() for pipe in dict.fromkeys(pipes)}
-    return [{pipe: n[k] for pipe, n in by_pipe.items() if n[k]} for k in range(len(numbers))]
+    return {k: {pipe: n[k] for pipe, n in by_pipe.items() if n[k]} for k in range(len(numbers))}
 
 
 def _totals(counted: list[Code], records: np.ndarray) -> dict[str, int]:

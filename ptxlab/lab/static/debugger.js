@@ -216,8 +216,7 @@ function render({ model, el }) {
     const read = await readWarp(trace, key);
     if (mine !== loading) return; // another warp was chosen meanwhile
     warp = read;
-    shared.open(trace, key);
-    cluster.open(trace, key);
+    const opened = Promise.all([shared.open(trace, key), cluster.open(trace, key)]);
     const counts = new Map();
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);
@@ -226,6 +225,9 @@ function render({ model, el }) {
     const wanted = info.of ? Math.floor((info.nth * there.length) / info.of) : info.nth || 0; // of: as far along as nth of so many
     const opens = there.at(Math.max(-1, Math.min(wanted, there.length - 1))) ?? -1;
     seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
+    await opened; // the steps of the other warps
+    if (mine !== loading) return;
+    drawNow();
     root.dataset.ready = key;
   }
 

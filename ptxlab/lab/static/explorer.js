@@ -363,6 +363,10 @@ function render({ model, el }) {
     ["run", paintRun], ["deltas", paintResults], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
+  function paintSoon() {
+    frame ||= requestAnimationFrame(paintDue);
+    root.dataset.busy = "1"; // of one message, "status" may be heard of before the parts
+  }
   function paintDue() {
     frame = 0;
     const now = [...due];
@@ -379,12 +383,13 @@ function render({ model, el }) {
     const [name, paint] = follower;
     follower[1] = () => {
       due.set(name, paint);
-      frame ||= requestAnimationFrame(paintDue);
+      paintSoon();
     };
     model.on(`change:${name}`, follower[1]);
     paint();
   }
   paintStrip();
+  paintSoon(); // the pictures
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
