@@ -27,6 +27,10 @@ def show(sweep, *columns):
 # first. A kernel without a parameter of the grid takes part once.
 
 # %%
+for name, parameter in pl.kernels.get("tiled2d").parameters.items():
+    print(f"{name:>9}: {parameter.says}")
+
+# %%
 tiles = pl.sweep(
     "tiled2d", {"tile_q": [16, 32, 64], "tile_kv": [32, 64, 300]}, shapes=[dict(seq=128, head_dim=32)], progress=False
 )
@@ -53,6 +57,10 @@ counted = {(row["tile_q"], row["tile_kv"]): row for row in tiles.rows()}
 assert counted[64, 32]["sectors"] < counted[32, 32]["sectors"] < counted[16, 32]["sectors"]
 assert all(counted[q, 32]["sectors"] == counted[q, 64]["sectors"] for q in (16, 32, 64))
 assert all(counted[q, 32]["warp_instructions"] > counted[q, 64]["warp_instructions"] for q in (16, 32, 64))
+
+# %%
+for tile_q in (16, 32, 64):
+    print(tile_q, "rows a block:", counted[tile_q, 32]["sectors"] / counted[64, 32]["sectors"], "times the sectors of 64")
 
 # %% [exercise] 17-traffic
 
