@@ -32,7 +32,7 @@ for name, parameter in pl.kernels.get("tiled2d").parameters.items():
 
 # %%
 tiles = pl.sweep(
-    "tiled2d", {"tile_q": [16, 32, 64], "tile_kv": [32, 64, 300]}, shapes=[dict(seq=128, head_dim=32)], progress=False
+    "tiled2d", {"tile_q": [16, 32, 64], "tile_kv": [32, 64, 300]}, shapes=[{"seq": 128, "head_dim": 32}], progress=False
 )
 print(tiles)
 print(tiles.refused)
