@@ -15,7 +15,12 @@ from ptxlab.sweeps.plan import Refusals, parameters_of, points
 
 # -- 17-points ---------------------------------------------------------------------------------------------------------
 
-_VALUES = {"tile_kv": [16, 32, 64], "causal": [False, True], "arch": ["sm_80", "sm_86", "sm_90"], "splits": [1, 2, 4]}
+_VALUES: dict[str, list[Any]] = {
+    "tile_kv": [16, 32, 64],
+    "causal": [False, True],
+    "arch": ["sm_80", "sm_86", "sm_90"],
+    "splits": [1, 2, 4],
+}
 _KERNELS = ("scalar", "tiled2d", "mma", "decode_split")
 _HOW = {"device": "step", "checks": [], "seed": 0}
 
@@ -25,7 +30,7 @@ def _points(g: Grading, answer: Any) -> None:
         grid = {name: int(r.integers(1, len(values) + 1)) for name, values in _VALUES.items()}
         return [str(k) for k in r.choice(_KERNELS, 3, replace=False)] + ["decode_split"], grid, int(r.integers(1, 4))
 
-    shown = (
+    shown: tuple[tuple[list[str], dict[str, int], int], ...] = (
         (["tiled2d"], {"tile_kv": 3, "causal": 2}, 2),
         (["scalar", "mma"], {"tile_kv": 3}, 1),
         (["tiled2d", "decode_split"], {"tile_kv": 2, "arch": 3, "splits": 3}, 2),
@@ -229,12 +234,12 @@ def _row(key: str, status: str, sectors: int | None, conflicts: int | None) -> d
     return {"key": key, "status": status, "sectors": sectors, "conflicts": conflicts}
 
 
-_TABLES = (
+_TABLES: tuple[tuple[list[dict[str, Any]], str, str], ...] = (
     ([_row("a", "ok", 900, 4), _row("b", "wrong", 100, 0), _row("c", "ok", 500, 9)], "sectors", "c"),
     ([_row("a", "refused", None, None), _row("b", "ok", 700, 0), _row("c", "ok", 300, 8)], "conflicts", "b"),
     ([_row("a", "fault", None, None), _row("b", "lost", None, None)], "sectors", ""),
 )
-_EDGES = (
+_EDGES: tuple[tuple[list[dict[str, Any]], str, str], ...] = (
     ([_row("a", "ok", 50, 1), _row("b", "ok", 80, 2)], "sectors", "a"),
     ([_row("a", "ok", None, 1), _row("b", "ok", 80, 2), _row("c", "ok", 80, 3)], "sectors", "b"),
     ([_row("a", "finding", 10, 0), _row("b", "ok", 80, 2)], "sectors", "b"),
