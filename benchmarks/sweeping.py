@@ -1,15 +1,17 @@
 """Sweeps on a Dask cluster of real processes, disturbed on purpose: `python benchmarks/sweeping.py`.
 
 A scheduler and four workers, each a process of its own. 2,000 points are measured three times: one after the other in
-this process, on the cluster undisturbed, and on the cluster while a worker is killed, the scheduler is killed and
-started again, and the sweep itself is interrupted and taken up. Printed: whether the tables are equal, rows lost and
-rows measured twice, and the time of a point against the serial one. Then the memory of the process that sweeps, for 100
-to 20,000 points whose measurement is simulated. Writes benchmarks/results/sweeps.md. Needs `ptxlab[scale]`.
+this process, on the cluster undisturbed, and on the cluster while the scheduler is killed and started again, a worker
+is killed half-way, and the sweep itself is interrupted and taken up. Printed: whether the tables are equal, rows lost
+and rows measured twice, and the time of a point against the serial one. Then, for 100 to 20,000 points whose
+measurement is simulated, the memory of the process that sweeps and the time that a point costs besides its measurement.
+Writes benchmarks/results/sweeps.md. Needs `ptxlab[scale]`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -34,6 +36,7 @@ from ptxlab.sweeps.measure import COLUMNS, measure
 from ptxlab.sweeps.plan import Refusals, points
 
 PORT = 8797
+WORKERS = 4
 SAME = [name for name in COLUMNS if name not in ("build_s", "spent_s")]
 """What does not depend on the clock."""
 GRID = {"causal": [False, True], "warps": [2, 4]}
@@ -41,16 +44,18 @@ KERNELS = ["scalar", "tiled", "decode", "decode_multiwarp"]
 
 
 def shapes(count: int) -> list[Shape]:
-    """Problems for so many points: small ones, each another."""
+    """Problems for so many points, or a few more: small ones, each another."""
     each = 2 + 2 + 1 + 2
     sizes = ((seq, batch) for batch in range(1, 1000) for seq in range(8, 72))
-    return [Shape(seq, head_dim=16, batch=batch) for seq, batch, _ in ((*next(sizes), n) for n in range(count // each))]
+    chosen = itertools.islice(sizes, -(-count // each))
+    return [Shape(seq, head_dim=16, batch=batch) for seq, batch in chosen]
 
 
 class Cluster:
     """A scheduler and workers, started as anybody starts them; a supervisor's work is done by `worker`."""
 
-    def __init__(self, log: Path, count: int = 4) -> None:
+    def __init__(self, log: Path, count: int = WORKERS, port: int = PORT) -> None:
+        self.port = port
         self.log = open(log, "ab")
         self.scheduler, self.workers = self._scheduler(), list[subprocess.Popen[bytes]]()
         for _ in range(count):
@@ -62,7 +67,7 @@ class Cluster:
 
     def _scheduler(self) -> subprocess.Popen[bytes]:
         return self._start(
-            "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(PORT), "--no-dashboard"
+            "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
         )
 
     def worker(self) -> None:
@@ -73,7 +78,7 @@ class Cluster:
     @property
     def address(self) -> str:
         """Where clients connect."""
-        return f"tcp://127.0.0.1:{PORT}"
+        return f"tcp://127.0.0.1:{self.port}"
 
     def kill_worker(self) -> None:
         """SIGKILL to a worker; a new one is started, as Slurm or Kubernetes do."""
@@ -121,6 +126,14 @@ def table(rows: Iterator[dict[str, Any]]) -> dict[str, str]:
     return {row["key"]: json.dumps({name: row.get(name) for name in SAME}, sort_keys=True) for row in rows}
 
 
+def processor() -> str:
+    """The name of the processor, where the system says it."""
+    found = Path("/proc/cpuinfo")
+    lines = found.read_text().splitlines() if found.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def memory() -> float:
     """MiB that this process holds now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -133,13 +146,14 @@ def driver(out: str, count: str, address: str) -> None:
     sys.exit(130 if found.interrupted else 0)
 
 
-def flat(address: str, counts: list[int]) -> list[tuple[int, float]]:
-    """The driver's memory after so many simulated points."""
+def flat(address: str, counts: list[int]) -> list[tuple[int, float, float]]:
+    """The driver's memory after so many simulated points, and the milliseconds that each of them took."""
     from distributed import Client
 
     found = []
     with Client(address) as client, tempfile.TemporaryDirectory() as folder:
         for count in counts:
+            start = time.perf_counter()
             book = journal.Journal(Path(folder) / str(count))
             how = {"device": "cpu", "checks": [], "seed": 0}
             every = points(KERNELS, GRID, shapes(count), how, Refusals())
@@ -147,7 +161,8 @@ def flat(address: str, counts: list[int]) -> list[tuple[int, float]]:
             for key, row in workers.on_dask(todo, client, sweep_jobs.simulated):
                 book.add({"key": key} | row)
             book.close()
-            found.append((len(book.known), memory()))
+            spent = time.perf_counter() - start
+            found.append((len(book.known), memory(), 1e3 * spent / len(book.known)))
     return found
 
 
@@ -181,19 +196,23 @@ def main() -> None:
             lines += disturbed(cluster, folder / "disturbed", count, serial)
             memories = flat(cluster.address, chosen.simulated)
             lines.append(
-                "memory of the process that sweeps: " + ", ".join(f"{n} points {mb:.0f} MiB" for n, mb in memories)
+                "simulated points, memory of the process that sweeps and time a point (what the cluster and the journal"
+                " cost): " + ", ".join(f"{n:,} points {mb:.0f} MiB, {ms:.1f} ms each" for n, mb, ms in memories)
             )
             print(lines[-1], flush=True)
         finally:
             cluster.close()
     cores = len(os.sched_getaffinity(0))
-    about = f"`python benchmarks/sweeping.py`: {platform.machine()}, {cores} cores, Python {platform.python_version()}."
+    name = f"{processor()}, {cores} cores, Python {platform.python_version()}"
+    about = f"`python benchmarks/sweeping.py`: {name}. A scheduler and {WORKERS} workers, each a process."
+    if WORKERS > cores:
+        about += f" Oversubscribed: {WORKERS} workers on {cores} cores, so the times show no speed-up."
     text = "# A sweep on a cluster that is disturbed\n\n" + about + "\n\n" + "".join(f"- {line}\n" for line in lines)
     (ROOT / "benchmarks/results/sweeps.md").write_text(text)
 
 
 def disturbed(cluster: Cluster, out: Path, count: int, serial: dict[str, str]) -> list[str]:
-    """The same: a worker killed at a quarter, the scheduler at a half, the sweep interrupted at three quarters."""
+    """The same: the scheduler killed at a quarter, a worker at a half, the sweep interrupted at three quarters."""
     rows = out / journal.ROWS
 
     def there() -> int:
@@ -203,8 +222,8 @@ def disturbed(cluster: Cluster, out: Path, count: int, serial: dict[str, str]) -
     first = subprocess.Popen(command, stdout=cluster.log, stderr=cluster.log)
     at = []
     for share, disturb in (
-        (0.25, cluster.kill_worker),
-        (0.5, cluster.restart_scheduler),
+        (0.25, cluster.restart_scheduler),
+        (0.5, cluster.kill_worker),
         (0.75, lambda: first.send_signal(signal.SIGINT)),
     ):
         while there() < share * len(serial):
@@ -220,7 +239,7 @@ def disturbed(cluster: Cluster, out: Path, count: int, serial: dict[str, str]) -
     lost = sum(row["status"] == "lost" for row in found)
     equal = table(iter(found)) == serial
     lines = [
-        f"a worker killed at row {at[0]}, the scheduler killed and started at row {at[1]}, the sweep interrupted "
+        f"the scheduler killed and started at row {at[0]}, a worker killed at row {at[1]}, the sweep interrupted "
         f"at row {at[2]} (status {code}, {kept} rows kept) and taken up (status {second.returncode}): "
         f"{len(found)} rows, {len(serial) - len(found) + twice} missing, {twice} twice, {lost} lost; "
         f"equal to the serial table: {equal}"

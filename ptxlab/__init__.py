@@ -65,8 +65,9 @@ if TYPE_CHECKING:
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
+    from ptxlab.performance.estimate import estimate
     from ptxlab.static import inspect, occupancy
-    from ptxlab.sweeps import open_sweep, sweep
+    from ptxlab.sweeps import open_sweep, sweep, tune
     from ptxlab.text import parse
 
 __version__ = "0.1.0"
@@ -90,8 +91,9 @@ _HOMES = {
         "launch.buffers": "DeviceBuffer const empty out to_device",
         "launch.tensor_maps": "TensorMap",
         "launch.textures": "Surface Texture",
+        "performance.estimate": "estimate",
         "static": "inspect occupancy",
-        "sweeps": "open_sweep sweep",
+        "sweeps": "open_sweep sweep tune",
         "text": "parse",
     }.items()
     for name in names.split()
@@ -99,7 +101,7 @@ _HOMES = {
 """Where each public name lives."""
 
 _MODULES = ("build", "builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
-            "reference", "sweeps", "targets", "text")  # fmt: skip
+            "performance", "reference", "sweeps", "targets", "text")  # fmt: skip
 
 __all__ = [
     "AssemblyError",
@@ -131,6 +133,7 @@ __all__ = [
     "diff",
     "editor",
     "empty",
+    "estimate",
     "explore",
     "gallery",
     "inspect",
@@ -156,6 +159,7 @@ __all__ = [
     "sweep",
     "to_device",
     "triton",
+    "tune",
 ]
 
 

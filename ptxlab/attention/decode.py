@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import reference
-from ptxlab.attention import caches
+from ptxlab.attention import caches, tuned
 from ptxlab.attention.common import bundle, dtype_of, rows_of, summary
 from ptxlab.attention.heuristics import auto, splits_for, suits_gqa
 from ptxlab.attention.merge import split_states
@@ -168,10 +168,10 @@ def decode(
     q `[B, Hq, D]`; k_cache and v_cache `[B, Hkv, max_seq, D]`, or with a block_table i32 `[B, max_pages]` pools
     `[num_pages, page_size, Hkv, D]`; all float32, float16 or bfloat16. lengths: i32 `[B]`, or one number for all.
 
-    kernel: a name (`pl.kernels.names("decode")`), a built kernel, or "auto". splits: into how many parts the keys are
-    cut, for `decode_split` and `decode_gqa`; by default what `split_count` says. state: True records the state of all
-    rows, a list of (sequence, head) of those. scale: 1/sqrt(D) by default. device, checks, counters, trace: see
-    `launch`.
+    kernel: a name (`pl.kernels.names("decode")`), a built kernel, or "auto": what `pl.tune` has found for such a
+    problem, else what suits it. splits: into how many parts the keys are cut, for `decode_split` and `decode_gqa`; by
+    default what `split_count` says. state: True records the state of all rows, a list of (sequence, head) of those.
+    scale: 1/sqrt(D) by default. device, checks, counters, trace: see `launch`.
 
     Raises `LaunchError`, naming the parameter, for shapes, types, lengths and pages that do not fit, `TargetError` for
     a head_dim that there is no kernel for.
@@ -192,6 +192,10 @@ def decode(
         rows = rows_of(state, (batch, heads_q), "sequence, head")
 
     arch = arch_of(device)
+    if kernel == "auto" and splits is None and table is None:
+        keys = int(counts.max(initial=0))
+        found = tuned.recall(device, tuned.problem("decode", dtype, dim, keys, False, (heads_q, heads_kv)))
+        kernel, splits = found or (kernel, splits)
     name = _name(kernel)
     grouped = name == "decode_gqa" or (name == "auto" and suits_gqa(dtype, dim, arch))
     if splits is None and not isinstance(kernel, str) and name == "decode_gqa" and not kernel.config.partial:

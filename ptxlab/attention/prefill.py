@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import options, reference, targets
+from ptxlab.attention import tuned
 from ptxlab.attention.common import bundle, dtype_of, rows_of, summary
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import const, memory_of, out
@@ -110,7 +111,8 @@ def attention(
     and heads, may be left out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; o has the same
     dimensions.
 
-    kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": the best rung that fits, with the tiles that
+    kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": what
+    `pl.tune` has found for such a problem on this device, else the best rung that fits, with the tiles that
     `pl.kernels.Config.auto` chooses. causal: key j is visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by
     default. device, checks, counters: see `launch`.
     state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) of those rows.
@@ -179,7 +181,9 @@ def _kernel(
 
     rows, keys, dim = shape
     if isinstance(kernel, str) and kernel == "auto":
-        kernel = kernels.Config.auto(dim, rows, keys, causal, dtype, arch_of(device)).build()
+        found = tuned.recall(device, tuned.problem("prefill", dtype, dim, keys, causal, (1, 1)))
+        kernel = found[0] if found else kernels.Config.auto(dim, rows, keys, causal, dtype, arch_of(device)).build()
+        kernel = kernel.with_probes() if probes else kernel
     if isinstance(kernel, str):
         spec = kernels.get(kernel, "prefill")
         return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=target_of(spec, device), probes=probes)

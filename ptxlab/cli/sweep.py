@@ -14,14 +14,14 @@ head_dim = 64
 
 from __future__ import annotations
 
-import importlib
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from ptxlab.errors import LaunchError, UnavailableError
+from ptxlab.errors import LaunchError
 from ptxlab.sweeps import Sweep
 from ptxlab.sweeps import sweep as run
+from ptxlab.sweeps.workers import connect
 
 KEYS = ("kernels", "grid", "shapes", "device", "checks", "seed")
 """What a file may hold: arguments of `pl.sweep`."""
@@ -47,17 +47,9 @@ def sweep(path: Path, out: Path | None, address: str | None, workers: int | None
     """Runs the sweep of a file, here or on the Dask cluster at an address. The table is written where `out` says."""
     wanted = read(path)
     kernels = wanted.pop("kernels")
-    client = _client(address) if address else None
+    client = connect(address) if address else None
     found = run(kernels, wanted.pop("grid", None), wanted.pop("shapes", (256,)), client=client, out=out,
                 workers=workers, **wanted)  # fmt: skip
     if out is not None:
         found.save()
     return found
-
-
-def _client(address: str) -> Any:
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise UnavailableError("--dask wants dask.distributed: pip install 'ptxlab[scale]'") from None
-    return distributed.Client(address)

@@ -2,45 +2,28 @@
 
 DIR holds a file for each student (`alice.ipynb`, `bob.py`) or a folder for each (`carol/01-scalar.ipynb`, ...). Nothing
 that a submission does reaches another one, the grader or the report: see `ptxlab.course.sandbox`. Marks are collected
-by this process alone, which runs no line of any submission.
+by this process alone, which runs no line of any submission. With a Dask client the submissions are graded on the
+workers of a cluster, in the same confinement.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import io
-import itertools
-import json
 import os
 import secrets
-import selectors
-import signal
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course.cells import run as run_cell
-from ptxlab.course.feedback import find, judge
-from ptxlab.course.grading_jobs import Job, Whole
+from ptxlab.course.class_run import Result, follow
+from ptxlab.course.dask_grading import How, on_workers
+from ptxlab.course.grading_pool import Pool, prepare
 from ptxlab.course.handed import Handed, choose, collect
-from ptxlab.course.marks import Graded, Journal, Mark, without_marks
-from ptxlab.course.sandbox import confinement, isolation, reaper, tree
-from ptxlab.course.sandbox.examine import examine
-from ptxlab.course.sandbox.process import Task
+from ptxlab.course.marks import Graded, Journal, Mark
+from ptxlab.course.sandbox import confinement
 from ptxlab.errors import UnavailableError
 
 __all__ = ["Graded", "Handed", "Mark", "collect", "grade"]
-
-MESSAGE = 1 << 20
-"""Bytes of the longest message from a grader's process."""
-ENTRIES = 20_000
-"""Files and folders that a submission may have at a time."""
-CLASS = 8
-"""Submissions from which on it pays to grade the solutions first."""
 
 
 def grade(
@@ -56,6 +39,7 @@ def grade(
     progress: bool = True,
     unconfined: bool = False,
     confined: confinement.Confinement | None = None,
+    client: Any = None,
     journal: Journal | None = None,
     after_each: Callable[[list[Graded]], None] | None = None,
 ) -> list[Graded]:
@@ -68,322 +52,28 @@ def grade(
     per submission, or, where there are fewer submissions than that, several, each with a part of its exercises.
 
     `UnavailableError` on a machine that cannot confine submissions, unless `unconfined` is given. confined: what
-    `confinement.probe` found, if it was asked already. journal: keeps each submission's marks, and knows some already.
-    after_each: called with all marks so far.
+    `confinement.probe` found, if it was asked already. client: a `dask.distributed.Client`; submissions are graded on
+    its workers, as many at a time as they have threads, and the marks are the same. journal: keeps each submission's
+    marks, and knows some already. after_each: called with all marks so far.
     """
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.linked_rules import build_ahead
-
-    if not hasattr(os, "fork"):
-        raise UnavailableError("grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)")
     handed = collect(folder)
     chosen = choose(handed, exercises) if journal is None else journal.exercises
     seed = secrets.randbelow(1 << 31) if seed is None else seed
+    if client is not None:
+        how = How(chosen, seed, seconds, each, longest, memory, str(folder.resolve()), len(handed), unconfined)
+
+        def results(waiting: list[Handed]) -> Generator[Result, None, None]:
+            return on_workers(waiting, client, how)
+
+        return follow(handed, chosen, results, progress, journal, after_each)
+    if not hasattr(os, "fork"):
+        raise UnavailableError("grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)")
     confined = confinement.probe(folder) if confined is None else confined
     if not unconfined:
         confined.refuse()
-    build_ahead(host())  # each submission has a cache of its own, and would build them again
-    if len(handed) >= CLASS:
-        _warm(chosen, seed)
-    work = Path(tempfile.mkdtemp(prefix="ptxlab-grade-"))
-    work.chmod(0o711)
-    limits = isolation.Limits(int(seconds) + 5, memory)
-    pool = _Pool(work, chosen, seed, each, longest, seconds, limits, confined.way, folder)
-    with reaper.children():
-        try:
-            return pool.run(handed, jobs or os.cpu_count() or 1, progress, journal, after_each)
-        finally:
-            left = tree.remove(work)
-            if left:
-                print(f"ptxlab: {left}", file=sys.stderr)
-
-
-def _warm(exercises: Sequence[str], seed: int) -> None:
-    """Grades the solutions in this process. The graders are forked from it, so what each of them would import, compute
-    and compile is there already."""
-    from ptxlab.emulate.jit import llvm_thread
-
-    for name in exercises:
-        exercise = find(name)
-        with contextlib.redirect_stdout(io.StringIO()):
-            judge(exercise, run_cell(exercise, exercise.solution), seed=seed, graded=True)
-    llvm_thread.rest()
-
-
-# -- processes ---------------------------------------------------------------------------------------------------------
-
-
-class _Pool:
-    """Runs submissions side by side; this process only reads what their graders tell."""
-
-    def __init__(
-        self,
-        work: Path,
-        exercises: tuple[str, ...],
-        seed: int,
-        each: float,
-        longest: float,
-        seconds: float,
-        limits: isolation.Limits,
-        way: str,
-        folder: Path,
-    ) -> None:
-        self.work, self.exercises, self.seed, self.each, self.seconds = work, exercises, seed, each, seconds
-        self.longest = longest
-        self.limits, self.way, self.folder = limits, way, folder
-        self.selector = selectors.DefaultSelector()
-        self.jobs: dict[int, Job] = {}
-        self.begun = 0
-
-    def run(
-        self,
-        handed: list[Handed],
-        jobs: int,
-        progress: bool,
-        journal: Journal | None = None,
-        after_each: Callable[[list[Graded]], None] | None = None,
-    ) -> list[Graded]:
-        """Grades all of them."""
-        from tqdm import tqdm
-
-        tqdm.monitor_interval = 0  # no thread of its own: this process forks
-        done: list[Graded] = []
-        waiting: list[Handed] = []
-        for one in reversed(handed):
-            known = journal.known(one) if journal is not None else None
-            if known is None:
-                waiting.append(one)
-            else:
-                done.append(known)
-        with tqdm(
-            total=len(handed), initial=len(done), unit="submission", disable=not progress, file=sys.stderr
-        ) as bar:
-
-            def keep(one: Handed, graded: Graded) -> None:
-                done.append(graded)
-                if journal is not None:
-                    journal.add(one, graded)
-                if after_each is not None:
-                    after_each(sorted(done, key=lambda g: g.student))
-                bar.update()
-                bar.set_postfix_str(graded.student, refresh=False)
-
-            try:
-                while waiting or self.jobs:
-                    while waiting and len(self.jobs) < jobs:
-                        one = waiting.pop()
-                        if one.note:
-                            keep(one, without_marks(one, self.exercises, one.note))
-                            continue
-                        try:
-                            self._begin(one, 1 if waiting else jobs - len(self.jobs))
-                        except OSError as error:  # no process or no folder could be made
-                            why = f"not graded: {error.strerror}; run again with --resume"
-                            done.append(without_marks(one, self.exercises, why))
-                            bar.update()
-                    for whole in self._wait():
-                        keep(whole.handed, whole.graded)
-            except KeyboardInterrupt:  # what is done is kept, and the report says what is not
-                running = {job.whole.handed.student: job.whole.handed for job in self.jobs.values()}
-                left = [*waiting, *running.values()]
-                done += [without_marks(one, self.exercises, "not graded: interrupted") for one in left]
-            finally:
-                for job in self.jobs.values():
-                    self._kill(job)
-        return sorted(done, key=lambda g: g.student)
-
-    def _begin(self, handed: Handed, cores: int) -> None:
-        """Starts to grade a submission, its exercises side by side on so many cores."""
-        whole = Whole(handed, Graded(handed.student, {name: Mark() for name in self.exercises}), time.monotonic())
-        sides = max(1, min(cores, len(self.exercises)))
-        cuts = [len(self.exercises) * side // sides for side in range(sides + 1)]
-        last: Job | None = None
-        for first, end in itertools.pairwise(cuts):
-            try:
-                last = self._job(whole, self.exercises[first:end])
-            except OSError:
-                if last is None:
-                    raise
-                last.exercises += self.exercises[first:end]  # the job before does them when it is done with its own
-
-    def _job(self, whole: Whole, exercises: tuple[str, ...]) -> Job:
-        """Starts to grade some exercises of a submission, in a folder and as a user of their own."""
-        at, self.begun = self.begun, self.begun + 1
-        folder = self.work / f"{at:05}"
-        (folder / "cache").mkdir(parents=True, mode=0o700)
-        folder.chmod(0o711)
-        job = Job(whole, exercises, folder, confinement.user_for(self.way, at), whole.started + self.seconds)
-        self._home(job)
-        self._start(job)
-        whole.open += 1
-        return job
-
-    def _home(self, job: Job) -> None:
-        """A new folder for the processes of a submission."""
-        home = job.folder / "home"
-        home.mkdir(mode=0o700)
-        if job.user is not None:
-            os.chown(home, job.user, job.user)
-
-    def _start(self, job: Job) -> None:
-        """Starts a process that grades what is left of a submission."""
-        read, write = os.pipe()
-        pid = -1
-        sys.stdout.flush()
-        sys.stderr.flush()
-        task = Task(
-            job.whole.handed.student,
-            job.whole.handed.files,
-            job.left(),
-            job.folder,
-            self.seed,
-            self.each,
-            self.longest,
-            job.user,
-            self.limits,
-            self.way,
-            (self.folder,),
-        )
-        gc.freeze()  # what this process has lying about is not for the child to finalize
-        try:
-            pid = os.fork()
-        except OSError:
-            os.close(read)
-            raise
-        finally:
-            gc.unfreeze()
-            if pid != 0:
-                os.close(write)
-        if pid == 0:
-            os.close(read)
-            _child(task, write, [j.pipe for j in self.jobs.values()])
-        job.pid, job.pipe, job.buffer, job.now = pid, read, b"", ""
-        job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
-        self.jobs[read] = job
-        self.selector.register(read, selectors.EVENT_READ)
-
-    def _wait(self) -> Iterator[Whole]:
-        """Reads what graders tell, ends those whose time is up, and yields the submissions that are done."""
-        if not self.jobs:
-            return
-        soonest = min(job.ends_now for job in self.jobs.values())
-        for key, _ in self.selector.select(max(0.0, min(soonest - time.monotonic(), 1.0))):
-            job = self.jobs[key.fd]
-            part = os.read(key.fd, 1 << 16)
-            job.buffer += part
-            *lines, job.buffer = job.buffer.split(b"\n")
-            for line in lines:
-                self._told(job, line)
-            if not part or len(job.buffer) > MESSAGE:
-                yield from self._ended(job, "The grader's process ended while it checked this answer.")
-        now = time.monotonic()
-        for job in [j for j in self.jobs.values() if now > j.looked + 1]:
-            job.looked = now
-            if self.way != "layers":  # what it writes to has a size of its own
-                continue
-            written, entries = tree.size(job.folder / "home", self.limits.disk, ENTRIES)
-            if written > self.limits.disk:
-                yield from self._ended(job, f"It wrote {written:,} bytes; at most {self.limits.disk:,} are allowed.")
-            elif entries > ENTRIES:
-                yield from self._ended(job, f"It made more than {ENTRIES:,} files.")
-        for job in [j for j in self.jobs.values() if now > j.ends_now]:
-            whole = job.ends_now >= job.ends
-            says = f"The time for the whole submission was up ({self.seconds:g} s)." if whole else "The time was up."
-            yield from self._ended(job, says)
-
-    def _told(self, job: Job, line: bytes) -> None:
-        """One message of a grader's process."""
-        told = json.loads(line)
-        if "begins" in told:
-            job.now = told["begins"]
-            job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
-        elif "process" in told:
-            job.children.add(int(told["process"]))
-            job.whole.graded.in_force = told["in force"]
-        elif "stopped" in told:
-            job.children.discard(int(told["stopped"]))
-        elif "refused" in told:
-            for kind, examples in told["refused"].items():
-                for what in examples:
-                    job.whole.attempts.add(str(kind), str(what))
-        elif told.get("exercise") == job.now:
-            job.marks[job.now] = Mark(
-                float(told["score"]),
-                bool(told["ok"]),
-                [str(s) for s in told["says"]] or ["-"],
-                told["parts"],
-                str(told["output"]),
-                float(told["seconds"]),
-            )
-            if told["note"]:
-                job.whole.notes.append((job.now, told["note"]))
-            job.now = ""
-
-    def _kill(self, job: Job) -> None:
-        """Ends the processes of a submission, with all that they have started."""
-        for pid in (job.pid, *job.children):
-            for kill in (os.killpg, os.kill):
-                try:
-                    kill(pid, signal.SIGKILL)
-                except (ProcessLookupError, PermissionError):
-                    pass
-        reaper.wait(job.pid, *job.children)
-        job.children.clear()
-
-    def _ended(self, job: Job, says: str) -> Iterator[Whole]:
-        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing. The
-        submission, if this was the last of its jobs."""
-        self.selector.unregister(job.pipe)
-        os.close(job.pipe)
-        del self.jobs[job.pipe]
-        self._kill(job)
-        problem = tree.remove(job.folder / "home")
-        if job.now and not job.marks[job.now].says:
-            job.marks[job.now] = Mark(says=[says])
-            job.whole.notes.append((job.now, f"{says[0].lower()}{says[1:].rstrip('.')}"))
-        if job.left() and time.monotonic() < job.ends:
-            try:
-                self._home(job)
-                self._start(job)
-                return
-            except OSError as error:
-                problem = f"no further process could be started: {error.strerror}"
-                for name in job.left():
-                    job.marks[name] = Mark(says=[problem])
-        for name in job.left():
-            job.marks[name] = Mark(says=[f"The time for the whole submission was up ({self.seconds:g} s)."])
-        whole = job.whole
-        problem = problem or tree.remove(job.folder)
-        whole.problems += [problem] if problem else []
-        whole.open -= 1
-        if not whole.open:
-            whole.graded.seconds = time.monotonic() - whole.started
-            whole.graded.note = whole.note()
-            yield whole
-
-
-def _child(task: Task, pipe: int, others: list[int]) -> None:
-    """A grader's process: examines one submission, tells its marks, ends."""
-    status = 1
-    try:
-        os.setsid()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        for other in others:
-            os.close(other)
-        null = os.open(os.devnull, os.O_RDWR)
-        for handle in (0, 1, 2):
-            os.dup2(null, handle)
-        isolation.die_with_parent()
-        isolation.hide()
-        isolation.limit_memory(task.limits.memory)
-        os.environ["PTXLAB_CACHE"] = os.environ["HOME"] = str(task.folder / "cache")
-
-        def tell(message: dict[str, Any]) -> None:
-            line = memoryview(json.dumps(message).encode() + b"\n")
-            while line:
-                line = line[os.write(pipe, line) :]
-
-        examine(task, tell)
-        status = 0
-    finally:
-        os._exit(status)
+    prepare(chosen, seed, len(handed))
+    pool = Pool(chosen, seed=seed, each=each, longest=longest, seconds=seconds, memory=memory, way=confined.way,
+                folder=folder)  # fmt: skip
+    with contextlib.closing(pool):
+        count = jobs or os.cpu_count() or 1
+        return follow(handed, chosen, lambda waiting: pool.run(waiting, count), progress, journal, after_each)

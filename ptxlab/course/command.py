@@ -55,7 +55,9 @@ def _parser() -> argparse.ArgumentParser:
         "--longest", type=float, default=10.0, metavar="S", help="time of an answer's own code at a stretch"
     )
     grade.add_argument("--memory", type=float, default=3.0, metavar="GIB", help="of a submission's process")
-    grade.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
+    where = grade.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
+    where.add_argument("--dask", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://10.0.0.1:8786")
     grade.add_argument("--resume", action="store_true", help="go on where it stopped: keep the marks there are")
     grade.add_argument("--unconfined", action="store_true", help="grade although submissions can do harm here")
     grade.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -120,6 +122,7 @@ def _grade(options: argparse.Namespace) -> int:
     from ptxlab.course.marks import Graded
     from ptxlab.course.report import write_csv, write_html
     from ptxlab.course.sandbox import confinement
+    from ptxlab.sweeps.workers import connect
 
     for name in ("seconds", "each", "longest", "memory", "jobs"):
         value = getattr(options, name)
@@ -130,10 +133,14 @@ def _grade(options: argparse.Namespace) -> int:
             raise PtxlabError(f"{path}: there is no folder {path.parent}")
     handed = collect(options.folder)
     journal = _journal(options, lambda: choose(handed, options.exercises))
-    confined = confinement.probe(options.folder)
-    print("\n".join(confined.lines()), flush=True)
-    if not options.unconfined:
-        confined.refuse()
+    client = confined = None
+    if options.dask is not None:
+        client = connect(options.dask)
+    else:
+        confined = confinement.probe(options.folder)
+        print("\n".join(confined.lines()), flush=True)
+        if not options.unconfined:
+            confined.refuse()
     journal.begin()
     title = f"Marks of {options.folder.resolve().name}"
 
@@ -146,7 +153,7 @@ def _grade(options: argparse.Namespace) -> int:
             raise PtxlabError(f"{error.filename} cannot be written: {error.strerror}; {kept}") from error
 
     start = time.monotonic()
-    with _ended_by_signals():
+    with _ended_by_signals(), client or contextlib.nullcontext():
         graded = grade(
             options.folder,
             exercises=options.exercises,
@@ -159,6 +166,7 @@ def _grade(options: argparse.Namespace) -> int:
             progress=not options.quiet,
             unconfined=options.unconfined,
             confined=confined,
+            client=client,
             journal=journal,
             after_each=write,
         )

@@ -48,6 +48,11 @@ class Graded:
         return sum(self.points(name) for name in self.marks)
 
 
+def from_json(told: dict[str, Any]) -> Graded:
+    """What `dataclasses.asdict` made of a submission with its marks."""
+    return Graded(**told | {"marks": {name: Mark(**mark) for name, mark in told["marks"].items()}})
+
+
 def without_marks(handed: Handed, exercises: Sequence[str], why: str) -> Graded:
     """A submission that was not run, with a reason."""
     return Graded(handed.student, {name: Mark(says=[why]) for name in exercises}, note=why)
@@ -86,8 +91,7 @@ class Journal:
         line = self._known.get(handed.student)
         if line is None or line["digest"] != digest(handed):
             return None
-        marks = {name: Mark(**mark) for name, mark in line["marks"].items()}
-        return Graded(handed.student, marks, line["seconds"], line["note"], line["in_force"])
+        return from_json({name: value for name, value in line.items() if name != "digest"})
 
     def add(self, handed: Handed, graded: Graded) -> None:
         """Keeps the marks of a submission; they are on the disk when this returns."""

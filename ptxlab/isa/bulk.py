@@ -114,6 +114,7 @@ _REPLACE = """Changes a field of a tensor map in memory, {}. The map is read by 
    (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the next copy that uses it."""
 _IN_MAP: dict[str, Any] = {
     "mode": ("tile",), "space": ("global", "shared::cta"), "version": (8, 3), "sm": 90, "does": Action.REPLACE_FIELD,
+    "specific": True,
 }  # fmt: skip
 for _field, _type in (("global_address", "b64"), ("rank", "b32")):
     op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], b:{_type}",

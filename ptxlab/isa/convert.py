@@ -257,9 +257,9 @@ op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float_to_fl
    dtype=("bf16", "f16"), fixed={"atype": "f32"}, version=(7, 0), sm=80,
    needs={"satfinite": ((8, 1), 80)})  # fmt: skip
 op("cvt.rnd.ftz.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
-   fixed={"dtype": "bf16", "atype": "f32", "ftz": True}, version=(7, 8), sm=90)  # fmt: skip
+   fixed={"dtype": "bf16", "atype": "f32", "ftz": True}, version=(7, 0), sm=80)  # fmt: skip
 op("cvt.rnd.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rm", "rp"),
-   fixed={"dtype": "bf16", "atype": "f32"}, version=(7, 8), sm=90)  # fmt: skip
+   fixed={"dtype": "bf16", "atype": "f32"}, version=(7, 0), sm=80)  # fmt: skip
 op("cvt.rnd.bf16.f64  d:bf16, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,
    fixed={"dtype": "bf16", "atype": "f64"}, version=(7, 8), sm=90)  # fmt: skip
 for _target, _source in (("bf16", "f16"), ("f16", "bf16")):
@@ -270,7 +270,7 @@ op("cvt{.ftz}{.sat}.f64.f32  d:f64, a:f32", _WIDEN, _float_to_float, fixed={"dty
 op("cvt{.ftz}{.sat}.f32.f16  d:f32, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f32", "atype": "f16"})
 op("cvt{.sat}.f64.f16  d:f64, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f16"})
 op("cvt{.rnd}{.ftz}.f32.bf16  d:f32, a:bf16", _WIDEN, _float_to_float, rnd=ROUNDING, version=(7, 1), sm=80,
-   needs=dict.fromkeys((*ROUNDING, "ftz"), ((7, 8), 90)), fixed={"dtype": "f32", "atype": "bf16"})  # fmt: skip
+   needs={"ftz": ((7, 8), 90)}, fixed={"dtype": "f32", "atype": "bf16"})  # fmt: skip
 op("cvt{.rnd}.f64.bf16  d:f64, a:bf16", _WIDEN, _float_to_float, rnd=ROUNDING, version=(7, 8), sm=90,
    fixed={"dtype": "f64", "atype": "bf16"})  # fmt: skip
 op("cvt{.rnd}{.ftz}{.sat}.f32.f32  d:f32, a:f32", _SAME, _same_float, rnd=INTEGER_ROUNDING,

@@ -74,7 +74,7 @@ op("griddepcontrol.action", """Programmatic dependent launch: lets the next kern
 op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warp groups while the kernel runs: the
    producer warp of a Hopper attention kernel gives its own to the consumers.""", does=Action.NOTHING,
    action=("inc", "dec"),
-   version=(8, 0), sm=90)  # fmt: skip
+   version=(8, 0), sm=90, specific=True)  # fmt: skip
 op("pmevent  a:int", """Triggers a performance-monitor event.""", does=Action.NOTHING, version=(1, 4))
 op("pmevent.mask  a:int", """Triggers several performance-monitor events, one for each bit.""", does=Action.NOTHING,
    version=(3, 0), sm=20)  # fmt: skip
@@ -95,8 +95,8 @@ def _mbarrier(
        does=does, group=AsyncGroup.MBARRIER, version=version, sm=sm)  # fmt: skip
     if orders:
         op(f"mbarrier.{what}.order.scope{{.space}}.b64  {operands}", _MBARRIER, order=orders, scope=("cta", "cluster"),
-           space=spaces, does=does, group=AsyncGroup.MBARRIER, version=(8, 0), sm=90,
-           needs={"relaxed": ((8, 6), 90)})  # fmt: skip
+           space=spaces, does=does, group=AsyncGroup.MBARRIER, version=max(version, (8, 0)), sm=sm,
+           needs={"relaxed": ((8, 0) if "_tx" in what and "arrive" not in what else (8, 6), 90)})  # fmt: skip
 
 
 _mbarrier("init", "[a], count:u32", Action.MBARRIER_INIT, (7, 0), 80)
@@ -109,12 +109,12 @@ for _what in ("arrive", "arrive_drop"):
 for _what in ("expect_tx", "complete_tx"):
     _mbarrier(_what, "[a], bytes:u32", Action.MBARRIER_COUNT_BYTES, (8, 0), 90, ("relaxed",))
 for _what, _waits, _version, _sm in (
-    ("test_wait", Action.MBARRIER_TEST, (7, 1), 80),
+    ("test_wait", Action.MBARRIER_TEST, (7, 0), 80),
     ("try_wait", Action.MBARRIER_WAIT, (7, 8), 90),
 ):
     _orders = ("acquire", "relaxed")
     _mbarrier(_what, "p:pred, [a], state:b64{, hint:u32}", _waits, _version, _sm, _orders)
-    _mbarrier(f"{_what}.parity", "p:pred, [a], parity:u32{, hint:u32}", _waits, _version, _sm, _orders)
+    _mbarrier(f"{_what}.parity", "p:pred, [a], parity:u32{, hint:u32}", _waits, max(_version, (7, 1)), _sm, _orders)
 op("mbarrier.pending_count.b64  d:u32, state:b64", """How many arrivals a phase still waited for, from the state that
    an arrival gave back.""", lambda m, i, state: m.trunc("i32", m.and_(state, m.const("i64", mbarrier.COUNT))),
    version=(7, 0), sm=80, does=Action.COUNT_PENDING)  # fmt: skip

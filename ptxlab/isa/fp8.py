@@ -78,8 +78,11 @@ def _to_f16x2(m: Machine, i: Form, a: Value) -> Value:
 TYPES = ("e4m3x2", "e5m2x2")
 op("cvt.rn.satfinite{.relu}.dtype.f32  d:dtype, a:f32, b:f32", """Rounds two f32 to 8-bit floats and packs them, a in
    the upper byte. FP8 attention scales P and V into this range first: e4m3 ends at 448.""", _from_f32, dtype=TYPES,
-   version=(8, 1), sm=89)  # fmt: skip
+   version=(8, 1), sm=89,
+   also=((7, 8), 90))  # fmt: skip
 op("cvt.rn.satfinite{.relu}.dtype.f16x2  d:dtype, a:f16x2", """Rounds two f16 to 8-bit floats.""", _from_f16x2,
-   dtype=TYPES, version=(8, 1), sm=89)  # fmt: skip
+   dtype=TYPES, version=(8, 1), sm=89,
+   also=((7, 8), 90))  # fmt: skip
 op("cvt.rn{.relu}.f16x2.atype  d:f16x2, a:atype", """Widens two 8-bit floats to f16, which is exact: how FP8 keys and
-   values are read where there is no FP8 tensor core.""", _to_f16x2, atype=TYPES, version=(8, 1), sm=89)  # fmt: skip
+   values are read where there is no FP8 tensor core.""", _to_f16x2, atype=TYPES, version=(8, 1), sm=89,
+   also=((7, 8), 90))  # fmt: skip

@@ -45,7 +45,7 @@ _SHFL = """Every lane reads a register of another lane of its warp: no memory, n
 op("shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32", _SHFL + " All lanes in the mask must take part.",
    _shfl, does=Action.SHUFFLE, mode=MODES, version=(6, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
 op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.sync` ended with sm_70.", _shfl,
-   does=Action.SHUFFLE, mode=MODES, version=(3, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
+   does=Action.SHUFFLE, mode=MODES, version=(3, 0), sm=30, ended=((6, 4), 70), notes=_MODE_NOTES)  # fmt: skip
 
 # -- votes -------------------------------------------------------------------------------------------------------------
 
@@ -84,9 +84,9 @@ op("vote.sync.mode.pred  p, {!}a, membermask:b32", _VOTE, _vote, does=Action.VOT
 op("vote.sync.ballot.b32  d, {!}a:pred, membermask:b32", _BALLOT, _vote, does=Action.VOTE, fixed={"mode": "ballot"},
    version=(6, 0), sm=30)
 op("vote.mode.pred  p, {!}a", _VOTE + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
-   mode=("all", "any", "uni"), version=(1, 2), sm=12, notes=_VOTE_NOTES)
+   mode=("all", "any", "uni"), version=(1, 2), sm=12, ended=((6, 4), 70), notes=_VOTE_NOTES)
 op("vote.ballot.b32  d, {!}a:pred", _BALLOT + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
-   fixed={"mode": "ballot"}, version=(2, 0), sm=20)
+   fixed={"mode": "ballot"}, version=(2, 0), sm=20, ended=((6, 4), 70))
 op("activemask.b32  d", """The active mask: the lanes that execute this instruction, one bit for each. It says which
    lanes happen to be converged here: masks for `.sync` must come from the algorithm.""",
    lambda m, i: m.ballot(m.active()),
@@ -179,7 +179,7 @@ def _redux_float(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
 op("redux.sync.operation{.abs}{.NaN}.f32  d, a, membermask:b32", """The smallest or largest f32 of a warp in one
    instruction (sm_100a): the running maximum of a row.""", _redux_float, does=Action.REDUCE_LANES,
    operation=("min", "max"),
-   version=(8, 6), sm=100)  # fmt: skip
+   version=(8, 6), sm=100, specific=True)  # fmt: skip
 
 
 def _elect(m: Machine, i: Form, membermask: Value) -> tuple[Value, Value]:

@@ -185,10 +185,12 @@ op(f"{_head}.operation.type  d, [a], b, c", _CAS, _cas, does=Action.ATOMIC, need
 op(f"{_head}.operation.b16  d, [a], b, c", _CAS, _cas, does=Action.ATOMIC, needs=_NEEDS, order=_order, scope=SCOPES,
    space=ATOMIC_SPACES, operation=("cas",), version=(6, 3), sm=70)  # fmt: skip
 op(f"{_head}.operation{{.L2::cache_hint}}.b128  d:b128, [a], b:b128{{, policy:b64}}", _EXCH, _atom, does=Action.ATOMIC,
-   needs=_NEEDS, fixed=WHOLE | {"whole": True}, order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("exch",),
-   version=(8, 4), sm=90)  # fmt: skip
-op(f"{_head}.operation.b128  d:b128, [a], b:b128, c:b128", _CAS, _cas, does=Action.ATOMIC, needs=_NEEDS,
-   fixed=WHOLE | {"whole": True}, order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("cas",), version=(8, 4),
+   needs=_NEEDS | {"sys": ((8, 4), 90)}, fixed=WHOLE | {"whole": True}, order=_order, scope=SCOPES,
+   space=ATOMIC_SPACES, operation=("exch",),
+   version=(8, 3), sm=90)  # fmt: skip
+op(f"{_head}.operation.b128  d:b128, [a], b:b128, c:b128", _CAS, _cas, does=Action.ATOMIC,
+   needs=_NEEDS | {"sys": ((8, 4), 90)}, fixed=WHOLE | {"whole": True}, order=_order, scope=SCOPES,
+   space=ATOMIC_SPACES, operation=("cas",), version=(8, 3),
    sm=90)  # fmt: skip
 
 # -- ordering ----------------------------------------------------------------------------------------------------------
@@ -256,7 +258,7 @@ for _cop, _sizes in (("ca", "4, 8 or 16"), ("cg", "16")):
        f"cp.async.{_cop}.space.global{{.L2::cache_hint}}{{.prefetch}}  [a], [b], size:int{{, src_size:any}}"
        "{, policy:b64}",
        _CP.format(_sizes), does=Action.COPY, group=AsyncGroup.CP_ASYNC, space=("shared", "shared::cta"),
-       prefetch=PREFETCH, version=(7, 0), sm=80,
+       prefetch=PREFETCH, version=(7, 0), sm=80, needs={"shared::cta": ((7, 0), 80)},
        notes={_cop: "Through L1 and L2." if _cop == "ca" else "Through L2 only, past L1.",
              "src_size": "A number of bytes (u32), or a predicate that asks for zeros only."})  # fmt: skip
 op("cp.async.commit_group", """Closes a group: all copies that this thread has started since the last one.""",

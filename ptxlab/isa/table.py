@@ -69,7 +69,8 @@ class Op:
     does: what its instructions do; everything else that is known of one follows from it and its modifiers (see
     `ptxlab.isa.properties`). group: what an asynchronous operation completes by. executed: whether the CPU machine runs
     it; the others are assembled only, and the CPU machine says so. loose: NVIDIA's assembler takes other operands in it
-    than their types say.
+    than their types say. specific: only targets with a letter have it, sm_90a. ended: the PTX version and architecture
+    that are the first without it, if both are reached. also: a lower PTX version that has it on a later architecture.
     """
 
     name: str
@@ -87,6 +88,9 @@ class Op:
     group: AsyncGroup = AsyncGroup.NONE
     executed: bool = True
     loose: bool = False
+    specific: bool = False
+    ended: tuple[tuple[int, int], int] | None = None
+    also: tuple[tuple[int, int], int] | None = None
 
     @functools.cached_property
     def kind(self) -> str:
@@ -192,6 +196,9 @@ def op(
     group: AsyncGroup = AsyncGroup.NONE,
     executed: bool = True,
     loose: bool = False,
+    specific: bool = False,
+    ended: tuple[tuple[int, int], int] | None = None,
+    also: tuple[tuple[int, int], int] | None = None,
     version: tuple[int, int] = (1, 0),
     sm: int = 0,
     fixed: dict[str, Any] | None = None,
@@ -218,7 +225,8 @@ def op(
     does = does or COMPUTES.get(name, Action.COMPUTE)
     executed = executed and (sem is not None or does.kind in ("flow", "none", "warp", "async"))
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, does, version, sm,
-               dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed, loose)  # fmt: skip
+               dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed, loose, specific,
+               ended, also)  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
     for answers in (form, found, _refusal):
         answers.cache_clear()

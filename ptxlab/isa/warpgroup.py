@@ -44,7 +44,7 @@ def _product(dtypes: str, atypes: str, k: int, columns: tuple[int, ...], signs: 
            says + (_SPARSE if packed else ""), does=Action.WARPGROUP_PRODUCT, group=AsyncGroup.WGMMA,
            shape=tuple(f"m64n{n}k{depth}" for n in columns), dtype=tuple(dtypes.split()), atype=tuple(atypes.split()),
            btype=tuple((btypes or atypes).split()), version=max(since, (8, 2)) if packed else since,
-           sm=90,
+           sm=90, specific=True,
            fixed={"sparse": True} if packed else {} if not behind else {"bits": "and"})  # fmt: skip
 
 
@@ -60,9 +60,9 @@ _product("s32", "b1", 256, _INTEGERS, "", _SAYS + " The product of two bits is t
 
 op("wgmma.fence.sync.aligned", """Orders what a warpgroup does with its registers before the products that follow: it
    comes before the first one, and wherever d, or a in registers, was written by anything but a product.""",
-   version=(8, 0), sm=90, does=Action.WARPGROUP_FENCE, group=AsyncGroup.WGMMA)  # fmt: skip
+   version=(8, 0), sm=90, specific=True, does=Action.WARPGROUP_FENCE, group=AsyncGroup.WGMMA)  # fmt: skip
 op("wgmma.commit_group.sync.aligned", """Closes a group: the products that the warp has begun since the last one.""",
-   version=(8, 0), sm=90, does=Action.WARPGROUP_COMMIT, group=AsyncGroup.WGMMA)  # fmt: skip
+   version=(8, 0), sm=90, specific=True, does=Action.WARPGROUP_COMMIT, group=AsyncGroup.WGMMA)  # fmt: skip
 op("wgmma.wait_group.sync.aligned  n:int", """Waits until at most the n latest groups are in flight. Behind it the
    results of the others are in their registers, and what they read may be overwritten.""", version=(8, 0), sm=90,
-   does=Action.WARPGROUP_WAIT, group=AsyncGroup.WGMMA)  # fmt: skip
+   specific=True, does=Action.WARPGROUP_WAIT, group=AsyncGroup.WGMMA)  # fmt: skip

@@ -24,7 +24,7 @@ from IPython.core.getipython import get_ipython
 from ptxlab.emulate.jit import compile as native
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import attention_subject, explorer_views
-from ptxlab.lab.explorer_views import Request
+from ptxlab.lab.requests import Request
 
 SWITCH = "PTXLAB_BUILD_AHEAD"
 """The environment variable that switches this off, with "off"."""

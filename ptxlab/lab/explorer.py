@@ -30,7 +30,7 @@ from ptxlab.lab.copied import Copied
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited import Edited
 from ptxlab.lab.editing import Editor
-from ptxlab.lab.explorer_views import Request
+from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
 from ptxlab.lab.subject import DEVICES, Subject
 

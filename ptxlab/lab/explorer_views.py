@@ -1,4 +1,4 @@
-"""What the explorer shows, stage by stage, as plain data: code, diff, assembler, run, counters, state, machine code.
+"""What the explorer shows, stage by stage, as plain data: code, diff, assembler, run, state, machine code.
 
 Each function takes the request or what an earlier stage made and returns a dictionary for the page (the shapes are in
 each docstring). Nothing here knows of widgets or threads, so all of it can be called and tested by itself.
@@ -9,75 +9,14 @@ from __future__ import annotations
 import html
 import re
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
-from ptxlab.lab import counters_pane, dataflow, deltas, highlight, hover, roofline, sass_pane
-from ptxlab.lab.cell import describe_array
-from ptxlab.lab.diff import Row, compare, declares
-from ptxlab.lab.subject import DEVICES, MACHINES, TITLES, Ran, Subject, Way, place
-
-MAP_ROWS, MAP_COLUMNS = 256, 256
-WORST = 20
-
-
-@dataclass(frozen=True)
-class Request:
-    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row whose
-    softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether machine code is
-    wanted."""
-
-    subject: Subject
-    values: tuple[tuple[str, Any], ...] = ()
-    device: str = "auto"
-    row: int = -1
-    head: tuple[int, int] = (0, 0)
-    sass: bool = False
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The parameters by name."""
-        return dict(self.values)
-
-    @property
-    def version_key(self) -> tuple[Any, ...]:
-        """What the PTX depends on: the subject and the parameters that change it."""
-        names = {p.name for p in self.subject.building} | {"splits"}
-        return self.subject, tuple(pair for pair in self.values if pair[0] in names)
-
-    @property
-    def result_key(self) -> Request:
-        """The request without what only chooses a view of the result."""
-        return replace(self, row=-1, head=(0, 0), sass=False)
-
-    def check(self) -> None:
-        """`TargetError` or `LaunchError` names the first parameter of the problem that is out of its range."""
-        self.subject.check(self.given)
-        if self.device not in DEVICES:
-            raise TargetError(f"{self.subject.name}: device is one of {', '.join(DEVICES)}, not {self.device!r}")
-
-
-def request(
-    subject: Subject | str,
-    *,
-    device: str = "auto",
-    row: int = -1,
-    head: tuple[int, int] = (0, 0),
-    sass: bool = False,
-    **values: Any,
-) -> Request:
-    """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
-    from ptxlab.lab.attention_subject import named
-
-    chosen = named(subject) if isinstance(subject, str) else subject
-    known = {p.name: p.default for p in chosen.parameters}
-    for name in values:
-        if name not in known:
-            raise TargetError(f"{chosen.name} has no parameter {name!r}; it has {', '.join(known)}")
-    return Request(chosen, tuple((known | values).items()), device, row, head, sass)
+from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
+from ptxlab.lab import dataflow, deltas, highlight, hover, run_pane, sass_pane
+from ptxlab.lab.alignment import Row, compare, declares
+from ptxlab.lab.requests import Request
+from ptxlab.lab.subject import TITLES, Ran
 
 
 @dataclass
@@ -317,100 +256,6 @@ def run(version: Version, request: Request) -> Ran | None:
     return request.subject.run(version.built, request.given, request.device)
 
 
-def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, Any]:
-    """{device, seconds, thread_instructions, heat: [[line, thread-instructions]], error, ways, map, counters, roofline,
-    sample, tiles, arrays, findings}; error, ways and map are None where there is no right answer. {note} where nothing
-    ran. `sample` says what was run of a larger problem."""
-    subject, values = request.subject, request.given
-    tiles = subject.tiles(version.built, values)
-    if tiles is not None and ran is not None and ran.sampled:
-        tiles["sampled"] = [list(part) for part in ran.sampled.ranges]
-    if ran is None:
-        return {"note": subject.why_no_run(), "heat": [], "error": None, "map": None, "ways": [], "tiles": tiles}
-    launched, counts, judged = ran.run, ran.counts, ran.judged
-    return {
-        "device": MACHINES.get(launched.device, launched.device),
-        "seconds": launched.seconds,
-        "thread_instructions": counts.thread_instructions if counts else None,
-        "heat": [[line, threads] for line, (_, threads) in sorted(counts.lines.items())] if counts else [],
-        "error": _error(judged.measured) if judged else None,
-        "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
-        "findings": [str(f) for f in launched.findings],
-        "sample": ran.sampled.text if ran.sampled else "",
-        "map": error_map(ran, request),
-        "counters": counters_pane.show(counts, launched),
-        "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
-        "arrays": [[name, describe_array(array)] for name, array in ran.arrays.items()],
-        "tiles": tiles,
-    }
-
-
-def _error(e: Any) -> dict[str, Any]:
-    return {"ok": e.ok, **{name: _figure(getattr(e, name)) for name in ("max", "mean", "ulp", "tolerance", "lse")}}
-
-
-def _way(way: Way) -> dict[str, Any]:
-    shown = {name: None if (x := getattr(way, name)) is None else _figure(x) for name in ("max", "mean", "ulp")}
-    return {"label": way.label, "against": way.against, "note": way.note, **shown}
-
-
-def _least(ran: Ran) -> int | None:
-    """Bytes of what the kernel reads and writes, each array once, where they are known."""
-    if ran.judged is None:
-        return None
-    if ran.sampled is not None:
-        return ran.sampled.least
-    inputs = [x for x in ran.kept if x is not None]
-    return int(sum(x.nbytes for x in inputs) + inputs[0].nbytes)
-
-
-def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
-    """One head's errors: {rows, cols, step, seq, dim, row, label, numbers, row_name, worst, values, absolute}.
-
-    `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
-    the picture each cell holds the largest of `step` = [rows, columns]. `numbers` are those of the rows where only
-    some were run.
-    """
-    if ran.judged is None:
-        return None
-    shape, part = ran.judged.error.shape, ran.sampled
-    b, h = _head(request, shape)
-    ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
-    rows, dim = ratio.shape
-    if not ratio.size:
-        return None
-    step = [-(-rows // MAP_ROWS), -(-dim // MAP_COLUMNS)]
-    order = np.argsort(np.where(np.isnan(ratio), np.inf, ratio), axis=None)[::-1][:WORST]
-    worst = [(int(r), int(c)) for r, c in zip(*np.unravel_index(order, ratio.shape), strict=True)]
-    small = _pool(ratio, step)
-    return {
-        "rows": small.shape[0],
-        "cols": small.shape[1],
-        "step": step,
-        "seq": rows,
-        "dim": dim,
-        "row": shown_row(request, rows),
-        "label": place(*(part.heads[h] if part else (b, h)), (2, 2) if part else shape).rstrip(", "),
-        "numbers": list(part.rows) if part else None,
-        "row_name": ran.judged.rows,
-        "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
-        "worst": [[part.rows[r] if part else r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
-        "values": small.astype(np.float32).tobytes(),
-        "absolute": _pool(error, step).astype(np.float32).tobytes(),
-    }
-
-
-def shown_row(request: Request, rows: int) -> int:
-    """The row to plot, within the rows that there are."""
-    return request.row if 0 <= request.row < rows else rows - 1
-
-
-def _pool(array: Any, step: list[int]) -> Any:
-    """The largest value of each `step` rows and columns; NaN, the worst error of all, wins."""
-    rows, columns = (np.arange(0, n, s) for n, s in zip(array.shape, step, strict=True))
-    return np.maximum.reduceat(np.maximum.reduceat(array, rows, axis=0), columns, axis=1)
-
-
 def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any] | None:
     """{label, tiles, tile_kv, unit, row, kernel: {m, l, rescale}, numpy: {m, l, rescale}, makers: {m, l, rescale}}, as
     lists with None for skipped tiles; makers are the PTX lines that compute each. None where a subject has no such
@@ -418,17 +263,9 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
     if ran is None or ran.judged is None:
         return None
     shape = ran.judged.error.shape
-    return request.subject.state(version.built, request.given, ran, _head(request, shape), shown_row(request, shape[2]))
-
-
-def _head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
-    return min(request.head[0], shape[0] - 1), min(request.head[1], shape[1] - 1)
-
-
-def _figure(x: Any) -> float | str:
-    """A number to be read: "NaN" and "∞" as words, since JSON has neither."""
-    value = float(x)
-    return value if np.isfinite(value) else "NaN" if value != value else "∞"
+    return request.subject.state(
+        version.built, request.given, ran, run_pane.shown_head(request, shape), run_pane.shown_row(request, shape[2])
+    )
 
 
 # -- what changed ------------------------------------------------------------------------------------------------------

@@ -18,69 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxlab.errors import LaunchError, TargetError
+from ptxlab.performance.peaks import Peaks, array_bytes, peaks
 
 SECTOR = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Peaks:
-    """What a GPU can do at most: FLOP/s without sparsity, of fma in f32 and f64 and of f16 products on tensor cores
-    (summed in f32), and bytes/s of its memory. `source` is where the numbers stand; those of arithmetic are what its
-    `sms` multiprocessors do in a clock, times its boost clock."""
-
-    gpu: str
-    targets: tuple[str, ...]
-    f32: float
-    f64: float
-    tensor: float
-    bandwidth: float
-    sms: int
-    source: str
-
-    def of(self, kind: str) -> float:
-        """The peak for operations of a kind of `Counters.flops`; those without one of their own run as f32 does."""
-        return {"tensor": self.tensor, "f64": self.f64}.get(kind, self.f32)
-
-
-def _peaks(
-    gpu: str, targets_: str, f32: float, f64: float, tensor: float, gigabytes: float, sms: int, source: str
-) -> Peaks:
-    return Peaks(gpu, tuple(targets_.split()), f32 * 1e12, f64 * 1e12, tensor * 1e12, gigabytes * 1e9, sms, source)
-
-
-PEAKS: dict[str, Peaks] = {
-    p.gpu: p
-    for p in (
-        _peaks("A100", "sm_80", 19.5, 9.7, 312, 2039, 108, "NVIDIA A100 data sheet, SXM with 80 GB"),
-        _peaks("H100 SXM", "sm_90 sm_90a", 67, 34, 989, 3350, 132, "NVIDIA H100 data sheet, SXM, without sparsity"),
-        _peaks("H200", "sm_90 sm_90a", 67, 34, 989, 4800, 132, "NVIDIA H200 data sheet, SXM, without sparsity"),
-        _peaks("B200", "sm_100 sm_100a", 75, 37, 2250, 7700, 148,
-               "NVIDIA Blackwell data sheet, HGX B200, without sparsity"),
-        _peaks("V100", "sm_70", 15.7, 7.8, 125, 900, 80, "NVIDIA V100 data sheet, SXM2"),
-        _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, 40, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
-        _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, 82, "NVIDIA GA102 white paper 2.0, appendix A; f64 is 1/64"),
-        _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, 72, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
-        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.083, 42.5, 204.8, 16,
-               "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32"),
-        _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, 128, "NVIDIA Ada white paper, appendix A; f64 is 1/64"),
-        _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, 58, "NVIDIA L4 data sheet, without sparsity; f64 is 1/64 of f32"),
-        _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, 170, "NVIDIA RTX Blackwell white paper; f64 is 1/64"),
-    )
-}  # fmt: skip
-"""The GPUs whose peaks are known here, the first of each target being the one that stands for it."""
-
-
-def peaks(arch: str, gpu: str | None = None) -> Peaks:
-    """The peaks of a GPU by name, or of the one that stands for a target. `TargetError` names those there are."""
-    if gpu is not None:
-        if gpu not in PEAKS:
-            raise TargetError(f"gpu: no peaks are known here for {gpu!r}; there are {', '.join(PEAKS)}")
-        return PEAKS[gpu]
-    found = [p for p in PEAKS.values() if arch in p.targets]
-    if not found:
-        known = ", ".join(sorted({t for p in PEAKS.values() for t in p.targets}))
-        raise TargetError(f"target: no peaks are known here for {arch!r}; there are some for {known}; or name a gpu=")
-    return found[0]
 
 
 @dataclass(frozen=True)
@@ -179,7 +119,7 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
     if not hasattr(run, "device"):
         raise LaunchError(f"results: of pl.attention, pl.decode or pl.launch are wanted, got {type(result).__name__}")
     name = kernel if isinstance(kernel, str) else getattr(kernel, "name", "kernel")
-    least = _least(result)
+    least = array_bytes(result)
     measured = run.seconds if run.device == "gpu" else None
     limits = peaks(arch or str(getattr(config, "arch", "sm_80")), gpu)
     blocks = math.prod(run.grid)
@@ -192,21 +132,6 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
         raise LaunchError(f"{name}: this result has no counters; write counters=True")
     kind = "tensor" if config is not None and config.dtype in ("f16", "bf16") else getattr(config, "dtype", "f32")
     return Roof(name, limits, {kind: flops}, None, least, measured, counted=False, blocks=blocks)
-
-
-def _least(result: Any) -> int | None:
-    """Bytes of the arrays of a result, each once; of a cache only the keys that count."""
-    inputs = getattr(result, "inputs", None)
-    if inputs is None:
-        return None
-    ends = result.o.nbytes + result.lse.nbytes
-    lengths = getattr(result, "lengths", None)
-    if lengths is None:
-        return int(sum(x.nbytes for x in inputs)) + ends
-    q, key = inputs[0], inputs[1]
-    heads = key.shape[2 if inputs[3] is not None else 1]
-    cached = 2 * int(lengths.sum()) * heads * q.shape[-1] * key.itemsize
-    return int(q.nbytes) + cached + ends
 
 
 def _from_shapes(result: Any) -> int | None:
@@ -236,7 +161,8 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
     line), filled where measured on a GPU. Returns a matplotlib Figure that shows itself.
 
     results: one, or a list, of `pl.attention(..., counters=True)`, `pl.decode(...)` or `pl.launch(...)`, or `Roof`s.
-    gpu: whose roof ("A100", "H100 SXM", ...: `lab.roofline.PEAKS`). arch: the target, of runs that do not tell theirs.
+    gpu: whose roof ("A100", "H100 SXM", ...: `ptxlab.performance.peaks.PEAKS`). arch: the target, of runs that do not
+    tell theirs.
     """
     from ptxlab.lab.plots import ink_colour, new_figure
 

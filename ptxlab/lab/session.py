@@ -17,11 +17,12 @@ from typing import Any
 
 from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
-from ptxlab.lab import deltas, explorer_views
+from ptxlab.lab import deltas, explorer_views, run_pane
 from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.building_ahead import Builder, next_setting
 from ptxlab.lab.deltas import Setting
-from ptxlab.lab.explorer_views import Request, Version
+from ptxlab.lab.explorer_views import Version
+from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import Ran, machines
 
 KEEP = 32
@@ -293,7 +294,7 @@ class Session:
             self._telling = seq, time.perf_counter()
             begin = running.result if running else lambda: self._run(version, request, seq, asked)
             ran = self._kept(self._outcomes, request.result_key, begin)
-            shown_run = explorer_views.show_run(ran, request, version)
+            shown_run = run_pane.show(ran, request, version.built)
             yield "run", {**shown_run, "cached": cached}
             yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
             view = replace(request, sass=False)

@@ -9,5 +9,6 @@ from __future__ import annotations
 
 from ptxlab.sweeps.plan import Shape, Written
 from ptxlab.sweeps.run import Sweep, open_sweep, sweep
+from ptxlab.sweeps.tuning import Tuned, tune
 
-__all__ = ["Shape", "Sweep", "Written", "open_sweep", "sweep"]
+__all__ = ["Shape", "Sweep", "Tuned", "Written", "open_sweep", "sweep", "tune"]

@@ -108,14 +108,32 @@ def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
 # -- Dask --------------------------------------------------------------------------------------------------------------
 
 
+def connect(address: str) -> Any:
+    """A client of the cluster whose scheduler is at an address; `UnavailableError` where none answers."""
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise UnavailableError("--dask wants dask.distributed: pip install 'ptxlab[scale]'") from None
+    try:
+        return distributed.Client(address)
+    except (OSError, ValueError) as error:
+        why = str(error).splitlines()[0]
+        raise UnavailableError(
+            f"--dask {address}: no scheduler answers ({why})\n  start one:  dask scheduler --port 8786"
+        ) from None
+
+
 def on_dask(
-    points: Iterator[Keyed], client: Any, job: Callable[[Task], Row] = measure
+    points: Iterator[Keyed],
+    client: Any,
+    job: Callable[[Task], Row] = measure,
+    lost: Callable[[Task, str], Row] = lost,
 ) -> Generator[Measured, None, None]:
     """Measures on the workers of a `dask.distributed.Client`; tasks are plain data, `job` is named, not pickled.
 
     A worker that dies is the scheduler's business, which gives its point to another one, until it counts as lost. When
-    the scheduler itself is started again, what was under way is handed in again. Raises `UnavailableError` where the
-    client has given up its connection.
+    the scheduler itself is started again, what was under way is handed in again. `lost` makes the row of such a point.
+    Raises `UnavailableError` where the client has given up its connection.
     """
     distributed: Any = importlib.import_module("distributed")
     waiting: dict[str, tuple[Keyed, Any]] = {}
@@ -145,13 +163,13 @@ def on_dask(
             key, task = keyed
             try:
                 row = future.result()
-            except concurrent.futures.CancelledError:  # the scheduler has forgotten it
-                submit(keyed)
+            except (concurrent.futures.CancelledError, distributed.comm.CommClosedError):
+                submit(keyed)  # the scheduler has forgotten it, or ended while it handed the row over
                 continue
             except distributed.KilledWorker as error:
                 row = lost(task, str(error).splitlines()[0])
             except Exception as error:  # such as a worker without ptxlab: the others may have it
-                row = lost(task, f"the worker could not measure it: {type(error).__name__}: {error}")
+                row = lost(task, f"the worker could not do it: {type(error).__name__}: {error}")
             future.release()
             yield key, row
     finally:

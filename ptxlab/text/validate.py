@@ -32,6 +32,7 @@ from ptxlab.text.parser import DIRECTIVES
 from ptxlab.text.parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
 from ptxlab.text.scope import Names, Scope
 from ptxlab.text.shape import shape_of
+from ptxlab.text.since import Since
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 
 BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
@@ -76,6 +77,7 @@ class _Validator:
     def __init__(self, module: Module, line: int = 0) -> None:
         self.module = module
         self.line = line
+        self.since = Since.of(module)
         self.labels: set[str] = set()
         self.shapes: dict[tuple[Hashable, ...] | None, int] = {}  # how many errors an instruction of a shape has
 
@@ -115,6 +117,9 @@ class _Validator:
                     outermost.declare(variable)
             elif isinstance(item, Directive):
                 outermost.names.update(dict.fromkeys(labels_in(item)))
+                unknown = self.since.unknown() if item.name == "target" else None
+                if unknown is not None:
+                    yield self.error(unknown.message, item.tokens[1], unknown.hint)
                 if f".{item.name}" not in DIRECTIVES:
                     yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
@@ -178,8 +183,11 @@ class _Validator:
         if instruction.name not in TABLE:
             if instruction.name not in LEFT_OUT:
                 yield PtxError.later(instruction.line, functools.partial(self.unknown, instruction))
-        elif found(instruction.opcode) is None:
+        elif (used := found(instruction.opcode)) is None:
             yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
+        elif (lack := self.since.lack(used)) is not None:
+            opcode = opcode_tokens(instruction)[0]
+            yield self.error(lack.message, opcode, lack.hint, length=len(opcode.text))
         elif action_of(instruction.opcode) is not Action.CALL:
             yield from self.count(instruction, find)
 

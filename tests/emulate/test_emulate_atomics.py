@@ -15,12 +15,13 @@ FORMS = [
     for entry in all_ops()
     if entry.name in ("atom", "red") and entry.sem is not None
     for opcode in combinations(entry, 0)
-    if form(opcode).space in (None, "global") and "b128" not in opcode and "L2::cache_hint" not in opcode
+    if form(opcode).space in (None, "global", "shared") and "b128" not in opcode and "L2::cache_hint" not in opcode
 ]
 
 
 def text(found: Form) -> str:
-    """A kernel whose 32 threads contend for four addresses, one vector each."""
+    """A kernel of two warps: the first contends for four addresses, one vector each, the lanes of the second for one.
+    Shared memory is filled from global memory before, and copied back."""
     count = int(found.vec[1:]) if found.vec else 1
     size = count * types.width(found.type) // 8
     held = register_type(found.type)
@@ -37,7 +38,18 @@ def text(found: Form) -> str:
     dest = f"{{{', '.join(old)}}}, " if found.vec else f"{old[0]}, "
     lines.append(f"{found.opcode} {dest if found.op.name == 'atom' else ''}[%at], {', '.join(operands)};")
     if found.op.name == "atom":
-        lines += [f"st.global.{held} [%out+{256 * k}], {register};" for k, register in enumerate(old)]
+        lines += [f"st.global.{held} [%out+{512 * k}], {register};" for k, register in enumerate(old)]
+    if found.space == "shared":
+        lines = [
+            ".reg .pred %mover;", ".reg .b64 %from, %to, %s;", ".reg .b32 %word;", ".shared .align 16 .b8 s[128];",
+            f"setp.lt.u32 %mover, %tid.x, {size};", "mov.u64 %s, s;", "mul.wide.u32 %to, %thread, 4;",
+            "add.u64 %from, %at, %to;", "add.u64 %to, %s, %to;",
+            "@%mover ld.global.b32 %word, [%from];", "@%mover st.shared.b32 [%to], %word;", "bar.sync 0;",
+            f"mad.wide.u32 %at, %slot, {size}, %s;", *lines, "bar.sync 0;",
+            "@%mover ld.shared.b32 %word, [%to];", "@%mover st.global.b32 [%from], %word;",
+        ]  # fmt: skip
+    else:
+        lines.insert(0, f"mad.wide.u32 %at, %slot, {size}, %at;")
     body = "\n    ".join(lines)
     return f""".version 8.6
 .target sm_90
@@ -45,22 +57,24 @@ def text(found: Form) -> str:
 .visible .entry k(.param .u64 in, .param .u64 memory, .param .u64 out)
 {{
     .reg .b64 %in, %at, %out;
-    .reg .b32 %lane, %slot;
+    .reg .b32 %thread, %lane, %slot, %few;
     ld.param.u64 %in, [in];
     ld.param.u64 %at, [memory];
     ld.param.u64 %out, [out];
-    mov.u32 %lane, %tid.x;
-    and.b32 %slot, %lane, 3;
+    mov.u32 %thread, %tid.x;
+    and.b32 %lane, %thread, 31;
+    shr.u32 %few, %thread, 5;
+    mad.lo.u32 %few, %few, -3, 3;
+    and.b32 %slot, %lane, %few;
     mad.wide.u32 %in, %lane, 8, %in;
-    mad.wide.u32 %out, %lane, 8, %out;
-    mad.wide.u32 %at, %slot, {size}, %at;
+    mad.wide.u32 %out, %thread, 8, %out;
     {body}
     ret;
 }}
 """
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.skipif(len(ENGINES) < 2, reason="needs llvmlite: one engine alone has nothing to be compared with")
 @pytest.mark.parametrize("opcode", FORMS)
 def test_engines_agree(opcode: str) -> None:
@@ -74,8 +88,8 @@ def test_engines_agree(opcode: str) -> None:
         data[:count, ::3] = start[0]  # some of them succeed
     ran = {}
     for engine in ENGINES:
-        memory, out = start.copy(), np.zeros((count, 32), np.uint64)
-        launch(engine, text(found), data.copy(), memory, out, grid=(1,), block=(32,))
+        memory, out = start.copy(), np.zeros((count, 64), np.uint64)
+        launch(engine, text(found), data.copy(), memory, out, grid=(1,), block=(64,))
         ran[engine] = memory, out
     for a, b in zip(ran["step"], ran["jit"], strict=True):
         assert (canonical(a, found.type) == canonical(b, found.type)).all(), (a, b)

@@ -214,6 +214,30 @@ def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs POSIX permissions")
+def test_a_shared_folder_is_read_and_never_written_to(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native.remember("entry", {"a": 1}, b"code")
+    theirs = tmp_path / "shared" / "code"
+    theirs.parent.mkdir()
+    folder.rename(theirs)
+    folder.mkdir(mode=0o700)
+    assert native.recall("entry") is None
+    monkeypatch.setenv("PTXLAB_SHARED_CACHE", str(theirs.parent))
+    for mode, found in ((0o755, ({"a": 1}, b"code")), (0o555, ({"a": 1}, b"code")), (0o775, None)):
+        theirs.chmod(mode)
+        native.shared.cache_clear()
+        assert native.recall("entry") == found
+    native.remember("other", {}, b"mine")
+    assert ([path.name for path in folder.iterdir()], len(list(theirs.iterdir()))) == (["other"], 1)
+    monkeypatch.setenv("PTXLAB_CACHE", "off")
+    theirs.chmod(0o755)
+    native.shared.cache_clear()
+    assert native.shared() is None
+    native.shared.cache_clear()
+
+
 @pytest.mark.long
 def test_processes_may_share_it(folder: Path) -> None:
     code = (

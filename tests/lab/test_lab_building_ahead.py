@@ -12,7 +12,7 @@ import pytest
 from ptxlab.emulate.jit import compile as native
 from ptxlab.lab import building_ahead, explorer_views
 from ptxlab.lab.building_ahead import Builder, next_setting
-from ptxlab.lab.explorer_views import request
+from ptxlab.lab.requests import request
 
 LONG = {"seq_k": 16384, "heads": 128, "batch": 8}
 """A problem that runs for seconds."""

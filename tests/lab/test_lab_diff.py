@@ -10,7 +10,8 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.lab import diff
-from ptxlab.lab.diff import Row, compare, declares, ptx_of
+from ptxlab.lab.alignment import Row, compare, declares
+from ptxlab.lab.diff import ptx_of
 
 OLD = """\
 .reg .f32 %f<4>;

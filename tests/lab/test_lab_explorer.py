@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import explorer_views
-from ptxlab.lab.explorer_views import Request, request
+from ptxlab.lab import explorer_views, run_pane
+from ptxlab.lab.requests import Request, request
 from ptxlab.lab.session import Session
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import Judgement, Ran
@@ -273,7 +273,7 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     error[0, 1, 1000, 2] = np.nan
     error[0, 1, 5, 1] = 0.25
     ran = Ran(None, judged=Judgement(None, error, 4 * error), kept=(error,))
-    shown = explorer_views.error_map(ran, request("scalar", head=(0, 1)))
+    shown = run_pane.error_map(ran, request("scalar", head=(0, 1)))
     assert shown is not None
     assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (220, 4, [5, 1], "head 1")
     values = np.frombuffer(shown["values"], np.float32).reshape(220, 4)

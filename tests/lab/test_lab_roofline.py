@@ -8,6 +8,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.lab import counters_pane, roofline
+from ptxlab.performance.peaks import PEAKS
 
 
 def run_of(kernel: str, **more: Any) -> Any:
@@ -33,13 +34,13 @@ def test_counters_say_what_is_counted_and_what_is_modelled() -> None:
 
 
 def test_a_roofline_bounds_by_memory_below_the_ridge_and_by_arithmetic_above() -> None:
-    r = roofline.Roof("k", roofline.PEAKS["A100"], {"f32": 195}, asked=195, least=1)
+    r = roofline.Roof("k", PEAKS["A100"], {"f32": 195}, asked=195, least=1)
     ridge = 19.5e12 / 2039e9
     assert r.bound(ridge / 2) == "memory bandwidth"
     assert r.attainable(ridge / 2) == pytest.approx(19.5e12 / 2)
     assert r.bound(2 * ridge) == "arithmetic"
     assert [(origin, round(x, 3)) for origin, _, x, _ in r.points()] == [("modelled", 1.0), ("modelled", 195.0)]
-    mixed = roofline.Roof("k", roofline.PEAKS["A100"], {"f32": 195, "tensor": 3120}, None, 1, seconds=1e-9)
+    mixed = roofline.Roof("k", PEAKS["A100"], {"f32": 195, "tensor": 3120}, None, 1, seconds=1e-9)
     assert mixed.peak == pytest.approx(3315 / (195 / 19.5e12 + 3120 / 312e12))
     assert mixed.points()[-1][0] == "measured"
     assert mixed.points()[-1][3] == pytest.approx(3315e9)
@@ -66,7 +67,7 @@ def test_peaks_are_fma_a_clock_times_the_clock(
     gpu: str, sms: int, clock: float, f32: int, f64: int, tensor: int, tensor_clock: float | None
 ) -> None:
     """From multiprocessors, multiply-adds of each in a clock, and GHz, as the white papers have them."""
-    peaks = roofline.PEAKS[gpu]
+    peaks = PEAKS[gpu]
     assert peaks.sms == sms
     assert peaks.f32 == pytest.approx(sms * f32 * 2 * clock * 1e9, rel=0.01)
     assert peaks.f64 == pytest.approx(sms * f64 * 2 * clock * 1e9, rel=0.02)
@@ -74,8 +75,8 @@ def test_peaks_are_fma_a_clock_times_the_clock(
 
 
 def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
-    full = roofline.Roof("k", roofline.PEAKS["A100"], {"f32": 195}, asked=1, least=1, blocks=4000)
-    one = roofline.Roof("k", roofline.PEAKS["A100"], {"f32": 195}, asked=1, least=1, blocks=1)
+    full = roofline.Roof("k", PEAKS["A100"], {"f32": 195}, asked=1, least=1, blocks=4000)
+    one = roofline.Roof("k", PEAKS["A100"], {"f32": 195}, asked=1, least=1, blocks=1)
     assert (full.peak, full.bound(195)) == (pytest.approx(19.5e12), "arithmetic")
     assert (one.peak, one.bound(195)) == (pytest.approx(19.5e12 / 108), "arithmetic of 1 of 108 SMs")
     result = run_of("tiled")

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import explorer_views, sampled
-from ptxlab.lab.explorer_views import request
+from ptxlab.lab import explorer_views, run_pane, sampled
+from ptxlab.lab.requests import Request, request
 
 
-def answer(name: str, **values: Any) -> tuple[Any, dict[str, Any], explorer_views.Request, Any]:
+def answer(name: str, **values: Any) -> tuple[Any, dict[str, Any], Request, Any]:
     asked = request(name, **values)
     version = explorer_views.build(asked)
     ran = explorer_views.run(version, asked)
-    return ran, explorer_views.show_run(ran, asked, version), asked, version
+    return ran, run_pane.show(ran, asked, version.built), asked, version
 
 
 @pytest.mark.parametrize("causal", [False, True])

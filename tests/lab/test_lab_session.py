@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ptxlab.lab import explorer_views, session
-from ptxlab.lab.explorer_views import request
+from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session, in_seconds
 
 LONG = {"subject": "scalar", "head_dim": 64, "seq_q": 128, "seq_k": 512, "device": "step"}

@@ -10,10 +10,10 @@ import pytest
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.lab import dataflow, explorer_views
+from ptxlab.lab import dataflow, explorer_views, run_pane
 from ptxlab.lab.attention_subject import named
-from ptxlab.lab.explorer_views import request
 from ptxlab.lab.kernel_subject import subject_of
+from ptxlab.lab.requests import Request, request
 from ptxlab.lab.subject import Subject, machines, plain_attention, ways
 
 PTX = """\
@@ -52,11 +52,11 @@ __global__ void half_of(const float *x, float *y, int n) {
 """
 
 
-def answer(asked: explorer_views.Request) -> tuple[Any, Any, Any, Any]:
+def answer(asked: Request) -> tuple[Any, Any, Any, Any]:
     """Version, assembly, what is shown of the run, and the state."""
     version = explorer_views.build(asked)
     ran = explorer_views.run(version, asked)
-    shown = explorer_views.show_run(ran, asked, version)
+    shown = run_pane.show(ran, asked, version.built)
     return version, explorer_views.assemble(version, asked), shown, explorer_views.state(version, asked, ran)
 
 

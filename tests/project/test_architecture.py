@@ -16,7 +16,8 @@ ROOT = PACKAGE.parent
 
 EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
-    "targets", "reference", "attention", "sweeps", "lab", "course", "cli", "static", "errors", "findings", "options",
+    "targets", "reference", "attention", "performance", "sweeps", "lab", "course", "cli", "static", "errors",
+    "findings", "options",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets", "options", "__version__"}
 ARROWS: dict[str, set[str]] = {
@@ -37,8 +38,9 @@ ARROWS: dict[str, set[str]] = {
     "testing": {"isa", "text", "launch", "drivers"},
     "reference": set(),
     "static": {"text", "emulate", "gpu"},
-    "attention": {"kernels", "launch", "reference", "gpu", "static"},
-    "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu"},
+    "performance": {"static", "emulate", "isa", "text"},
+    "attention": {"kernels", "launch", "reference", "gpu", "static", "performance"},
+    "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu", "performance"},
     "lab": EVERYTHING,
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -143,6 +144,31 @@ def test_a_point_that_ends_its_process_is_a_row() -> None:
     ]  # fmt: skip
     [said] = [row["reason"] for row in found.values() if row["status"] == "lost"]
     assert said == "its process was ended while it ran alone: by a signal, or for want of memory"
+
+
+def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from small_cluster import small_cluster
+    from sweep_jobs import simulated
+
+    with small_cluster() as client:
+        import distributed
+
+        result, gone = distributed.Future.result, []
+
+        def cut(future: Any) -> Any:
+            """The first two end as they do when the scheduler is ended while it hands them over, and started again."""
+            if len(gone) < 2:
+                gone.append(future)
+                raise [distributed.comm.CommClosedError("closed"), concurrent.futures.CancelledError][len(gone) - 1]
+            return result(future)
+
+        monkeypatch.setattr(distributed.Future, "result", cut)
+        rows = dict(workers.on_dask(iter(tasks(2, 3, 4)), client, simulated))
+        assert sorted((row["seq"], row["status"]) for row in rows.values()) == [(2, "ok"), (3, "ok"), (4, "ok")]
+        refused = list(
+            workers.on_dask(iter([("key", {"no": "task"})]), client, simulated, lambda task, why: {"why": why})
+        )
+        assert refused == [("key", {"why": "the worker could not do it: KeyError: 'kernel'"})]
 
 
 def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

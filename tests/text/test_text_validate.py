@@ -56,6 +56,35 @@ def test_compilers_output_has_no_finding(path: Path) -> None:
     assert [str(error) for error in validate(parse(path.read_bytes().decode(), path.name))] == []
 
 
+@pytest.mark.parametrize(
+    ("version", "target", "line", "message", "write"),
+    [
+        ("7.8", "sm_90", "fence.proxy.async;", "6:2: fence.proxy.async needs PTX 8.0 or later; this text is "
+         ".version 7.8", ".version 8.0"),
+        ("8.0", "sm_80", "barrier.cluster.arrive;", "6:2: barrier.cluster.arrive needs sm_90 or later; this text is "
+         "for sm_80", ".target sm_90"),
+        ("8.0", "sm_80", "wgmma.fence.sync.aligned;", "6:2: wgmma.fence.sync.aligned needs sm_90a; this text is for "
+         "sm_80", ".target sm_90a"),
+        ("8.0", "sm_90", "wgmma.fence.sync.aligned;", "6:2: wgmma.fence.sync.aligned is not in sm_90, only in targets "
+         "with a letter behind the number", ".target sm_90a"),
+        ("7.0", "sm_90", "ret;", "2:9: PTX 7.0 does not have sm_90; PTX 7.8 is the first that does", ".version 7.8"),
+        ("7.0", "sm_80", "vote.ballot.b32 %r1, %p;", "6:2: vote.ballot.b32 ended with PTX 6.4 on sm_70; vote.sync, "
+         "which also takes the mask of the lanes that take part, is there instead", ""),
+        ("7.0", "sm_80", "mbarrier.test_wait.b64 %p, [%d], %d;", "", ""),
+        ("6.3", "sm_80", "fence.proxy.async; ret;", "6:2: fence.proxy.async needs sm_90 or later; this text is for "
+         "sm_80", ".target sm_90"),
+        ("6.3", "sm_70", "fence.proxy.async;", "", ""),
+        ("7.8", "sm_90", "{ .reg .b16 %h; cvt.rn.f16x2.e4m3x2 %r1, %h; }", "", ""),
+    ],
+)  # fmt: skip
+def test_what_the_version_and_the_target_have(version: str, target: str, line: str, message: str, write: str) -> None:
+    registers = ".reg .b32 %r<3>; .reg .pred %p; .reg .b64 %d;"
+    text = f".version {version}\n.target {target}\n.visible .entry k()\n{{\n{registers}\n\t{line}\n}}\n"
+    found = [str(error).splitlines() for error in validate(parse(text, "k.ptx"))]
+    assert [lines[0] for lines in found] == ([f"k.ptx:{message}"] if message else [])
+    assert [lines[-1] for lines in found if write] == ([f"  write:  {write}"] if write else [])
+
+
 def test_right_instructions_have_no_finding() -> None:
     lines = (
         "fma.rn.f32 %f1, %vector.x, %query0, %f0;",

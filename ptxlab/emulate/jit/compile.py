@@ -164,11 +164,34 @@ def folder() -> Path | None:
     return path
 
 
-def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
-    """A cache entry: the notes beside the code, and the code. None when missing or damaged."""
-    where = folder()
-    if where is None:
+@functools.cache
+def shared() -> Path | None:
+    """A cache that is read and never written to: `code` in the folder PTXLAB_SHARED_CACHE, as one machine's users share
+    it. Its code is run, so it must be root's or this user's, and nobody else may write there."""
+    named = os.environ.get("PTXLAB_SHARED_CACHE", "")
+    if not named or os.environ.get("PTXLAB_CACHE", "") == "off":
         return None
+    path = Path(named) / "code"
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if hasattr(os, "getuid") and (status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022):
+        return None
+    return path
+
+
+def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
+    """A cache entry, from this user's folder or the shared one: the notes beside the code, and the code. None when
+    missing or damaged."""
+    for where in (folder(), shared()):
+        found = _read(where, entry) if where is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
     path = where / entry
     try:
         data = path.read_bytes()

@@ -1,0 +1,194 @@
+"""Every kernel of the yardstick beside C: `python -m benchmarks.kernels [NAME ...] [--quick] [--write]`.
+
+One worker and one core, memcheck on, CPU time of this process. C and the machine take turns, and the lower quartile of
+each one's times counts, so that other programs on the machine change little. A result that differs from C's stops the
+run.
+`--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels.md.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("PTXLAB_CACHE", "off")  # before ptxlab looks for it: the first result counts with nothing cached
+
+import argparse
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from benchmarks.kernels import attention, choosing, control, grids, normalising, reductions, rows, scans
+from benchmarks.kernels.yardstick import InC, Kernel, OnMachine, agree, compile_c
+
+FAMILIES = (rows, attention, reductions, scans, grids, normalising, choosing, control)
+KERNELS = [kernel for family in FAMILIES for kernel in family.KERNELS]
+RESULTS = Path(__file__).parents[1] / "results"
+PAIRS, SECONDS, MOST = 9, 0.2, 60
+"""Turns of C and the machine: at least so many, on until so much time is spent, at most so many."""
+CHECKED: dict[str, dict[str, Any]] = {
+    "counters": {"counters": True},
+    "initcheck": {"checks": ("memcheck", "initcheck")},
+    "racecheck": {"checks": ("memcheck", "racecheck")},
+    "all": {"checks": ("memcheck", "initcheck", "racecheck", "synccheck")},
+}
+ASKED = {"counters": 4, "initcheck": 3, "racecheck": 8, "all": 12}
+
+
+def quick_quarter(times: list[float]) -> float:
+    """The time that a quarter are shorter than: the clock of CPU time now and then gives one that is far too short."""
+    return sorted(times)[len(times) // 4]
+
+
+def taken_in_turns(first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float]:
+    """The times of two functions that are called in turn."""
+    first(), second()  # warm
+    pairs: list[tuple[float, float]] = []
+    while len(pairs) < PAIRS or (len(pairs) < MOST and sum(map(sum, pairs)) < SECONDS):
+        pairs.append((first(), second()))
+    a, b = (quick_quarter(list(times)) for times in zip(*pairs, strict=True))
+    return a, b
+
+
+def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
+    """What the table says of a kernel."""
+    arguments = kernel.arguments(np.random.default_rng(1))
+    ours, theirs = OnMachine(kernel, arguments), InC(kernel, arguments, library)
+    first = ours.build()
+    report = ours.run()[2]
+    theirs.run()
+    agree(kernel, ours.written(), theirs.written())
+    c, mine = taken_in_turns(theirs.run, lambda: ours.run()[0])
+    row = {
+        "kernel": kernel, "C": c, "ours": mine, "ratio": c / mine, "first": first,
+        "rate": report.thread_instructions / mine,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }  # fmt: skip
+    if quick:
+        return row
+    row["two"] = min(ours.run()[1] for _ in range(PAIRS)) / min(ours.run(2)[1] for _ in range(PAIRS))
+    for name, options in CHECKED.items():
+        ours.build(**options)
+        plain, watched = taken_in_turns(lambda: ours.run()[0], lambda o=options: ours.run(**o)[0])
+        row[name] = watched / plain
+    return row
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    kernel: Kernel = row["kernel"]
+    text = f"{kernel.name:20}{row['C'] * 1e3:9.2f}{row['ours'] * 1e3:9.2f}{row['ratio']:8.2f}"
+    text += f"{row['rate'] / 1e9:8.2f}{row['first']:8.2f}{row['memory']:8.0f}"
+    if "two" in row:
+        text += f"{row['two']:7.2f}" + "".join(f"{row[name]:7.1f}" for name in CHECKED)
+    return text
+
+
+HEAD = f"{'kernel':20}{'C, ms':>9}{'ours':>9}{'ratio':>8}{'10^9/s':>8}{'first':>8}{'MiB':>8}"
+HEAD_FULL = f"{'two':>7}{'count':>7}{'init':>7}{'race':>7}{'all':>7}"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The table and what it amounts to."""
+    ratios = [row["ratio"] for row in rows]
+    full = "two" in rows[0]
+    lines = [HEAD + (HEAD_FULL if full else ""), *map(line, rows), ""]
+    lines.append(
+        f"{len(rows)} kernels, C over ours: median {statistics.median(ratios):.2f}, worst {min(ratios):.2f}, "
+        f"{sum(r < 1 for r in ratios)} below 1"
+    )
+    if full:
+        two = [row["two"] for row in rows]
+        lines.append(f"two workers over one: median {statistics.median(two):.2f}, worst {min(two):.2f}")
+        for name, asked in ASKED.items():
+            costs = sorted((row[name], row["kernel"].name) for row in rows)
+            middle = statistics.median(cost for cost, _ in costs)
+            lines.append(
+                f"{name}, a launch over one with memcheck alone: median {middle:.2f}, "
+                f"worst {costs[-1][0]:.1f} ({costs[-1][1]}; {asked} asked)"
+            )
+    return "\n".join(lines)
+
+
+def cpu_name() -> str:
+    """The CPU as the system names it, and as LLVM does."""
+    info = Path("/proc/cpuinfo")
+    names = (
+        [s.split(":")[1].strip() for s in info.read_text().splitlines() if s.startswith("model name")]
+        if info.exists()
+        else []
+    )
+    return f"{names[0] if names else platform.processor()} ({llvm.get_host_cpu_name()})"
+
+
+def written(rows: list[dict[str, Any]]) -> str:
+    """The page for results/."""
+    compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    below = [row for row in rows if row["ratio"] < 1]
+    reasons = [
+        f"- `{row['kernel'].name}` ({row['ratio']:.2f}; to draw level: {row['rate'] / row['ratio'] / 1e9:.0f} billion "
+        f"thread-instructions a second): {row['kernel'].reason or 'not yet explained'}"
+        for row in below
+    ]
+    styles = [f"- `{row['kernel'].name}`: {row['kernel'].style}" for row in rows]
+    return f"""# Kernels as people write them, beside serial C
+
+`python -m benchmarks.kernels --write` on {datetime.now(UTC):%Y-%m-%d}; no GPU is involved. CPU: {cpu_name()};
+{platform.system()}, Python {platform.python_version()}; C by {compiler} with `-O3 -march=native`.
+One core, memcheck on, CPU time, the lower quartile of {PAIRS} to {MOST} runs that took turns with C.
+ratio: C's time over ours, above 1 where the machine is faster.
+10^9/s: thread-instructions a second. first: seconds until the first result, nothing cached in the process.
+MiB: the process at its largest so far. two: wall time of one worker over that of two. The last four: a launch
+with counters or checks, over one with memcheck alone.
+
+```
+{table(rows)}
+```
+
+## Where C is faster
+
+{chr(10).join(reasons) if reasons else "Nowhere."}
+
+## The kernels
+
+{chr(10).join(styles)}
+"""
+
+
+def main() -> None:
+    """Runs what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="kernels to run; all without")
+    parser.add_argument("--quick", action="store_true", help="neither two workers nor checks")
+    parser.add_argument("--write", action="store_true", help="keep the table in results/kernels.md")
+    options = parser.parse_args()
+    unknown = set(options.names) - {k.name for k in KERNELS}
+    if unknown:
+        parser.error(f"no kernel {', '.join(sorted(unknown))}; there are {', '.join(k.name for k in KERNELS)}")
+    if options.write and (options.names or options.quick):
+        parser.error("--write is for the whole table: leave out the names and --quick")
+    chosen = [k for k in KERNELS if k.name in options.names or not options.names]
+    with tempfile.TemporaryDirectory() as folder:
+        library = compile_c(chosen, Path(folder))
+        rows_ = []
+        print(HEAD + ("" if options.quick else HEAD_FULL), flush=True)
+        for kernel in chosen:
+            rows_.append(measured(kernel, library, quick=options.quick))
+            print(line(rows_[-1]), flush=True)
+    print(table(rows_).split("\n\n")[1])
+    if options.write:
+        (RESULTS / "kernels.md").write_text(written(rows_))
+        print(f"written: {RESULTS.name}/kernels.md", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""A kernel of the yardstick: its two sources, its arguments, its launch on the CPU machine, and its call in C."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ptxlab as pl
+from ptxlab.emulate import Memory, lower
+from ptxlab.emulate.jit import Run
+from ptxlab.emulate.jit.build import Loaded, prepare
+from ptxlab.emulate.jit.instruments import instruments_of
+from ptxlab.emulate.runtime.report import Launch, Report
+
+Numbers = np.random.Generator
+COMPILE_C = ("gcc", "-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC")
+"""No -ffast-math: C keeps the order of the sums, as the kernels keep theirs."""
+C_PRELUDE = """#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+"""
+
+LANES = (
+    "C needs a vector instruction or two for 16 elements; here each element is a thread with its own index and checks"
+)
+TREE = (
+    "C goes through the data once; the threads also compute indices, exchange values and wait at barriers or shuffles"
+)
+OWN_ROWS = (
+    "each lane walks a row of its own: loads are gathers from 32 cache lines, stores scatters; C goes along the row"
+)
+ATOMIC = "an atomic operation takes one lane after the other: its address is looked up, and in global memory locked"
+DIVERGED = "lanes part and meet again: most instructions run for a few of the 32, in code for any set of lanes"
+"""Why C is faster."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel: `cuda` has an entry `name`, `c` a function `name` that takes the same arguments.
+
+    style: what is typical of it, for the table. arguments: makes them, arrays and numpy scalars. written: which of them
+    the kernel writes, compared with `tolerance`, relative to the largest value (0: to the bit).
+    reason: why C is faster, where it is.
+    """
+
+    name: str
+    style: str
+    grid: int | tuple[int, ...]
+    block: int | tuple[int, ...]
+    arguments: Callable[[Numbers], Sequence[Any]]
+    written: tuple[int, ...]
+    cuda: str
+    c: str
+    tolerance: float = 1e-5
+    shared: int = 0
+    options: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    """A grid or a block with all its dimensions."""
+    x, y, z = (*((size,) if isinstance(size, int) else size), 1, 1)[:3]
+    return x, y, z
+
+
+class OnMachine:
+    """A kernel with its arrays in the machine's memory, to be run again and again."""
+
+    def __init__(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
+        self.kernel, self.memory = kernel, Memory()
+        compiled = pl.cuda(kernel.cuda, entry=kernel.name, options=kernel.options, file=f"{kernel.name}.cu")
+        self.program = lower(compiled.module)
+        packed = bytearray(self.program.param_size)
+        places = []
+        for param, value in zip(self.program.params, arguments, strict=True):
+            raw = value
+            if isinstance(value, np.ndarray):
+                place = self.memory.allocate(value.nbytes, param.name, value.copy())
+                places.append(place)
+                raw = np.uint64(place.address)
+            else:
+                places.append(None)
+            data = np.asarray(raw).tobytes()
+            packed[param.offset : param.offset + len(data)] = data
+        for v in self.program.globals:
+            self.memory.place(v.address, v.contents(), v.name, v.space, writable=v.space != "const")
+        self.places, self.arguments, self.params = places, arguments, bytes(packed)
+        self.builds: dict[str, Loaded] = {}
+
+    def reset(self) -> None:
+        """Puts back what the kernel has written."""
+        for k in self.kernel.written:
+            self.places[k].data[:] = self.arguments[k].reshape(-1).view(np.uint8)
+
+    def written(self) -> list[np.ndarray]:
+        """The arrays that the kernel has written."""
+        return [
+            self.places[k].data.view(self.arguments[k].dtype)[: self.arguments[k].size].copy()
+            for k in self.kernel.written
+        ]
+
+    def build(self, **options: Any) -> float:
+        """Builds the code for these options of a launch, at full quality; the seconds until the first result."""
+        launch = self._launch(1, options)
+        begun = time.perf_counter()
+        built = prepare(self.program, None, instruments_of(launch))[0]
+        self.reset()
+        Run(self.program, built, launch, self.memory).wait()
+        seconds = time.perf_counter() - begun
+        built.improve()
+        self.builds[repr(sorted(options.items()))] = built
+        return seconds
+
+    def run(self, workers: int = 1, **options: Any) -> tuple[float, float, Report]:
+        """Seconds of CPU time and of wall time of one launch, and its report."""
+        self.reset()
+        made = Run(
+            self.program, self.builds[repr(sorted(options.items()))], self._launch(workers, options), self.memory
+        )
+        cpu, wall = time.process_time(), time.perf_counter()
+        made.wait()
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        return cpu, wall, made.report(wall)
+
+    def _launch(self, workers: int, options: dict[str, Any]) -> Launch:
+        size = three(self.kernel.grid), three(self.kernel.block)
+        return Launch(*size, self.params, shared=self.kernel.shared, workers=workers, **options)
+
+
+def compile_c(kernels: Sequence[Kernel], folder: Path) -> ctypes.CDLL:
+    """All C functions as one library."""
+    source, library = folder / "kernels.c", folder / "kernels.so"
+    source.write_text(C_PRELUDE + "\n".join(k.c for k in kernels))
+    subprocess.run([*COMPILE_C, "-o", library, source, "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
+class InC:
+    """The same algorithm in C, on arrays of its own."""
+
+    def __init__(self, kernel: Kernel, arguments: Sequence[Any], library: ctypes.CDLL) -> None:
+        self.kernel, self.given = kernel, arguments
+        self.arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        self.function = getattr(library, kernel.name)
+        self.function.restype = None
+        self.passed = [
+            a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else np.ctypeslib.as_ctypes(np.asarray(a))
+            for a in self.arguments
+        ]
+
+    def run(self) -> float:
+        """CPU seconds of one call."""
+        for k in self.kernel.written:
+            self.arguments[k][...] = self.given[k]
+        begun = time.process_time()
+        self.function(*self.passed)
+        return time.process_time() - begun
+
+    def written(self) -> list[np.ndarray]:
+        """The arrays that the function has written."""
+        return [self.arguments[k].reshape(-1) for k in self.kernel.written]
+
+
+def agree(kernel: Kernel, ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
+    """Raises ValueError where the two results differ by more than the kernel's tolerance."""
+    for k, a, b in zip(kernel.written, ours, theirs, strict=True):
+        if kernel.tolerance == 0:
+            same = np.array_equal(a, b)
+            worst = "in some bits"
+        else:
+            scale = float(np.abs(b.astype(float)).max())
+            error = float(np.abs(a.astype(float) - b.astype(float)).max())
+            same, worst = error <= kernel.tolerance * scale, f"by {error:.3g}, where the largest value is {scale:.3g}"
+        if not same:
+            raise ValueError(f"{kernel.name}: argument {k} differs from what the C function writes, {worst}")
+        if not b.any():
+            raise ValueError(f"{kernel.name}: argument {k} is all zeros: the comparison shows nothing")
