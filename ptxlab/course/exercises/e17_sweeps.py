@@ -303,4 +303,4 @@ def best(rows, value):
     grade=_best,
 )
 
-EXERCISES = (POINTS, TRAFFIC, SHORTEST, BEST)
+EXERCISES = (POINTS, TRAFFIC, BEST, SHORTEST)

@@ -13,10 +13,15 @@ import ptxlab as pl
 from ptxlab.course import check
 
 
+def order(row):
+    """Numbers as numbers; what is not there comes last."""
+    return [(value is None, value) for value in row]
+
+
 def show(sweep, *columns):
     """Some columns of all rows, in the order of their values."""
     print("  ".join(f"{name:>17}" for name in columns))
-    for row in sorted(([row[name] for name in columns] for row in sweep.rows()), key=str):
+    for row in sorted(([row[name] for name in columns] for row in sweep.rows()), key=order):
         print("  ".join(f"{value!s:>17}" for value in row))
 
 
@@ -60,9 +65,21 @@ assert all(counted[q, 32]["warp_instructions"] > counted[q, 64]["warp_instructio
 
 # %%
 for tile_q in (16, 32, 64):
-    print(tile_q, "rows a block:", counted[tile_q, 32]["sectors"] / counted[64, 32]["sectors"], "times the sectors of 64")
+    ratio = counted[tile_q, 32]["sectors"] / counted[64, 32]["sectors"]
+    print(f"{tile_q} rows a block: {ratio:.1f} times the sectors of 64")
 
 # %% [exercise] 17-traffic
+
+# %% [markdown]
+# ## Reading a table
+#
+# Every row has a status. A point that is wrong, that a check has stopped or that was refused is a row too, with its
+# reason. It must not win.
+
+# %%
+show(tiles, "tile_q", "tile_kv", "status", "error", "tolerance")
+
+# %% [exercise] 17-best
 
 # %% [markdown]
 # ## Splitting costs work
@@ -76,17 +93,6 @@ splits = pl.sweep("decode_split", {"splits": [1, 2, 4]}, shapes=[256], progress=
 show(splits, "splits", "blocks", "warp_instructions", "sectors")
 
 # %% [exercise] 17-shortest
-
-# %% [markdown]
-# ## Reading a table
-#
-# Every row has a status. A point that is wrong, that a check has stopped or that was refused is a row too, with its
-# reason. It must not win.
-
-# %%
-show(splits, "splits", "status", "error", "tolerance")
-
-# %% [exercise] 17-best
 
 # %% [markdown]
 # # What have you seen?
