@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias %ws"
 
+CUT = 16
+"""PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
+longer per instruction the longer the block is: 16,000 dependent lines in one block take 2.5 times as long."""
+
 
 class Emitter:
     """What emits the function `name` ("fast" or "slow"): its text and constants, and the parts that write into them."""
@@ -56,6 +60,8 @@ class Emitter:
         """The instruction that is being emitted."""
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
+        self.uncut = 0
+        """PTX instructions in the LLVM basic block so far."""
         self.sites = 0
         self.constants: list[str] = []
         self._shared: dict[tuple[str, str], str] = {}
@@ -163,6 +169,7 @@ class Emitter:
 
     def begin(self, bits: str) -> None:
         """At a label: only the lanes that run are known."""
+        self.uncut = 0
         self.registers.begin()
         self.memory.mixed.clear()
         self.machine.forget_splats()
@@ -173,6 +180,12 @@ class Emitter:
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
         self.code = code
+        if self.small and self.uncut == CUT:
+            self.uncut = 0
+            label = self.t.label("cut")
+            self.t.go(label)
+            self.t.at(label)
+        self.uncut += 1
         self.t.do(f"; {code.line}: {code.form.opcode}")
         self.active.guarded(code)
         for instrument in reversed(self.instruments):
