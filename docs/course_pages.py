@@ -96,11 +96,11 @@ def _folded(code: str) -> str:
 
 
 def _output(output: Any, folder: Path, name: str, heading: str) -> str:
-    """What a cell showed: HTML where it has some, else a picture, else text."""
+    """What a cell showed: HTML where it has some that is more than a picture, else a picture, else text."""
     if output.output_type == "stream":
         return _fence(COLOUR.sub("", output.text), "text")
     data = output.get("data", {})
-    if "text/html" in data:
+    if "text/html" in data and not ("image/png" in data and "ptxlab-figure" in data["text/html"]):
         return f'`````{{raw}} html\n<div class="output">{data["text/html"]}</div>\n`````'
     if "image/png" in data:
         folder.mkdir(parents=True, exist_ok=True)

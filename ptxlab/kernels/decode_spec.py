@@ -248,12 +248,16 @@ class DecodeSpec(Rung):
 
         What is None or left out has its default. `TargetError` names a limit that is broken.
         """
+        built: DecodeBuilt = made(DecodeBuilt, self, self.configure(**given))
+        return built
+
+    def configure(self, **given: Any) -> DecodeConfig:
+        """The complete and checked configuration that `build` builds; it takes the same parameters."""
         values = {name: p.default for name, p in self.parameters.items() if p.default is not None}
         config = self.fit(DecodeConfig(**values | self.checked(given)))
         if config.dtype == "bf16" and targets.get(config.arch).number < 80:
             raise TargetError(f"{self.name}: dtype='bf16' needs sm_80 or later; {config.arch} has no bf16")
-        built: DecodeBuilt = made(DecodeBuilt, self, config)
-        return built
+        return config
 
 
 def entry_name(rung: str, config: DecodeConfig) -> str:

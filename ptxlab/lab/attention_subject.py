@@ -62,6 +62,8 @@ class Attention(Subject):
     """What both phases share: the spec, its parameters, the family of all rungs."""
 
     family = kernels.names()
+    costs = 1.0
+    """The time of a multiplication, beside that of a prefill kernel."""
 
     def __init__(self, spec: Any) -> None:
         self.spec, self.title, self.name = spec, spec.title, spec.name
@@ -76,10 +78,30 @@ class Attention(Subject):
         if values["heads"] % values["kv_heads"]:
             raise LaunchError(f"heads = {values['heads']} should be a multiple of kv_heads = {values['kv_heads']}")
 
+    def fits(self, values: Values) -> None:
+        """Also that the kernel can be configured so."""
+        super().fits(values)
+        self.configured(values)
+
+    def configured(self, values: Values) -> Any:
+        """The configuration of the kernel with these parameters; `TargetError` names a limit that is broken."""
+        return self.spec.configure(**{p.name: values[p.name] for p in self.building})
+
     def work(self, values: Values) -> float:
-        """Those of the scores: one for each row, key and dimension. A mask saves about half of the keys."""
+        """Those of the scores that are run: one for each row, key and dimension. A mask saves half of the keys."""
         rows = values["batch"] * values["heads"] * values.get("seq_q", 1)
-        return float(rows * values["seq_k"] * values["head_dim"] * (0.5 if values.get("causal") else 1))
+        sample = self._plan(values)
+        whole = float(rows * values["seq_k"] * values["head_dim"] * (0.5 if values.get("causal") else 1))
+        return whole * self.costs * (1.0 if sample is None else sample.share)
+
+    def less(self, values: Values, work: float) -> dict[str, Any] | None:
+        """A sample of fewer blocks."""
+        fewer = {**values, "most": work}
+        return fewer if self.work(fewer) < self.work(values) else None
+
+    def _plan(self, values: Values) -> Any:
+        """Which part of the problem is run; None where all of it is."""
+        raise NotImplementedError
 
     def build(self, values: Values) -> Any:
         """The kernel of the library with these parameters."""
@@ -120,22 +142,16 @@ class Prefill(Attention):
         sample = self._plan(values)
         if sample is None:
             return places(values["batch"], values["heads"])
-        return [(f"batch {b}, head {h}", (0, n)) for n, (b, h) in enumerate(sample.heads)]
+        return [(f"batch {b}, head {h}", (b, h)) for b, h in sample.heads]
 
-    def work(self, values: Values) -> float:
-        """Of what is run."""
-        sample = self._plan(values)
-        return super().work(values) * (1.0 if sample is None else sample.share)
-
-    def less(self, values: Values, work: float) -> dict[str, Any] | None:
-        """A sample of fewer blocks."""
-        fewer = {**values, "most": work}
-        return fewer if self.work(fewer) < self.work(values) else None
+    def rows(self, values: Values) -> tuple[str, int]:
+        """Of the queries."""
+        return "query row", values["seq_q"]
 
     def _plan(self, values: Values) -> sampled.Plan | None:
         """Which blocks are run; None where all are."""
         try:
-            config = self.spec.configure(**{p.name: values[p.name] for p in self.building})
+            config = self.configured(values)
         except TargetError:
             return None  # the build says why
         return sampled.plan(values, config.tile_q)
@@ -172,9 +188,12 @@ class Prefill(Attention):
         return Ran(first.run, counts, judged=judged, kept=(q, k, v))
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """The same problem."""
+        """The same problem; of a sampled one the block alone."""
         from ptxlab.attention.prefill import attention
 
+        sample = self._plan(values)
+        if sample is not None:
+            return sampled.recorded(built, values, trace, sample)
         config = built.config
         q, k, v = random_inputs(values, values["seq_q"], config)
         return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace
@@ -247,6 +266,7 @@ class Decode(Attention):
     """A decode rung: `pl.decode` on a random cache; `decode_reduce` is shown as the second half of `decode_split`."""
 
     problem: tuple[Parameter, ...] = DECODE
+    costs = sampled.DECODING
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
@@ -266,12 +286,31 @@ class Decode(Attention):
         shape: Shape = built.launch_shape(values["batch"], values["heads"], values["kv_heads"], splits)
         return shape
 
+    def rows(self, values: Values) -> tuple[str, int]:
+        """One for each query head."""
+        return "query head", values["heads"]
+
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
-        """One for each sequence; its rows are the query heads."""
-        return [(str(b), (b, 0)) for b in range(values["batch"])]
+        """One for each sequence that is run; its rows are the query heads."""
+        sample = self._plan(values)
+        return [(str(b), (b, 0)) for b in (range(values["batch"]) if sample is None else sample.sequences)]
+
+    def _plan(self, values: Values) -> sampled.DecodePlan | None:
+        if values["kv_heads"] < 1 or values["heads"] % values["kv_heads"]:
+            return None  # the check says so
+        return sampled.decode_plan(values, self.name == "decode_gqa")
 
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
+        sample = self._plan(values)
+        if sample is None:
+            return self._whole(built, values, device)
+        where = next((d for d in machines(device) if d != "gpu"), cpu_engine())
+        ran = self._whole(built, {**values, **sample.problem}, where)
+        return sampled.of_decoding(ran, values, sample, self.shape(built, values)[0])
+
+    def _whole(self, built: Any, values: Values, device: str) -> Ran:
+        """Every head of every sequence."""
         config = built.config
         _, heads, kv, keys = (values[n] for n in ("batch", "heads", "kv_heads", "seq_k"))
         q, key, value, table = self._inputs(config, values)
@@ -304,13 +343,17 @@ class Decode(Attention):
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
         """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""
-        b, keys = head[0], values["seq_k"]
+        b, keys, number = head[0], values["seq_k"], row
         q, key, value, table = ran.kept
         title = (f"sequence {b}, " if len(q) > 1 else "") + f"head {row}"
+        if ran.sampled is not None:  # where the problem that was run has the head
+            number = ran.sampled.rows[row]
+            title = f"sequence {ran.sampled.heads[b][0]}, head {number}"
+            b, row = divmod(b * len(ran.sampled.rows) + row, q.shape[1])
         out = self._decode(built, values, ran.run.device, ran.kept, state=[(b, row)])
         assert out.state is not None
         parts = "key" if self.name == "decode" else "split" if len(out.runs) > 1 else "warp"
-        common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": row}
+        common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": number}
         if keys == 0:
             return {**common, "note": "Nothing to sum: there are no keys, so O = 0 and LSE = −∞."}
         k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
@@ -338,9 +381,21 @@ class Decode(Attention):
         }
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """The same cache; of two launches the one that is shown."""
+        """The same cache, or what is run of it; of two launches the one that is shown."""
+        sample = self._plan(values)
+        if sample is not None:
+            units = values["heads"] // sample.each
+            number = sample.block(sampled.asked(trace), self.shape(built, values)[0], units)
+            trace, values = dataclasses.replace(trace, blocks=number), {**values, **sample.problem}
         out = self._decode(built, values, cpu_engine(), self._inputs(built.config, values), trace=trace)
         return out.runs[1 if self.name == "decode_reduce" else 0].trace
+
+    def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
+        """Query heads, or the groups that share a key/value head, in x, sequences in y; the first split."""
+        (x, _, _), *_ = self.shape(built, values)
+        group = values["heads"] // values["kv_heads"]
+        at = row if x == values["heads"] else row // group * (x // values["kv_heads"]) + row % group // 16
+        return int(min(at, x - 1) + x * head[0])
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any]:
         """Heads against keys, cut by the splits of the grid."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -48,17 +49,16 @@ def control(p: Parameter) -> Any:
     return kind(p.default, min=p.minimum, max=p.maximum, continuous_update=False, **step, **look)
 
 
-def keep(control: Any, value: Any) -> None:
-    """Sets a control to the value that another kernel's control had, if it is offered here too."""
+def offered(control: Any) -> Sequence[Any]:
+    """The values that a control offers, None for "auto"; none of a slider of fractions."""
     if isinstance(control, widgets.Dropdown):
-        if value in [o[1] if isinstance(o, tuple) else o for o in control.options]:
-            control.value = value
-    elif not isinstance(value, type(control.value)):
-        return  # another kind of value under the same name
-    elif isinstance(control, widgets.IntSlider):
-        control.value = max(control.min, value // control.step * control.step)
-    else:
-        control.value = value
+        values = [o[1] if isinstance(o, tuple) else o for o in control.options]
+        return [None if v == AUTO and _sizes(control) else v for v in values]
+    if isinstance(control, widgets.Checkbox):
+        return [False, True]
+    if isinstance(control, widgets.FloatLogSlider):
+        return []
+    return range(control.min, control.max + 1, getattr(control, "step", 1))
 
 
 def sigma(p: Parameter) -> Any:
@@ -106,9 +106,12 @@ def assign(name: str, control: Any, value: Any) -> None:
         elif value not in values:
             raise OutOfRange(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")
     elif isinstance(control, widgets.IntSlider | widgets.BoundedIntText):
-        if not _whole(value) or not control.min <= value <= control.max:
-            says = f"{name} is a whole number from {control.min} to {control.max}, not {value!r}"
-            nearest = max(control.min, min(control.max, int(value))) if _whole(value) else control.value
+        step = control.step if isinstance(control, widgets.IntSlider) else 1
+        if not _whole(value) or not control.min <= value <= control.max or (value - control.min) % step:
+            steps = f" in steps of {step}" if step > 1 else ""
+            says = f"{name} is a whole number from {control.min} to {control.max}{steps}, not {value!r}"
+            within = max(control.min, min(control.max, int(value))) if _whole(value) else control.value
+            nearest = within - (within - control.min) % step
             raise OutOfRange(f"{says}\n  write:  {name}={nearest}")
     elif isinstance(control, widgets.FloatLogSlider):
         low, high = control.base**control.min, control.base**control.max

@@ -31,6 +31,14 @@ class Edited(Subject):
         """As the kernel that was edited."""
         self.base.check(self._all(values))
 
+    def fits(self, values: Values) -> None:
+        """As the kernel that was edited."""
+        self.base.fits(self._all(values))
+
+    def rows(self, values: Values) -> tuple[str, int]:
+        """As the kernel that was edited."""
+        return self.base.rows(self._all(values))
+
     def build(self, values: Values) -> Any:
         """The text as a kernel of the kind that it was."""
         built = self.base.build(self._all(values))

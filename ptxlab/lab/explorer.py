@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Collection
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import TargetError
-from ptxlab.lab import assets, attention_subject, controls, kernel_subject, shared_page
+from ptxlab.lab import assets, attention_subject, carried, controls, kernel_subject, shared_page
 from ptxlab.lab.below import Below
 from ptxlab.lab.building_ahead import BUILDER
 from ptxlab.lab.copied import Copied
@@ -32,7 +33,7 @@ from ptxlab.lab.edited import Edited
 from ptxlab.lab.editing import Editor
 from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
-from ptxlab.lab.subject import DEVICES, Subject
+from ptxlab.lab.subject import DEVICES, TITLES, Subject
 
 FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
@@ -59,6 +60,8 @@ class View(anywidget.AnyWidget):
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
     status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0, "asked": {}}).tag(sync=True)
+    notes = traitlets.Dict({}).tag(sync=True)
+    """By the label of its control: what the explorer changed there by itself, and why."""
     row = traitlets.Int(-1).tag(sync=True)
     wants_sass = traitlets.Bool(False).tag(sync=True)
 
@@ -71,6 +74,8 @@ class Explorer(Copied, widgets.Box):
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
         self.session = Session(self._publish, BUILDER, asks=True)
         self._quiet = False
+        self._moves: list[carried.Moved] = []
+        self._rows: str | None = None  # what a row of the result is
         self.subject = attention_subject.named(subject) if isinstance(subject, str) else subject
         self._fixed: dict[str, Any] = {}
         if self.subject.family:
@@ -105,9 +110,18 @@ class Explorer(Copied, widgets.Box):
         """What the controls say now."""
         return {name: controls.value(control) for name, control in self.controls.items()}
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """What the last change moved of other parameters, and why, by the label of the control."""
+        return dict(self.view.notes)
+
     def set(self, **parameters: Any) -> None:
-        """Sets parameters by name, all in one step; `seq_len` sets both lengths. `TargetError` names an unknown one."""
+        """Sets parameters by name, all in one step; `seq_len` sets both lengths. `TargetError` names an unknown one;
+        nothing is changed then. Others that do not fit any more go to the nearest values that do: see `notes`."""
+        before = self.subject, {name: control.value for name, control in self.controls.items()}, self.view.row
         self._quiet = True
+        self._moves = []
+        given = set(parameters) | ({"seq_q", "seq_k"} if "seq_len" in parameters else set())
         try:
             if "kernel" in parameters and "kernel" in self._fixed:
                 self.subject = self.subject.other(parameters.pop("kernel"))
@@ -128,14 +142,25 @@ class Explorer(Copied, widgets.Box):
                         f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}"
                     )
                 controls.assign(called.get(name, name), self.controls[name], value)
+            what, rows = self.subject.rows(self._values())
+            if row is not None and rows and int(row) >= rows:
+                says = f"row is the number of a {what}, from 0 to {rows - 1}, or -1 for the last, not {row}"
+                raise controls.OutOfRange(f"{says}\n  write:  row={rows - 1}")
             with self._sending:
                 if row is not None:
                     self.view.row = int(row)
                 if sass is not None:
                     self.view.wants_sass = bool(sass)
+        except TargetError:
+            if self.subject is not before[0]:
+                self.subject = before[0]
+                self._offer(self.subject)
+            for name, value in before[1].items():
+                controls.assign(name, self.controls[name], value)
+            raise
         finally:
             self._quiet = False
-        self._ask()
+        self._ask(given)
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until the view shows the results of the last change; False when that takes longer than `timeout`."""
@@ -165,7 +190,7 @@ class Explorer(Copied, widgets.Box):
         subject, values, fault = request.subject, request.given, self.view.problem or {}
         place: dict[str, Any] = {} if line is None else {"at": line, "nth": nth, "of": of}
         shape = subject.shape(version.built, values)
-        row = self.view.row if self.view.row >= 0 else values.get("seq_q", 1) - 1
+        row = self.view.row if self.view.row >= 0 else max(0, subject.rows(values)[1] - 1)
         block = subject.block_of(version.built, values, request.head, row)
         if line in (None, fault.get("line")) and fault.get("block") and shape is not None:
             (gx, gy, _), (bx, by, _), _ = shape
@@ -206,6 +231,7 @@ class Explorer(Copied, widgets.Box):
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""
         self._quiet = True
+        self._moves = []
         try:
             self.subject = subject
             self._offer(subject)
@@ -222,15 +248,24 @@ class Explorer(Copied, widgets.Box):
 
     def _offer(self, subject: Subject) -> None:
         """Puts the controls of this subject's parameters into the panel. Values that somebody chose are kept where it
-        has them too; what stood at its default goes to the default of this one, whose tiles may be larger."""
-        old = {name: control.value for name, control in self._own.items() if control.value != self._begun.get(name)}
+        has them too, or go to the nearest that it has; what stood at its default goes to the default of this one, whose
+        tiles may be larger."""
+        chosen = {n: controls.value(c) for n, c in self._own.items() if c.value != self._begun.get(n)}
         for control in self._own.values():
             control.unobserve(self._changed, "value")
         self._own = {p.name: controls.control(p) for p in subject.parameters}
         self._begun = {name: control.value for name, control in self._own.items()}
-        for name, control in self._own.items():
-            if name in old:
-                controls.keep(control, old[name])
+        for p in subject.parameters:
+            control = self._own[p.name]
+            if p.name in chosen:
+                value = chosen[p.name]
+                if p.name != "sigma":
+                    offers = controls.offered(control)
+                    move = carried.nearest(p, value, offers, controls.value(control), subject.name)
+                    if move is not None:
+                        self._moves.append(move)
+                        value = move.after
+                controls.assign(p.name, control, value)
             control.observe(self._changed, "value")
         parts = {
             "Kernel": [
@@ -247,25 +282,64 @@ class Explorer(Copied, widgets.Box):
     def _changed(self, change: Any) -> None:
         if self._quiet:
             return
+        owner = change["owner"]
         self._quiet = True
         try:
-            if change["owner"] is self._fixed.get("kernel"):
+            if owner not in (self.view, self._head):  # who looks elsewhere still reads what the last change moved
+                self._moves = []
+            if owner is self._fixed.get("kernel"):
                 self.subject = self.subject.other(change["new"])
                 self._offer(self.subject)
         finally:
             self._quiet = False
-        self._ask()
+        self._ask({name for name, control in self._own.items() if control is owner})
 
-    def _ask(self) -> None:
-        """Sends what the controls say to the session."""
+    def _values(self) -> dict[str, Any]:
+        """What the controls of the subject's parameters say."""
         values = {p.name: controls.value(self._own[p.name]) for p in self.subject.parameters}
         if "sigma" in values:
             values["sigma"] = round(values["sigma"], 6)
-        heads = self.subject.groups(values)
+        return values
+
+    def _carry(self, changed: Collection[str]) -> None:
+        """Moves what does not fit any more, now that some parameters were changed, to the nearest that does; a head or
+        a row that is no more is not chosen any more."""
+        values = self._values()
+        for p in self.subject.parameters:
+            if p.name in changed and p.name != "sigma":  # typed between two steps of a slider
+                offers = controls.offered(self._own[p.name])
+                self._move(carried.nearest(p, values[p.name], offers, p.default, self.subject.name))
+        offered = {name: controls.offered(self._own[name]) for name in values}
+        self._move(carried.moved(self.subject, self._values(), changed, offered))
+        heads, head = self.subject.groups(self._values()), self._head.value
         if heads != list(self._head.options):
-            self._quiet, before = True, self._quiet
             self._head.options = heads
+            if head in [pair for _, pair in heads]:
+                self._head.value = head
+            elif head != (0, 0):
+                self._moves.append(
+                    carried.Moved("head", head[1] or head[0], heads[0][0], "it is not among those that are run")
+                )
+        rows = self.subject.rows(self._values())
+        if self.view.row >= rows[1] or ("row" not in changed and self._rows not in (None, rows[0])):
+            self.view.row = -1
+        self._rows = rows[0]
+
+    def _move(self, move: carried.Moved | None) -> None:
+        if move is not None:
+            controls.assign(move.name, self._own[move.name], move.after)
+            self._moves.append(move)
+
+    def _ask(self, changed: Collection[str] = ()) -> None:
+        """Sends what the controls say to the session, once what was `changed` and the others fit together."""
+        self._quiet, before = True, self._quiet
+        try:
+            with self._sending, self.view.hold_sync():
+                self._carry(changed)
+                self.view.notes = {TITLES.get(move.name, move.name): str(move) for move in self._moves}
+        finally:
             self._quiet = before
+        values = self._values()
         self.session.ask(
             Request(
                 self.subject,

@@ -262,10 +262,8 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
     state; `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
     if ran is None or ran.judged is None:
         return None
-    shape = ran.judged.error.shape
-    return request.subject.state(
-        version.built, request.given, ran, run_pane.shown_head(request, shape), run_pane.shown_row(request, shape[2])
-    )
+    head, row = run_pane.shown_head(request, ran), run_pane.shown_row(request, ran)
+    return request.subject.state(version.built, request.given, ran, head, row)
 
 
 # -- what changed ------------------------------------------------------------------------------------------------------

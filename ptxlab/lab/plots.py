@@ -12,8 +12,13 @@ from ptxlab import kernels, reference
 from ptxlab.attention.decode import Decoded
 from ptxlab.errors import LaunchError
 from ptxlab.lab import merge_plot
-from ptxlab.lab.picture import DECADES, SERIES
+from ptxlab.lab.picture import DECADES, SERIES, image
 
+DARK = (
+    '<style>[data-jp-theme-light="false"] .ptxlab-figure img { filter: invert(0.92) hue-rotate(180deg); }'
+    " .ptxlab-figure img { max-width: 100%; height: auto; }</style>"
+)
+"""What turns the picture of a figure into one for a dark page."""
 FLAT = 1e-5
 """A series that varies by less than this share of its size is a constant with rounding errors."""
 
@@ -190,10 +195,19 @@ def new_figure(figure: Any, size: tuple[float, float]) -> Any:
 
 @functools.cache
 def _kept_figure() -> Any:
-    """A matplotlib Figure that shows itself in a notebook whether or not pyplot is in use there."""
+    """A matplotlib Figure that shows itself in a notebook whether or not pyplot is in use there, in JupyterLab's dark
+    theme too: there the picture's light and dark change places, and its hues stay."""
+    from matplotlib.colors import to_rgb
     from matplotlib.figure import Figure
 
     class KeptFigure(Figure):
+        def _repr_html_(self) -> str | None:
+            if sum(to_rgb(self.get_facecolor())) < 1.5:
+                return None  # drawn for a dark page: the picture itself will do
+            title = self.get_suptitle() or " ".join(filter(None, (axis.get_title() for axis in self.axes)))
+            wide = int(self.get_figwidth() * self.dpi)
+            return f'<div class="ptxlab-figure">{DARK}{image(self._repr_png_(), title or "figure", wide)}</div>'
+
         def _repr_png_(self) -> bytes:
             picture = io.BytesIO()
             self.savefig(picture, format="png")

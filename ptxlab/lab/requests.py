@@ -11,9 +11,9 @@ from ptxlab.lab.subject import DEVICES, Subject
 
 @dataclass(frozen=True)
 class Request:
-    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row whose
-    softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether machine code is
-    wanted."""
+    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row of the
+    whole problem whose softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether
+    machine code is wanted."""
 
     subject: Subject
     values: tuple[tuple[str, Any], ...] = ()

@@ -72,7 +72,8 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
     if ran.judged is None:
         return None
     shape, part = ran.judged.error.shape, ran.sampled
-    b, h = shown_head(request, shape)
+    b, h = shown_head(request, ran)
+    pair: tuple[int, int] = part.heads[b * shape[1] + h] if part else (b, h)
     ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
     rows, dim = ratio.shape
     if not ratio.size:
@@ -87,8 +88,8 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
         "step": step,
         "seq": rows,
         "dim": dim,
-        "row": shown_row(request, rows),
-        "label": place(*(part.heads[h] if part else (b, h)), (2, 2) if part else shape).rstrip(", "),
+        "row": shown_row(request, ran),
+        "label": place(*pair, (2, 2) if part else shape).rstrip(", "),
         "numbers": list(part.rows) if part else None,
         "row_name": ran.judged.rows,
         "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
@@ -98,9 +99,13 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
     }
 
 
-def shown_row(request: Request, rows: int) -> int:
-    """The row to plot, within the rows that there are."""
-    return request.row if 0 <= request.row < rows else rows - 1
+def shown_row(request: Request, ran: Ran) -> int:
+    """The row of the result to plot: the last, or the one that is asked for; where that was not run, the nearest."""
+    assert ran.judged is not None
+    numbers = ran.sampled.rows if ran.sampled else range(ran.judged.error.shape[2])
+    if request.row < 0:
+        return len(numbers) - 1
+    return min(range(len(numbers)), key=lambda at: abs(numbers[at] - request.row))
 
 
 def _pool(array: Any, step: list[int]) -> Any:
@@ -109,8 +114,14 @@ def _pool(array: Any, step: list[int]) -> Any:
     return np.maximum.reduceat(np.maximum.reduceat(array, rows, axis=0), columns, axis=1)
 
 
-def shown_head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
-    """The (batch, head) to show, within those that there are."""
+def shown_head(request: Request, ran: Ran) -> tuple[int, int]:
+    """Where the result has the (batch, head) pair that is asked for, or the first that was run."""
+    assert ran.judged is not None
+    shape = ran.judged.error.shape
+    if ran.sampled is not None:
+        heads = ran.sampled.heads
+        b, h = divmod(heads.index(request.head) if request.head in heads else 0, shape[1])
+        return b, h
     return min(request.head[0], shape[0] - 1), min(request.head[1], shape[1] - 1)
 
 

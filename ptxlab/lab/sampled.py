@@ -1,7 +1,8 @@
 """Problems that are too large to run whole: a few of their blocks, chosen evenly, and counters for all from those.
 
 A block of queries needs nothing of the others, so it can run by itself. With a mask the work of a block grows evenly
-from the first to the last; blocks in the middle of equal shares of all stand for their shares in that case too.
+from the first to the last; blocks in the middle of equal shares of all stand for their shares in that case too. Of
+decoding some heads of some sequences are run, which all have the same work.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab import kernels, reference
+from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.kernels import DTYPES
 from ptxlab.lab.subject import Judgement, Ran, Sampled, Values, machines, plain_attention, ways
 from ptxlab.launch.buffers import const
@@ -21,6 +23,9 @@ from ptxlab.launch.run import Run, cpu_engine, launch
 
 WHOLE = 5e7
 """Multiplications of the scores up to which a problem is run whole: about a second on the CPU machine."""
+DECODING = 8.0
+"""How much longer a multiplication of decoding takes than one of prefill: where one query is compared with float64, the
+keys are read for it alone."""
 MOST_BLOCKS, MOST_HEADS = 8, 2
 """Blocks of a head, and heads, that stand for all."""
 
@@ -70,6 +75,71 @@ def plan(values: Values, tile_q: int) -> Plan | None:
     )
 
 
+@dataclass(frozen=True)
+class DecodePlan:
+    """What is run of decoding: of each of these `sequences` the query heads that the `units` have, `each` apiece. A
+    unit is what a block takes: a query head, or all that share a key/value head. `share` is the part that is run."""
+
+    sequences: tuple[int, ...]
+    units: tuple[int, ...]
+    each: int
+    share: float
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The numbers of the query heads."""
+        return tuple(unit * self.each + n for unit in self.units for n in range(self.each))
+
+    @property
+    def problem(self) -> dict[str, int]:
+        """The problem that has these and nothing else: each unit of each sequence is a sequence of its own."""
+        return {"batch": len(self.sequences) * len(self.units), "heads": self.each, "kv_heads": 1}
+
+    def block(self, number: int, grid: tuple[int, int, int], units: int) -> int:
+        """The number, in that problem, of the block which has this number in the grid of the whole, for `units` units a
+        sequence; of a block that is not run, that of the first one."""
+        x, y = number % grid[0], number // grid[0] % grid[1]
+        each = grid[0] // units  # blocks of a unit
+        if x // each not in self.units or y not in self.sequences:
+            return 0
+        return x % each + each * (self.sequences.index(y) * len(self.units) + self.units.index(x // each))
+
+
+def decode_plan(values: Values, grouped: bool) -> DecodePlan | None:
+    """What to run of decoding; None where the whole problem is small enough. `grouped`: whether a block has all query
+    heads of a key/value head."""
+    each = values["heads"] // values["kv_heads"] if grouped else 1
+    units = values["heads"] // each
+    work = DECODING * values["batch"] * values["heads"] * values["seq_k"] * values["head_dim"]
+    most = values.get("most", WHOLE)
+    if work <= most:
+        return None
+    affordable = max(1, int(most * units * values["batch"] / work))
+    count = min(units, affordable, MOST_BLOCKS)
+    sequences = min(values["batch"], max(1, affordable // count), MOST_HEADS)
+    if (count, sequences) == (units, values["batch"]):
+        return None  # one block is the whole problem
+    chosen = tuple(_middles(values["batch"], sequences)), tuple(_middles(units, count))
+    return DecodePlan(*chosen, each, len(chosen[0]) * len(chosen[1]) / (units * values["batch"]))
+
+
+def asked(trace: Trace) -> int:
+    """The first of the blocks that a trace asks for."""
+    return min(trace.blocks) if isinstance(trace.blocks, frozenset) else 0
+
+
+def recorded(built: Any, values: Values, trace: Trace, plan: Plan) -> Any:
+    """The steps of the block of a plan that the trace asks for, which is run alone: its block 0. Of a block that is not
+    run, those of the first one that is."""
+    sizes = (values[name] for name in ("batch", "heads", "kv_heads", "seq_q", "seq_k"))
+    grid, *_ = built.launch_shape(*sizes)
+    every = [(pair, first) for pair in plan.heads for first in plan.firsts]
+    number = asked(trace)
+    pair, first = next((x for x in every if built.block_of(grid, values["heads"], *x[0], x[1]) == number), every[0])
+    ((block,),) = blocks(Plan((pair,), (first,), plan.tile_q, 1), values, built.config.dtype)
+    return launched(built, block, cpu_engine(), trace=dataclasses.replace(trace, blocks=0))[3].trace
+
+
 def _middles(count: int, parts: int) -> list[int]:
     """The middle one of each of `parts` equal shares of 0 to count - 1, one share less where that makes their mean the
     mean of all: work that grows evenly is then not estimated too high or too low."""
@@ -117,9 +187,11 @@ def blocks(plan: Plan, values: Values, dtype: str) -> list[list[Block]]:
     return found
 
 
-def launched(built: Any, block: Block, device: str, row: int | None = None) -> tuple[Any, Any, Any, Run]:
+def launched(
+    built: Any, block: Block, device: str, row: int | None = None, trace: Any = None
+) -> tuple[Any, Any, Any, Run]:
     """Runs a block: (o, lse, state, run), o and lse of its rows; with `row` its online-softmax state `[tiles, 3]` up to
-    the last tile that the block sees, else None and the run has counters."""
+    the last tile that the block sees, else None and the run has counters. trace: as of `launch`."""
     kernel = built if row is None else built.with_probes()
     q, k, v = (np.ascontiguousarray(x) for x in (block.q, block.k, block.v))
     o, lse = np.zeros(q.shape, q.dtype), np.zeros(q.shape[:3], np.float64 if q.dtype == np.float64 else np.float32)
@@ -131,7 +203,7 @@ def launched(built: Any, block: Block, device: str, row: int | None = None) -> t
     _, threads, shared = kernel.launch_shape(1, 1, 1, q.shape[2], k.shape[2])
     scale = reference.default_scale(q.shape[3])
     args = kernel.arguments(const(q), const(k), const(v), o, lse, scale, *extra)  # not out: most stays unwritten
-    ran = launch(kernel, 1, threads, *args, shared=shared, device=device, counters=row is None)
+    ran = launch(kernel, 1, threads, *args, shared=shared, device=device, counters=row is None, trace=trace)
     state = extra[1][0, : reference.tiles(block.seen, built.tile_kv)] if extra else None
     return o[:, :, : block.count], lse[:, :, : block.count], state, ran
 
@@ -170,6 +242,32 @@ def run(built: Any, values: Values, device: str, plan: Plan) -> Ran:
             plan.rows(values["seq_q"]),
             plan.heads,
             _least(values, out.itemsize),
+        ),
+    )
+
+
+def of_decoding(ran: Ran, values: Values, plan: DecodePlan, grid: tuple[int, int, int]) -> Ran:
+    """The run of a plan's own problem as that of the whole one, whose grid is given."""
+    assert ran.judged is not None
+    shape = len(plan.sequences), 1, len(plan.heads), ran.judged.error.shape[-1]
+    judged = dataclasses.replace(
+        ran.judged, error=ran.judged.error.reshape(shape), ratio=ran.judged.ratio.reshape(shape)
+    )
+    rows, q = values["heads"] + values["kv_heads"] * values["seq_k"], ran.kept[0]
+    text = (
+        f"{len(plan.heads)} of {values['heads']} heads were run, of {len(plan.sequences)} of {values['batch']} "
+        f"sequence{'s' if values['batch'] > 1 else ''}; counts are scaled up from them"
+    )
+    return dataclasses.replace(
+        ran,
+        run=dataclasses.replace(ran.run, grid=grid, counters=None),
+        counts=None if ran.counts is None else scaled([ran.counts], 1 / plan.share),
+        judged=judged,
+        sampled=Sampled(
+            text,
+            plan.heads,
+            tuple((b, 0) for b in plan.sequences),
+            int(2 * rows * values["batch"] * values["head_dim"] * q.itemsize),
         ),
     )
 
@@ -242,8 +340,8 @@ def scaled(counted: Sequence[Any], factor: float) -> Any:
         names = [f.name for f in dataclasses.fields(first) if f.name != "opcode"]  # of a line
         return dataclasses.replace(first, **{name: number(getattr(v, name) for v in values) for name in names})
 
+    def whole(values: list[Any]) -> Any:
+        return number(values) if isinstance(values[0], int) else table(values)
+
     fields = [f.name for f in dataclasses.fields(counted[0])]
-    found = {name: [getattr(c, name) for c in counted] for name in fields}
-    return dataclasses.replace(
-        counted[0], **{name: number(v) if isinstance(v[0], int) else table(v) for name, v in found.items()}
-    )
+    return dataclasses.replace(counted[0], **{name: whole([getattr(c, name) for c in counted]) for name in fields})

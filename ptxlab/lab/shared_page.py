@@ -22,10 +22,16 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>{style}
-body {{ margin: 12px; }} .pl-given {{ font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; }}</style></head>
+body {{ margin: 12px; }} [theme="dark"] body {{ background: #111; color: #ddd; }}
+[theme="dark"] {{ color-scheme: dark; }} .pl-given {{ font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; }}
+</style></head>
 <body><main><p class="pl-given">{given}</p><div class="ptxlab-app" id="explorer"></div>{trace}</main>
 <script type="text/plain" id="parts">{parts}</script>
 <script type="module">
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.setAttribute("theme", dark.matches ? "dark" : "light");
+dark.addEventListener("change", follow);
+follow();
 const bytes = Uint8Array.from(atob(document.getElementById("parts").textContent), (c) => c.charCodeAt(0));
 const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
 const values = JSON.parse(await new Response(inflated).text(), (key, value) =>

@@ -116,6 +116,14 @@ class Subject:
         for parameter in self.problem:
             check(parameter, self.name, values[parameter.name])
 
+    def fits(self, values: Values) -> None:
+        """As `check`, and whether such a kernel can be built, as far as can be told without doing it."""
+        self.check(values)
+
+    def rows(self, values: Values) -> tuple[str, int]:
+        """What a row of the result is called, and how many each head has; ("", 0) where there is no right answer."""
+        return "", 0
+
     def build(self, values: Values) -> Any:
         """The kernel: an object with `.ptx`, `.module` (whose spans link it to its source) and `.name`."""
         raise NotImplementedError
@@ -150,7 +158,7 @@ class Subject:
         return ""
 
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
-        """The (batch, head) pairs of the result, with labels, of which one is shown."""
+        """The (batch, head) pairs that are run, with labels, of which one is shown."""
         return [("0", (0, 0))]
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:

@@ -163,6 +163,53 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
     assert lab.locator(".pl-clamped").count() == 0
 
 
+def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_keys(lab: Any) -> None:
+    choose(lab, "kernel", "tiled")
+    choose(lab, "KV tile", "32")
+    before = number(lab)
+    type_on_slider(lab, "Sk", 128)
+    settle(lab, before)
+    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    plot.focus()
+    plot.press("End")
+    plot.press("ArrowLeft")
+    plot.press("Enter")
+    assert text(lab, "section[aria-label=Tiles] .pl-readout").endswith("tile 2: keys 64–95")
+    choose(lab, "KV tile", "64")
+    assert text(lab, "section[aria-label=Tiles] .pl-readout").endswith("tile 1: keys 64–127")
+    assert lab.locator(f"{EXPLORER} .pl-tilemap .pl-tile").count() == 1
+    before = number(lab)
+    type_on_slider(lab, "head dim", 128)
+    settle(lab, before)
+    assert lab.inner_text(".pl-followed") == (
+        "KV tile 64 → 32: tile_kv=64 with head_dim=128 and f32 needs 65536 bytes of static shared memory; "
+        "sm_80 has 49152"
+    )
+    assert lab.eval_on_selector(".pl-followed", "e => e.previousElementSibling.querySelector('label').textContent") == (
+        "KV tile"
+    )
+    choose(lab, "KV tile", "16")
+    assert lab.locator(".pl-followed").count() == 0
+
+
+def test_some_rows_are_run_where_all_would_take_long(lab: Any) -> None:
+    choose(lab, "kernel", "scalar")
+    choose(lab, "device", "step")
+    before = number(lab)
+    type_on_slider(lab, "Sk", 2)
+    settle(lab, before)
+    type_on_slider(lab, "Sq", 16384)
+    until(lab, "asking")
+    fewer = lab.locator(f"{EXPLORER} .pl-fewer")
+    assert fewer.inner_text().startswith("Sample rows instead (about ")
+    before = number(lab)
+    fewer.click()
+    settle(lab, before)
+    assert lab.get_attribute(EXPLORER, "data-state") == "done"
+    assert lab.inner_text(f"{EXPLORER} .pl-sample").endswith("heads; counts are scaled up from them")
+
+
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (600, 900)])
 def test_small_windows_show_the_page_and_not_the_controls_alone(lab: Any, width: int, height: int) -> None:
     lab.set_viewport_size({"width": width, "height": height})

@@ -28,7 +28,7 @@ LONG = {"seq_k": 16384, "heads": 128, "batch": 8}
         ("scalar", {"seq_q": 64}, {"seq_q": 65}, None),  # the same PTX
         ("scalar", {"head_dim": 8}, {"head_dim": 9, "causal": True}, None),
         ("scalar", {}, {}, None),
-        ("decode", {**LONG, "head_dim": 64}, {**LONG, "head_dim": 72}, None),
+        ("decode", {**LONG, "head_dim": 64}, {**LONG, "head_dim": 72}, {"head_dim": 80}),  # sampled
     ],
 )
 def test_the_next_setting_goes_on_in_the_same_way(

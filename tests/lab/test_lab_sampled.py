@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ptxlab as pl
+from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.lab import explorer_views, run_pane, sampled
 from ptxlab.lab.requests import Request, request
 
@@ -51,13 +53,16 @@ def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown["error"]["ok"]
     assert shown["map"]["numbers"][:2] == [128, 129]
     assert shown["tiles"]["sampled"] == [[128, 255], [768, 895]]
-    assert asked.subject.groups(asked.given) == [("batch 0, head 0", (0, 0)), ("batch 0, head 3", (0, 1))]
+    assert asked.subject.groups(asked.given) == [("batch 0, head 0", (0, 0)), ("batch 0, head 3", (0, 3))]
     assert asked.subject.work(asked.given) < 8e6
     state = explorer_views.state(version, asked, ran)
     assert state is not None
     assert (state["label"], state["row"]) == ("batch 0, head 0, row 895", 895)
     assert len(state["scores"]) == 896
     np.testing.assert_allclose(state["kernel"]["l"], state["numpy"]["l"], rtol=1e-4)
+    last = asked.subject.block_of(version.built, asked.given, (0, 3), 895)
+    assert last == 8 * 3 + 6
+    assert len(asked.subject.recorded(version.built, asked.given, Trace(blocks=last, limit=1 << 20)).warps) == 4
 
 
 @pytest.mark.parametrize("count", range(1, 40))
@@ -81,3 +86,32 @@ def test_the_largest_problem_is_planned_within_its_time() -> None:
     with pytest.raises(pl.TargetError) as caught:
         request("tiled", seq_q=16385).check()
     assert str(caught.value) == "tiled: seq_q is a whole number from 1 to 16384, not 16385"
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", ["decode_split", "decode_multiwarp", "decode_paged", "decode", "decode_gqa",
+                                  "decode_reduce"])  # fmt: skip
+def test_heads_of_a_few_sequences_stand_for_all_of_decoding(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    values = {"seq_k": 70, "heads": 8, "kv_heads": 4, "batch": 3, "head_dim": 32}
+    whole, _, _, _ = answer(name, **values)
+    monkeypatch.setattr(sampled, "WHOLE", 150e3)
+    ran, shown, asked, version = answer(name, **values)
+    heads, sequences = ran.sampled.rows, [pair[0] for pair in ran.sampled.heads]
+    assert shown["sample"] == (
+        f"{len(heads)} of 8 heads were run, of {len(sequences)} of 3 sequences; counts are scaled up from them"
+    )
+    assert 0 < len(heads) * len(sequences) < 24
+    assert asked.subject.groups(asked.given) == [(str(b), (b, 0)) for b in sequences]
+    assert ran.run.grid == whole.run.grid
+    assert ran.counts.thread_instructions == whole.counts.thread_instructions
+    assert ran.counts.metrics == whole.counts.metrics
+    assert shown["error"]["ok"]
+    assert shown["map"]["numbers"] == list(heads)
+    asked = dataclasses.replace(asked, head=(sequences[-1], 0), row=heads[0])
+    state = explorer_views.state(version, asked, ran)
+    assert state is not None
+    assert (state["label"], state["row"]) == (f"sequence {sequences[-1]}, head {heads[0]}", heads[0])
+    np.testing.assert_allclose(state["kernel"]["l"], state["numpy"]["l"], rtol=1e-3)
+    block = asked.subject.block_of(version.built, asked.given, asked.head, asked.row)
+    steps = asked.subject.recorded(version.built, asked.given, Trace(blocks=block))
+    assert len(steps.warps) == ran.run.block[0] // 32

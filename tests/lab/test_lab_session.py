@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ptxlab.lab import explorer_views, session
+from ptxlab.lab import explorer_views, sampled, session
 from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session, in_seconds
 
@@ -144,7 +144,8 @@ def test_estimates_come_from_the_last_run(asked: Session, monkeypatch: pytest.Mo
     assert measured is not None
     assert measured != before
     assert asked._estimate(large) == pytest.approx(100 * 100 * measured)
-    assert asked._estimate(request("decode", seq_k=64, device="cpu")) == pytest.approx(64 * 64 * session.RATES["cpu"])
+    decoding = sampled.DECODING * 64 * 64 * session.RATES["cpu"]
+    assert asked._estimate(request("decode", seq_k=64, device="cpu")) == pytest.approx(decoding)
 
 
 @pytest.mark.parametrize(

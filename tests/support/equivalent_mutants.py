@@ -39,6 +39,7 @@ _ASK = (
     "k.op('fence.acq_rel.gpu')"
 )
 
+FULL = "from 80 % on at most two parts are allowed, and two keep as many multiprocessors busy as one"
 EQUIVALENT: dict[str, dict[str, str]] = {
     "00-square": {"ret; => nothing": "a kernel that comes to its end returns"},
     "01-predict": {
@@ -203,4 +204,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "16-bytes": {BEHIND: ZEROS},
     "16-release": {BEHIND: ZEROS, ROLES: "each warp executes one of the roles only"},
     "16-ring": {BEHIND: ZEROS, ROLES: "each warp executes one of the roles only"},
+    "17-shortest": {
+        "if blocks >= 0.8 * processors: | return 0 => nothing": FULL,
+        "if blocks >= 0.8 * processors: => if blocks > 0.8 * processors:": FULL,
+        "waves = blocks * parts / processors => waves = blocks * parts * processors": (
+            "every share is multiplied by the same number, and only two shares are compared"
+        ),
+        "return 0 => return (lambda r: 2 * r)(0)": "twice nothing is nothing",
+        "for parts in range(2, min(2048 // 64, 2 * processors // blocks) + 1): => "
+        "for parts in range(2, min(2049 // 64, 2 * processors // blocks) + 1):": "2049 // 64 is 32 as well",
+    },
+    "17-best": {"return '' => return (lambda r: r[::-1])('')": "the empty text backwards is the empty text"},
 }

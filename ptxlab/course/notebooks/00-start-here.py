@@ -371,6 +371,7 @@ for rounding in ("", ".rn"):
 # | [14 · Your own kernel](14-your-own.ipynb) | Who writes the better PTX, a compiler or you? |
 # | [15 · wgmma](15-wgmma.ipynb) | Why does the instruction read shared memory itself? |
 # | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
+# | [17 · Sweeps](17-sweeps.ipynb) | Which tile, how many parts, from which length on? |
 # | [18 · your language](18-your-language.ipynb) | What does a language decide for you, and what does that cost? |
 #
 # Two more doors:

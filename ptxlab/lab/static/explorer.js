@@ -27,9 +27,9 @@ function render({ model, el }) {
   const ptx = makePane("PTX", (line) => link("ptx", line));
   const sass = makePane("SASS", (line) => link("sass", line));
   const tip = makeTooltip(root);
-  const errors = makeErrorMap((row, column) => { chooseRow(row); linkStores(row, column); });
+  const errors = makeErrorMap((row, column) => { chooseRow(rowNumber(row)); linkStores(row, column); });
   const state = makeStatePlot((key, tile) => { tiles.mark(data("state")?.row, data("run")?.tiles?.tile_kv > 1 || !data("state")?.parts ? tile : null); link(key, tile); });
-  const tiles = makeTileMap((row, tile) => { chooseRow(rowIndex(row)); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
+  const tiles = makeTileMap((row, tile) => { chooseRow(rowNumber(rowIndex(row))); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
@@ -83,7 +83,7 @@ function render({ model, el }) {
   debug.hidden = true;
   showResults(results);
   el.append(root);
-  const helpers = [nameSliders(el), sayClamped(el), foldParameters(el, root)];
+  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root)];
 
   function chooseRow(row) {
     if (row === model.get("row")) return;
@@ -150,7 +150,7 @@ function render({ model, el }) {
     if (says || key) parts.push(says || `makes ${key}`);
     if (arrays.length) parts.push(`accesses ${arrays.join(", ")}`);
     const cost = lines.length === 1 && fresh("run")?.counters?.lines.find(([line]) => line === lines[0]);
-    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} turns of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank`);
+    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} turns of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank; Debug here shows which`);
     if (cost && cost[2] > cost[3]) parts.push(`${count(cost[2])} sectors of global memory where ${count(cost[3])} would hold the bytes`);
     const times = lines.reduce((n, l) => n + (run.get(l) || 0), 0);
     if (times) parts.push(`executed ${count(times)} times`);
@@ -281,7 +281,15 @@ function render({ model, el }) {
     changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
     sample.hidden = !data("run")?.sample;
     sample.textContent = `≈ ${data("run")?.sample}`;
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, (page) => tabs.pick(page)));
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, explain));
+  }
+
+  /** Opens what there is about a figure; of bank conflicts the line that has most of them, with the reason. */
+  function explain(page, key) {
+    tabs.pick(page);
+    const lines = key === "conflicts" ? fresh("run")?.counters?.lines || [] : [];
+    const worst = lines.reduce((most, line) => (line[4] - line[5] > (most ? most[4] - most[5] : 0) ? line : most), null);
+    if (worst) link("ptx", worst[0], true);
   }
 
   function paintHeat() {
@@ -328,7 +336,11 @@ function render({ model, el }) {
   function paintState() {
     state.show(data("state"));
     markStale();
-    if (selected && selected[0] in (fresh("state")?.makers || {})) link(...selected); // its lines are others now
+    if (!selected || !(selected[0] in (fresh("state")?.makers || {}))) return;
+    const tile = state.tile(); // the one that has the keys which were chosen; its lines are others now
+    if (tile === null) return link("ptx", null);
+    link(selected[0], tile);
+    tiles.mark(data("state").row, data("run")?.tiles?.tile_kv > 1 || !data("state").parts ? tile : null);
   }
 
   function paintProblem() {

@@ -1,5 +1,5 @@
-// What ipywidgets leaves unsaid of the controls beside the explorer: names for the handles of sliders, and that a number
-// which was typed has been changed to the nearest one allowed.
+// What ipywidgets leaves unsaid of the controls beside the explorer: names for the handles of sliders, that a number
+// which was typed has been changed to the nearest one allowed, and that another control had to follow a change.
 
 /** Gives each slider's handle the text of its label, now and whenever the parameters change. */
 function nameSliders(el) {
@@ -50,6 +50,36 @@ function sayClamped(el) {
   return () => {
     clearInterval(wait);
     for (const [name, heard] of [["input", note], ["keydown", say], ["focusout", say]]) app()?.removeEventListener(name, heard, true);
+  };
+}
+
+/** Says under each control that the kernel moved by itself why it did: `notes`, by the labels of the controls. */
+function sayFollowed(el, model) {
+  const panel = () => el.closest(".ptxlab-app")?.querySelector(".ptxlab-parameters");
+  const place = () => {
+    const notes = { ...model.get("notes") };
+    for (const old of panel()?.querySelectorAll(".pl-followed") || []) {
+      const label = old.dataset.label, here = old.previousElementSibling?.querySelector("label")?.textContent === label;
+      if (here && notes[label] === old.textContent) delete notes[label];
+      else old.remove();
+    }
+    for (const label of panel()?.querySelectorAll(".jupyter-widgets > label") || []) {
+      const text = notes[label.textContent];
+      if (text) label.parentElement.after(h("p.pl-followed", { role: "status", "data-label": label.textContent }, text));
+    }
+  };
+  const watch = new MutationObserver(place); // another kernel's controls come after the notes on them
+  const wait = setInterval(() => {
+    if (!panel()) return;
+    clearInterval(wait);
+    watch.observe(panel(), { childList: true, subtree: true });
+    place();
+  }, 200);
+  model.on("change:notes", place);
+  return () => {
+    clearInterval(wait);
+    watch.disconnect();
+    model.off("change:notes", place);
   };
 }
 

@@ -131,6 +131,7 @@ function makePane(title, onselect) {
         chunk.shown = null;
         chunk.rows = [];
       });
+      if (!body.querySelector(".pl-current")) body.removeAttribute("aria-activedescendant"); // it was another text's line
       refreshSeen();
     },
     /** Paints execution counts: a map from lines to thread-instructions. `gutter`: whether there is room for them,

@@ -5,7 +5,7 @@
 function placeLabels(labels, points, taken, frame) {
   const HIGH = 11, boxes = [...taken, ...points.map(([x, y]) => [x - 7, y - 7, x + 7, y + 7])];
   return labels.map(([x, y, words, css]) => {
-    const wide = 5.6 * words.length;
+    const wide = 6.3 * words.length; // of bold letters
     const tries = [[9, 14], [9, -7], [-9 - wide, 14], [-9 - wide, -7], [9, 27], [9, -20], [-9 - wide, 27], [-9 - wide, -20], [-wide / 2, 27], [-wide / 2, -20]];
     const box = ([dx, dy]) => [x + dx, y + dy - HIGH, x + dx + wide, y + dy + 2];
     const inside = ([a, b, c, d]) => a >= frame[0] && b >= frame[1] && c <= frame[2] && d <= frame[3];
@@ -46,9 +46,11 @@ function makeRoofline() {
     const taken = [];
     for (const [name, level, own] of [...data.roofs, ...(data.own ? [[...data.own, true]] : [])]) {
       root.append(s("line", { x1: x(Math.max(x0, level / data.bandwidth)), x2: x(x1), y1: y(level), y2: y(level), class: own ? "pl-roof pl-own" : "pl-roof" }));
-      const words = `${name} ${flops(level)}`;
-      text(width - right - 3, y(level) - 4, words, "end");
-      taken.push([width - right - 3 - 5.4 * words.length, y(level) - 14, width, y(level)]);
+      const words = `${name} ${flops(level)}`, wide = 5.4 * words.length, begin = x(Math.max(x0, level / data.bandwidth)) + 6;
+      const covered = (from) => data.points.some((p) => x(p.x) > from - 7 && x(p.x) < from + wide + 7 && y(p.y) > y(level) - 21 && y(p.y) < y(level) + 7);
+      const from = covered(width - right - 3 - wide) ? begin : width - right - 3 - wide; // its own point may lie there
+      text(from, y(level) - 4, words, "start");
+      taken.push([from, y(level) - 14, from + wide, y(level)]);
     }
     const modelled = data.points.filter((p) => p.origin === "modelled");
     if (modelled.length === 2) {

@@ -193,12 +193,19 @@ function makeStatePlot(onpick) {
     point(k) { if (data && !data.note) choose(Math.min(series, names().length - 1), k); },
     /** Marks the chart of a series, or none. */
     mark(key) { chosen = key ? [key, chosen ? chosen[1] : -1] : null; draw(); },
+    /** The tile that is chosen; null where none is. */
+    tile() { return chosen && chosen[1] >= 0 ? chosen[1] : null; },
     show(next) {
       halt();
+      // The chosen tile is the one with its first key, where tiles are of another size now; parts have no such order.
+      if (chosen && data && next) {
+        const key = Math.max(0, chosen[1]) * data.tile_kv;
+        if (!!data.parts !== !!next.parts || key >= next.tiles * next.tile_kv || (next.parts && next.tiles !== data.tiles)) chosen = null;
+        else if (chosen[1] >= 0) chosen = [chosen[0], Math.floor(key / next.tile_kv)];
+      }
       data = next;
       image = "";
       at = -1;
-      if (chosen && data && chosen[1] >= data.tiles) chosen = null;
       out.el.hidden = !data;
       play.hidden = !data || !!data.note || !!data.parts;
       out.note.textContent = data ? data.label : "";

@@ -81,7 +81,7 @@ function makeStatus(model, onstate, shown) {
     const text = says(status), passed = performance.now() - since;
     if (words.textContent !== text) words.textContent = text;
     const working = WORKING.includes(state);
-    clock.textContent = working && passed > 1000 ? `${(passed / 1000).toFixed(1)} s` : "";
+    clock.textContent = working && passed > 1000 ? `· ${(passed / 1000).toFixed(1)} s` : "";
     const button = state === "cancelled" ? "Run again" : "Cancel";
     if (act.textContent !== button) act.textContent = button;
     act.classList.toggle("pl-hidden", !(state === "cancelled" || state === "asking" || (working && passed > PATIENCE)));

@@ -39,8 +39,8 @@ function verdict(was, now, better) {
 
 /**
  * Always the same figures, so that nothing moves when results arrive; what is not known yet is a dash. `was` are those of
- * the setting that is compared with, {title, figures}, or null: where one differs, both are shown. `onopen(page)` hears
- * of a figure that is clicked: of the page of results that has more about it.
+ * the setting that is compared with, {title, figures}, or null: where one differs, both are shown. `onopen(page, key)`
+ * hears of a figure that is pressed: of the page of results that has more about it.
  */
 function stripFigures(code, assembly, run, was, onopen) {
   return figuresOf(code, assembly, run).map((f) => {
@@ -49,9 +49,9 @@ function stripFigures(code, assembly, run, was, onopen) {
     const tone = moved ? verdict(before, f.value, f.better) : "";
     const css = ["div.pl-figure", f.mood && `pl-${f.mood}`, moved && "pl-moved"].filter(Boolean).join(".");
     const page = PAGES[f.key];
-    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, f.title, page && "click: more about it below"].filter(Boolean).join("\n");
-    return h(css, { title: says, onclick: page ? () => onopen(page) : null },
-      h("dt", null, f.label),
+    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, f.title, page && (f.key === "conflicts" && f.value ? "press: the line that has most of them, and why" : "press: more about it below")].filter(Boolean).join("\n");
+    return h(css, { title: says, onclick: page ? () => onopen(page, f.key) : null },
+      h("dt", null, page ? h("button.pl-quiet.pl-why", { type: "button" }, f.label) : f.label),
       h("dd", null, moved ? h("span.pl-was", null, `${f.text(before)} → `) : null, h(tone ? `span.pl-${tone}` : "span", null, known ? f.text(f.value) : "–"), h("small", null, f.detail || " ")));
   });
 }

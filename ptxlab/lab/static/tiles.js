@@ -84,10 +84,11 @@ function makeTileMap(onpick) {
     /** Shows which row and KV tile are selected. */
     mark(r, k) { if (data) choose(r ?? row, k ?? tile, false); },
     show(next) {
+      const key = data && tile >= 0 ? tile * data.tile_kv : -1; // the tile that is marked is the one with this key
       data = next;
       out.el.hidden = !data;
       if (!data) return;
-      tile = Math.min(tile, count() - 1);
+      tile = key < data.keys ? Math.floor(key / data.tile_kv) : -1;
       row = Math.min(row, data.rows - 1);
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
       out.note.textContent = size;

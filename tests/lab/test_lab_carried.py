@@ -1,0 +1,106 @@
+"""A parameter that makes another wrong: the other goes to the nearest value that fits, and the page says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ptxlab as pl
+from ptxlab import kernels
+from ptxlab.kernels import Parameter
+from ptxlab.lab import carried, controls
+from ptxlab.lab.attention_subject import named
+from ptxlab.lab.subject import Subject
+
+
+def fits(subject: Subject, values: dict[str, Any]) -> bool:
+    """Whether values fit together."""
+    return carried.misfit(subject, values) is None
+
+
+SHARED = "tile_kv=64 with head_dim=256 and f32 needs 131072 bytes of static shared memory; sm_80 has 49152"
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Any:
+    """Tiles of shared memory, a small problem."""
+    made = pl.explore("tiled", tile_kv=64, seq_len=40, heads=4, kv_heads=2, device="cpu")
+    assert made.wait()
+    return made
+
+
+def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> None:
+    explorer.set(head_dim=256)
+    assert explorer.parameters["tile_kv"] == 16
+    assert explorer.notes == {"KV tile": f"KV tile 64 → 16: {SHARED}"}
+    explorer.controls["heads"].value = 5
+    assert explorer.notes == {"KV heads": "KV heads 2 → 1: heads = 5 should be a multiple of kv_heads = 2"}
+    explorer.view.row = 30
+    assert explorer.notes, "to look at another row does not take the note away"
+    explorer.controls["seq_q"].value = 20
+    assert (explorer.notes, explorer.view.row) == ({}, -1), "row 30 is no more"
+    explorer._head.value = 0, 4
+    explorer.controls["heads"].value = 2
+    assert explorer.notes == {"head": "head 4 → 0: it is not among those that are run"}
+
+
+def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
+    explorer.set(head_dim=40, dtype="f64", row=3)
+    explorer.controls["kernel"].value = "mma"
+    assert explorer.notes == {
+        "head dim": "head dim 40 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 40",
+        "dtype": "dtype f64 → f16: dtype is one of 'f16', 'bf16', not 'f64'",
+    }
+    assert explorer.view.row == 3
+    explorer.controls["head_dim"].value = 33  # typed beside the slider
+    assert explorer.notes == {
+        "head dim": "head dim 33 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 33"
+    }
+    explorer.controls["kernel"].value = "decode_split"
+    assert explorer.view.row == -1, "its rows are heads"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seq_k": 7, "head_dim": 33}, "head_dim is a whole number from 8 to 256 in steps of 8, not 33\n"
+                                       "  write:  head_dim=32"),
+        ({"seq_k": 9, "row": 1000}, "row is the number of a query head, from 0 to 1, or -1 for the last, not 1000\n"
+                                    "  write:  row=1"),
+        ({"kernel": "tiled", "head_dim": 300}, "head_dim is a whole number from 1 to 256, not 300\n"
+                                               "  write:  head_dim=256"),
+    ],
+)  # fmt: skip
+def test_what_python_asks_for_wrongly_changes_nothing(explorer: Any, wrong: dict[str, Any], message: str) -> None:
+    explorer.set(kernel="decode_split", heads=2)
+    before = explorer.parameters
+    with pytest.raises(pl.TargetError) as caught:
+        explorer.set(**wrong)
+    assert str(caught.value) == message
+    assert explorer.parameters == before
+
+
+@pytest.mark.sweep(5)
+@pytest.mark.parametrize("name", kernels.names())
+def test_one_move_makes_any_two_values_fit(name: str) -> None:
+    subject = named(name)
+    offered = {p.name: controls.offered(controls.control(p)) for p in subject.building}
+    base = {p.name: p.default for p in subject.parameters}
+
+    def some(p: Parameter) -> list[Any]:
+        values = offered[p.name]
+        return [*values[:: max(1, len(values) // 2)], values[-1]]
+
+    for first in subject.building:
+        for held in some(first):
+            for second in subject.building:
+                for value in some(second) if second is not first else ():
+                    values = {**base, first.name: held, second.name: value}
+                    move = carried.moved(subject, values, {second.name}, {**offered, "heads": (), "kv_heads": ()})
+                    if (
+                        carried.misfit(subject, values) is not None
+                        and carried.misfit(subject, {**base, first.name: held}) is None
+                    ):
+                        assert move is not None, (values, carried.misfit(subject, values))
+                        assert fits(subject, {**values, move.name: move.after})
