@@ -154,7 +154,9 @@ def _again(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Launches without checks, and deletions that nobody missed; findings go where a CI service looks for them."""
     stats = terminalreporter.stats
-    reports = [r for name in ("passed", "failed", "error") for r in stats.get(name, ()) if hasattr(r, "nodeid")]
+    reports = [
+        r for name in ("passed", "failed", "error") for r in stats.get(name, ()) if isinstance(r, pytest.TestReport)
+    ]
     properties = [(report.nodeid, name, value) for report in reports for name, value in report.user_properties]
     unchecked = {nodeid: value for nodeid, name, value in properties if name == UNCHECKED}
     survived = [(nodeid, value) for nodeid, name, value in properties if name == SURVIVED]

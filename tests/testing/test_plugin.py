@@ -200,6 +200,14 @@ def test_typo(ptxlab):
     run(project).stdout.fnmatch_lines(["*@pytest.mark.ptxlab takes checks=, seeds= and counters=, not [[]'check']*"])
 
 
+def test_a_module_that_cannot_be_imported_says_so_itself(project: pytest.Pytester) -> None:
+    project.makepyfile(test_gone="import not_there\n")
+    result = run(project)
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["E   ModuleNotFoundError: No module named 'not_there'"])
+    result.stdout.no_fnmatch_line("*AttributeError*")
+
+
 @pytest.mark.rest
 def test_numba_kernels_are_launches_of_the_test(project: pytest.Pytester) -> None:
     pytest.importorskip("numba_cuda", reason="needs numba-cuda: pip install 'ptxlab[numba]'")
