@@ -150,11 +150,20 @@ class Intrinsics(Expressions):
         return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
 
     def _distinct(self, node: ast.Call) -> Val:
-        """A loop: counts the first remaining lane, and removes all lanes with its value."""
+        """Where all lanes are in the mask and none has less than the one before, as with a stride: the lanes at which
+        the value changes. Else a loop: counts the first remaining lane, and removes all lanes with its value."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
+        steps, again, inside, after = (self.b.append_basic_block(name) for name in ("steps", "lanes", "do", "after"))
+        order = ir.Constant(ir.VectorType(I32, W), [max(0, lane - 1) for lane in range(W)])
+        lower = self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order)
+        ascending = self.b.bitcast(self.b.icmp_unsigned(">=", values.ir, lower), I32)
+        simple = self.b.icmp_unsigned("==", self.b.and_(ascending, mask), ir.Constant(I32, -1))
         before = self.b.block
-        again, inside, after = (self.b.append_basic_block(name) for name in ("lanes", "do", "after"))
-        self.b.branch(again)
+        self.b.cbranch(simple, steps, again)
+        self.b.position_at_end(steps)
+        changes = self.b.bitcast(self.b.icmp_unsigned("!=", values.ir, lower), I32)
+        counted = self.b.add(self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), ir.Constant(I32, 1))
+        self.b.branch(after)
         self.b.position_at_end(again)
         left, found = self.b.phi(I32), self.b.phi(I32)
         self.b.cbranch(self.b.icmp_unsigned("!=", left, ir.Constant(I32, 0)), inside, after)
@@ -169,7 +178,10 @@ class Intrinsics(Expressions):
             phi.add_incoming(first, before)
             phi.add_incoming(next_, inside)
         self.b.position_at_end(after)
-        return Val(U32, found)
+        result = self.b.phi(I32)
+        result.add_incoming(counted, steps)
+        result.add_incoming(found, again)
+        return Val(U32, result)
 
     # -- memory
 
