@@ -157,7 +157,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [
         r for name in ("passed", "failed", "error") for r in stats.get(name, ()) if isinstance(r, pytest.TestReport)
     ]
-    properties = [(report.nodeid, name, value) for report in reports for name, value in report.user_properties]
+    properties: list[tuple[str, str, Any]] = [
+        (report.nodeid, name, value) for report in reports for name, value in report.user_properties
+    ]
     unchecked = {nodeid: value for nodeid, name, value in properties if name == UNCHECKED}
     survived = [(nodeid, value) for nodeid, name, value in properties if name == SURVIVED]
     found = [Note.from_dict(saved) for _, name, value in properties if name == FOUND for saved in value]

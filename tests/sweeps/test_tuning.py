@@ -11,6 +11,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.attention import tuned
+from ptxlab.sweeps import tuning
 
 optuna = pytest.importorskip("optuna", reason="needs Optuna: pip install 'ptxlab[scale]'")
 SHAPE = {"seq": 64, "head_dim": 16}
@@ -75,11 +76,7 @@ def test_more_than_the_trials_are_sampled(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ptxlab.sweeps.tuning  # noqa: F401
-
-    module = sys.modules["ptxlab.sweeps.tuning"]
-
-    real, calls = module._spent, []
+    real, calls = tuning._spent, []
 
     def second_is_interrupted(*args: Any) -> float:
         calls.append(args)
@@ -87,7 +84,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(module, "_spent", second_is_interrupted)
+    monkeypatch.setattr(tuning, "_spent", second_is_interrupted)
     found = tune()
     assert found.interrupted
     assert len(found.trials) == 1
