@@ -7,6 +7,7 @@ import collections
 import contextlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Nor should explorers build what no test asks for.
 os.environ.setdefault("PTXLAB_BUILD_AHEAD", "off")
+# What somebody has tuned on this machine does not choose the kernels of tests.
+os.environ["PTXLAB_TUNED"] = os.path.join(tempfile.gettempdir(), f"ptxlab-tests-{os.getpid()}", "tuned.json")
 
 with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and the GPU tests do without
     from hypothesis import settings
