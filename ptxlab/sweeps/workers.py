@@ -11,12 +11,13 @@ import contextlib
 import importlib
 import itertools
 import math
-import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from ptxlab.errors import UnavailableError
@@ -86,9 +87,26 @@ def _alone(task: Task, job: Callable[[Task], Row]) -> Row:
         _end(pool)
 
 
+class _Worker(SpawnProcess):
+    """A process that starts from nothing. `multiprocessing` would run the user's script in it again, up to and with the
+    sweep itself, unless the script has `if __name__ == "__main__"`; a task is plain data and wants none of it."""
+
+    def start(self) -> None:
+        main = sys.modules["__main__"]
+        hidden: dict[str, Any] = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+        vars(main).update(dict.fromkeys(hidden))
+        try:
+            super().start()
+        finally:
+            vars(main).update(hidden)
+
+
+class _Workers(SpawnContext):
+    Process = _Worker
+
+
 def _pool(workers: int) -> concurrent.futures.ProcessPoolExecutor:
-    context = multiprocessing.get_context("spawn")
-    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=_Workers(), initializer=_ignore_interrupts)
 
 
 def _ignore_interrupts() -> None:

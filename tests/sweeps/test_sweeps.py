@@ -6,6 +6,7 @@ import concurrent.futures
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,23 @@ def test_a_point_that_ends_its_process_is_a_row() -> None:
     ]  # fmt: skip
     [said] = [row["reason"] for row in found.values() if row["status"] == "lost"]
     assert said == "its process was ended while it ran alone: by a signal, or for want of memory"
+
+
+@pytest.mark.rest
+def test_a_script_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import ptxlab as pl\n"
+        "print('script')\n"
+        "found = pl.sweep('scalar', None, [8, 9], progress=False, workers=2)\n"
+        "print([(row['seq'], row['status']) for row in found.rows()])\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) in {
+        ("script\n[(8, 'ok'), (9, 'ok')]\n", ""),
+        ("script\n[(9, 'ok'), (8, 'ok')]\n", ""),
+    }
 
 
 def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
