@@ -149,7 +149,7 @@ def sweep(
             stack.callback(book.close)
         bar = stack.enter_context(_bar(progress, _most(chosen, values, problems)))
         todo = missing()
-        found = on_dask(todo, client) if client is not None else in_processes(todo, count)
+        found = on_dask(todo, client, gpu=device == "gpu") if client is not None else in_processes(todo, count)
         stack.callback(found.close)
         try:
             for key, row in found:

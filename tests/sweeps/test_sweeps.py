@@ -189,6 +189,22 @@ def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pyt
         assert refused == [("key", {"why": "the worker could not do it: KeyError: 'kernel'"})]
 
 
+def test_points_for_a_gpu_take_one_from_a_worker() -> None:
+    from small_cluster import small_cluster
+    from sweep_jobs import holding
+
+    with small_cluster() as client:
+        with pytest.raises(pl.UnavailableError) as error:
+            pl.sweep("scalar", None, [4], device="gpu", client=client, progress=False)
+        assert str(error.value) == (
+            'device="gpu": none of the 1 workers offers the resource GPU\n'
+            f'  start one on each card:  dask worker {client.scheduler.address} --nthreads 1 --resources "GPU=1"'
+        )
+    with small_cluster(GPU=1) as client:
+        rows = dict(workers.on_dask(iter(tasks(2, 3)), client, holding, gpu=True))
+        assert [row["free"] for row in rows.values()] == [{"GPU": 0.0}, {"GPU": 0.0}]
+
+
 def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pyarrow = pytest.importorskip("pyarrow.parquet", reason="needs pandas and pyarrow: pip install 'ptxlab[scale]'")
     path = tmp_path / "sweep.toml"
