@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ptxlab.course import build, catalogue
@@ -28,6 +28,8 @@ from ptxlab.course.report import write_csv, write_html
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 SEED = 2026
+LARGE = 5000
+"""Students of the class whose report is timed."""
 NAMES = ("01-predict", "01-lse", "01-rescale", "01-thrift", "01-window")
 FIRST = NAMES[0]
 WRONG = {
@@ -149,6 +151,20 @@ def fingerprint(folder: Path) -> str:
     return found.hexdigest()
 
 
+def large_report(graded: Sequence[Graded], place: Path) -> str:
+    """What the report on a large class costs: these submissions over and over, each as another student's."""
+    many = [replace(graded[at % len(graded)], student=f"student{at:06}") for at in range(LARGE)]
+    start = time.process_time()
+    write_csv(many, place / "large.csv")
+    write_html(many, place / "large.html", title="A large class", seed=SEED)
+    spent = time.process_time() - start
+    size = sum((place / name).stat().st_size for name in ("large.csv", "large.html"))
+    return (
+        f"- report on {LARGE:,} submissions (these {len(graded)} repeated; CSV and HTML): {spent:.2f} s of processor "
+        f"time, {size / 1e6:.1f} MB; {1e6 * spent / LARGE:.0f} µs and {size / 1e3 / LARGE:.1f} kB each"
+    )
+
+
 def main() -> int:
     """Makes the class, grades it, writes the report; the status is 1 if a mark is not the one deserved."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -174,6 +190,8 @@ def main() -> int:
         wall, now = time.monotonic() - start, os.times()
         untouched = fingerprint(folder) == before and not report.exists()
         write_csv(graded, report)
+        large = large_report(graded, Path(place))
+        notebooks = [path.stat().st_size for path in folder.glob("*.ipynb")]
         options.results.mkdir(parents=True, exist_ok=True)
         if options.html is not None:
             write_html(graded, options.html, title="A class of synthetic students", seed=SEED)
@@ -190,6 +208,8 @@ def main() -> int:
         f"{spent:.0f} s; load average at its end {os.getloadavg()[1]:.1f})",
         f"- marks that are not those deserved: {len(wrong)}",
         f"- the submissions and the report's place after grading: {'untouched' if untouched else 'CHANGED'}",
+        large,
+        f"- a submitted notebook: {sum(notebooks) / len(notebooks) / 1e3:.0f} kB on average, {len(notebooks)} of them",
         f"- in force: {'; '.join(graded[0].in_force)}", "",
         "| what it is | submissions | points of 5, lowest and highest | what the first was told about 01-predict |",
         "|---|---:|---|---|",

@@ -141,7 +141,8 @@ def memory() -> float:
 
 
 def driver(out: str, count: str, address: str) -> None:
-    """The process that is interrupted."""
+    """The process that is interrupted, also where a shell runs this benchmark in the background and ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     found = swept(Path(out), int(count), address)
     sys.exit(130 if found.interrupted else 0)
 
@@ -232,6 +233,7 @@ def disturbed(cluster: Cluster, out: Path, count: int, serial: dict[str, str]) -
         at.append(there())
         disturb()
     code = first.wait()
+    assert code == 130, f"the sweep was to be interrupted, and ended with {code}"
     kept = there()
     second = subprocess.run(command, stdout=cluster.log, stderr=cluster.log, check=False)
     found = list(journal.read(out))

@@ -22,7 +22,10 @@ from ptxlab.lab import saved
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
-RESULTS = ("notebooks", "emulator", "checks", "decode", "explorer", "prefill_registers", "course_grading", "fuzz")
+RESULTS = [
+    *("notebooks", "emulator", "checks", "decode", "explorer", "prefill_registers", "kernels", "fuzz"),
+    *("course_grading", "course_grading_dask", "sweeps"),
+]
 
 
 def main(folder: Path) -> None:

@@ -2,9 +2,10 @@
 
     jupyterhub --config docs/jupyterhub/jupyterhub_config.py
 
-Needs jupyterhub, configurable-http-proxy and ptxlab in one environment. This file is for a trial: whoever knows the
-password is let in, under any name, and every server runs as the user that runs the hub. For a class take an
-authenticator of yours and a spawner that changes the user (LocalProcessSpawner, SystemdSpawner, DockerSpawner).
+Needs jupyterhub 5.3 or newer, configurable-http-proxy and ptxlab in one environment. This file is for a trial: whoever
+knows the password, of eight characters or more, is let in, under any name, and every server runs as the user that runs
+the hub. For a class take an authenticator of yours and a spawner that changes the user (LocalProcessSpawner,
+SystemdSpawner, DockerSpawner).
 """
 
 import os
@@ -34,8 +35,8 @@ class Limited(SimpleLocalProcessSpawner):
 
 c = get_config()  # noqa: F821  JupyterHub has it
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"
-c.JupyterHub.authenticator_class = "dummy"
-c.DummyAuthenticator.password = os.environ["PTXLAB_HUB_PASSWORD"]
+c.JupyterHub.authenticator_class = "shared-password"
+c.SharedPasswordAuthenticator.user_password = os.environ["PTXLAB_HUB_PASSWORD"]
 c.Authenticator.allow_all = True
 c.JupyterHub.spawner_class = Limited
 c.SimpleLocalProcessSpawner.home_dir_template = str(HOMES / "{username}")

@@ -142,13 +142,14 @@ def sweep(
                     yield point.key, point.task()
                 else:
                     bar.update()
+        _of(bar, len(wanted))  # illegal combinations are none of them
 
     with contextlib.ExitStack() as stack:
         if book is not None:
             stack.callback(book.close)
         bar = stack.enter_context(_bar(progress, _most(chosen, values, problems)))
         todo = missing()
-        found = on_dask(todo, client) if client is not None else in_processes(todo, count)
+        found = on_dask(todo, client, gpu=device == "gpu") if client is not None else in_processes(todo, count)
         stack.callback(found.close)
         try:
             for key, row in found:
@@ -196,6 +197,15 @@ def _bar(shown: bool, total: int) -> Any:
     from tqdm.auto import tqdm
 
     return tqdm(total=total, disable=not shown, unit="point", smoothing=0.1)
+
+
+def _of(bar: Any, total: int) -> None:
+    """Gives a progress bar under way another total; in a notebook only `reset` reaches the widget."""
+    if not bar.disable:
+        done, start = bar.n, bar.start_t
+        bar.reset(total=total)
+        bar.n, bar.start_t = done, start
+        bar.refresh()
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:

@@ -11,12 +11,13 @@ import contextlib
 import importlib
 import itertools
 import math
-import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from ptxlab.errors import UnavailableError
@@ -86,9 +87,26 @@ def _alone(task: Task, job: Callable[[Task], Row]) -> Row:
         _end(pool)
 
 
+class _Worker(SpawnProcess):
+    """A process that starts from nothing. `multiprocessing` would run the user's script in it again, up to and with the
+    sweep itself, unless the script has `if __name__ == "__main__"`; a task is plain data and wants none of it."""
+
+    def start(self) -> None:
+        main = sys.modules["__main__"]
+        hidden: dict[str, Any] = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+        vars(main).update(dict.fromkeys(hidden))
+        try:
+            super().start()
+        finally:
+            vars(main).update(hidden)
+
+
+class _Workers(SpawnContext):
+    Process = _Worker
+
+
 def _pool(workers: int) -> concurrent.futures.ProcessPoolExecutor:
-    context = multiprocessing.get_context("spawn")
-    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=_Workers(), initializer=_ignore_interrupts)
 
 
 def _ignore_interrupts() -> None:
@@ -123,26 +141,42 @@ def connect(address: str) -> Any:
         ) from None
 
 
+def _require_gpu(client: Any) -> None:
+    """Dask would wait for a worker with the resource for ever."""
+    workers = client.scheduler_info()["workers"].values()
+    if not any(worker["resources"].get("GPU", 0) >= 1 for worker in workers):
+        address = client.scheduler.address
+        raise UnavailableError(
+            f'device="gpu": none of the {len(workers)} workers offers the resource GPU\n  start one on each card:  '
+            f'dask worker {address} --nthreads 1 --resources "GPU=1"'
+        )
+
+
 def on_dask(
     points: Iterator[Keyed],
     client: Any,
     job: Callable[[Task], Row] = measure,
     lost: Callable[[Task, str], Row] = lost,
+    gpu: bool = False,
 ) -> Generator[Measured, None, None]:
-    """Measures on the workers of a `dask.distributed.Client`; tasks are plain data, `job` is named, not pickled.
+    """Measures on the workers of a `dask.distributed.Client`; tasks are plain data, `job` is named, not pickled. With
+    `gpu` each takes one of the resource GPU for itself, so that no two are timed on one card.
 
     A worker that dies is the scheduler's business, which gives its point to another one, until it counts as lost. When
     the scheduler itself is started again, what was under way is handed in again. `lost` makes the row of such a point.
-    Raises `UnavailableError` where the client has given up its connection.
+    Raises `UnavailableError` where the client has given up its connection, or where no worker has a GPU for it.
     """
+    if gpu:
+        _require_gpu(client)
     distributed: Any = importlib.import_module("distributed")
     waiting: dict[str, tuple[Keyed, Any]] = {}
     completed = distributed.as_completed()
     numbers = itertools.count()
     size, asked = 1, -math.inf
+    takes = {"GPU": 1} if gpu else None
 
     def submit(keyed: Keyed) -> None:
-        future = client.submit(job, keyed[1], key=f"ptxlab-{keyed[0]}-{next(numbers)}", pure=False)
+        future = client.submit(job, keyed[1], key=f"ptxlab-{keyed[0]}-{next(numbers)}", pure=False, resources=takes)
         waiting[future.key] = keyed, future
         completed.add(future)
 

@@ -20,3 +20,10 @@ def simulated(task: dict[str, Any]) -> dict[str, Any]:
     """A row as a measurement gives it, at once: for sweeps of many points."""
     filler = {name: 0.1 for name in COLUMNS if name not in ("key", "kernel", "status", "reason")}
     return {**filler, "kernel": task["kernel"], **task["shape"], **task["parameters"], "status": "ok", "reason": None}
+
+
+def holding(task: dict[str, Any]) -> dict[str, Any]:
+    """What its worker has left of its resources meanwhile."""
+    import distributed
+
+    return {"kernel": task["kernel"], "free": dict(distributed.get_worker().state.available_resources)}

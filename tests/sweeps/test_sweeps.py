@@ -6,6 +6,7 @@ import concurrent.futures
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,23 @@ def test_a_point_that_ends_its_process_is_a_row() -> None:
     assert said == "its process was ended while it ran alone: by a signal, or for want of memory"
 
 
+@pytest.mark.rest
+def test_a_script_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import ptxlab as pl\n"
+        "print('script')\n"
+        "found = pl.sweep('scalar', None, [8, 9], progress=False, workers=2)\n"
+        "print([(row['seq'], row['status']) for row in found.rows()])\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) in {
+        ("script\n[(8, 'ok'), (9, 'ok')]\n", ""),
+        ("script\n[(9, 'ok'), (8, 'ok')]\n", ""),
+    }
+
+
 def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from small_cluster import small_cluster
     from sweep_jobs import simulated
@@ -169,6 +187,22 @@ def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pyt
             workers.on_dask(iter([("key", {"no": "task"})]), client, simulated, lambda task, why: {"why": why})
         )
         assert refused == [("key", {"why": "the worker could not do it: KeyError: 'kernel'"})]
+
+
+def test_points_for_a_gpu_take_one_from_a_worker() -> None:
+    from small_cluster import small_cluster
+    from sweep_jobs import holding
+
+    with small_cluster() as client:
+        with pytest.raises(pl.UnavailableError) as error:
+            pl.sweep("scalar", None, [4], device="gpu", client=client, progress=False)
+        assert str(error.value) == (
+            'device="gpu": none of the 1 workers offers the resource GPU\n'
+            f'  start one on each card:  dask worker {client.scheduler.address} --nthreads 1 --resources "GPU=1"'
+        )
+    with small_cluster(GPU=1) as client:
+        rows = dict(workers.on_dask(iter(tasks(2, 3)), client, holding, gpu=True))
+        assert [row["free"] for row in rows.values()] == [{"GPU": 0.0}, {"GPU": 0.0}]
 
 
 def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
