@@ -96,7 +96,8 @@ const look = EditorView.baseTheme({
   ".pl-doc dl": { display: "grid", gridTemplateColumns: "max-content 1fr", gap: "1px 10px" },
   ".pl-doc dd": { margin: "0" },
   ".pl-doc code": { fontFamily: "var(--jp-code-font-family)" },
-  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--jp-error-color1) 1.5px", textDecorationSkipInk: "none", textUnderlineOffset: "3px" },
+  // Both classes, to stand above CodeMirror's own picture of a wave.
+  ".cm-lintRange.cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--jp-error-color1) 1.5px", textDecorationSkipInk: "none", textUnderlineOffset: "3px" },
 });
 
 export default [{

@@ -37,6 +37,7 @@ function render({ model, el }) {
   const output = element("div", { className: "pl-output" });
   const foot = element("div", { className: "pl-foot" }, button, status);
   let seq = model.get("edit").seq, timer = 0, ours = model.get("edit").text;
+  let told = -1; // the text whose run the status line tells of: what is found in it later goes into the list alone
 
   function send() {
     clearTimeout(timer);
@@ -50,7 +51,8 @@ function render({ model, el }) {
 
   function apply() {
     send();
-    root.dataset.running = String(seq);
+    if (options.runs) root.dataset.running = String(seq);
+    told = seq;
     status.textContent = options.runs ? "running" : "applied";
     model.send({ kind: "apply", text: view.state.doc.toString(), seq });
     return true;
@@ -106,7 +108,7 @@ function render({ model, el }) {
     if (!found || found.seq !== seq || timer) return; // stale
     view.dispatch(setDiagnostics(view.state, found.items.map((item) => diagnostic(view.state.doc, item))));
     const count = found.count; // of many, Python explains and marks the first
-    if (!root.dataset.running) status.textContent = count ? `${count} problem${count === 1 ? "" : "s"}` : found.note;
+    if (found.seq !== told) status.textContent = count ? `${count} problem${count === 1 ? "" : "s"}` : found.note;
     list.replaceChildren(...found.items.slice(0, 8).map((item) => element("li", {},
       element("button", { type: "button", onclick: () => { const at = diagnostic(view.state.doc, item).from; view.dispatch({ selection: { anchor: at }, scrollIntoView: true }); view.focus(); } }, `line ${item.line}`), ` ${item.message}`)));
     root.dataset.checked = `${found.seq}:${found.stage}`;

@@ -48,6 +48,8 @@ DECODE = (
     _BATCH, _HEADS, _KV, _SEED, SIGMA,
 )  # fmt: skip
 """The parameters of a decode problem. `splits` counts for kernels that split."""
+_SECTOR = 8
+"""Entries of a block table in a sector."""
 SPLIT = ("decode_split", "decode_gqa", "decode_reduce")
 
 
@@ -411,12 +413,16 @@ class Decode(Attention):
         }
 
     def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
-        """q, the cache and, for a paged one, the block table, whose pages lie in no order."""
+        """q, the cache and, for a paged one, the block table, whose pages lie in no order. Each of its rows begins a
+        sector, so that reading one costs the same wherever it stands: a few sequences then count as all do."""
         q, k, v = random_inputs({**values, "seq_k": max(values["seq_k"], 1)}, 1, config)
         q = q[:, :, 0]
         if config.cache == "dense":
             return q, k, v, None
-        return (q, *caches.in_pages(k, v, config.page_size, seed=values["seed"]))
+        key, value, table = caches.in_pages(k, v, config.page_size, seed=values["seed"])
+        aligned = np.full((len(table), -(-table.shape[1] // _SECTOR) * _SECTOR), -1, np.int32)
+        aligned[:, : table.shape[1]] = table
+        return q, key, value, aligned
 
     def _decode(self, built: Any, values: Values, device: str, inputs: tuple[Any, Any, Any, Any], **more: Any) -> Any:
         """`pl.decode` of this kernel; of `decode_split` where this is the kernel that merges."""

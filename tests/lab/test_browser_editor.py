@@ -109,9 +109,9 @@ def test_what_stands_there_is_run(lab: Any) -> None:
     lab.wait_for_selector(f"{EDITOR}[data-ran]")
     assert "uint32 [32]: 5 6 7 8 9 10 11 12 ..." in lab.inner_text(f"{EDITOR} .pl-output")
     write(lab, START.replace("%lane, 4;", "%lane, 400;"))
-    lab.wait_for_selector(f'{EDITOR}:not([data-behind])[data-checked$="assembled"]')
     lab.click(f"{EDITOR} .pl-apply")
     lab.wait_for_function(f"document.querySelector('{EDITOR} .pl-output').textContent.includes('memcheck: store')")
+    lab.wait_for_selector(f'{EDITOR}:not([data-behind])[data-checked$="assembled"]')
     assert lab.inner_text(f"{EDITOR} .pl-status") == "stopped: see the message"
 
 

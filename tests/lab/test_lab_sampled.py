@@ -89,10 +89,14 @@ def test_the_largest_problem_is_planned_within_its_time() -> None:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", ["decode_split", "decode_multiwarp", "decode_paged", "decode", "decode_gqa",
-                                  "decode_reduce"])  # fmt: skip
-def test_heads_of_a_few_sequences_stand_for_all_of_decoding(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    values = {"seq_k": 70, "heads": 8, "kv_heads": 4, "batch": 3, "head_dim": 32}
+@pytest.mark.parametrize(("name", "more"), [
+    ("decode_split", {}), ("decode_multiwarp", {}), ("decode_gqa", {"cache": "paged", "page_size": 8}),
+    ("decode_paged", {}), ("decode", {}), ("decode_gqa", {}), ("decode_reduce", {}),
+])  # fmt: skip
+def test_heads_of_a_few_sequences_stand_for_all_of_decoding(
+    monkeypatch: pytest.MonkeyPatch, name: str, more: dict[str, Any]
+) -> None:
+    values = {"seq_k": 70, "heads": 8, "kv_heads": 4, "batch": 3, "head_dim": 32, **more}
     whole, _, _, _ = answer(name, **values)
     monkeypatch.setattr(sampled, "WHOLE", 150e3)
     ran, shown, asked, version = answer(name, **values)

@@ -148,9 +148,15 @@ class Scenes:
         self.seen = "#explorer"
 
     def cell(self) -> None:
-        """12: a cell of PTX, and what is wrong in it."""
-        self.open(CELL, wait=False)
-        self.page.wait_for_selector(".jp-OutputArea-output:has-text('fma.rn.f32')")
+        """12: a cell of PTX, what is wrong in it as it is typed, and what running it says."""
+        self.open("x = np.ones(1, np.float32)", CELL, wait=False)
+        self.page.wait_for_selector(".jp-OutputArea-output:has-text('fma.rn.f32 takes 4 operands')")
+        cell = self.page.locator(".jp-Cell").nth(2)
+        lab_server.act_until(  # a kernel that did not know ptxlab when it was first asked is asked again later
+            self.page,
+            lambda: (self.page.mouse.click(2, 2), cell.locator(".cm-line").nth(5).click()),
+            lambda: cell.locator(".cm-lintRange-error").count() > 0,
+        )
         self.seen = ".jp-Notebook"
 
     def again(self) -> None:
@@ -161,11 +167,12 @@ class Scenes:
         assert control(self.page, "seed").count() == 1
 
 
-ORDER: tuple[Callable[[Scenes], None], ...] = (
-    Scenes.diff, Scenes.moved, Scenes.asking, Scenes.running, Scenes.figures, Scenes.roofline, Scenes.fault,
-    Scenes.deltas, Scenes.softmax, Scenes.opens, Scenes.debugger, Scenes.sampled, Scenes.decoding, Scenes.shared,
-    Scenes.cell, Scenes.again,
+CHAINS: tuple[tuple[Callable[[Scenes], None], ...], ...] = (
+    (Scenes.diff, Scenes.moved), (Scenes.asking, Scenes.running), (Scenes.figures,), (Scenes.roofline,),
+    (Scenes.fault,), (Scenes.deltas,), (Scenes.softmax,), (Scenes.opens, Scenes.debugger), (Scenes.sampled,),
+    (Scenes.decoding, Scenes.shared), (Scenes.cell,), (Scenes.again,),
 )  # fmt: skip
+"""Scenes that begin with a notebook of their own, each with those that go on in it."""
 
 
 def settle_page(page: Any) -> None:
@@ -206,19 +213,20 @@ def take(page: Any, seen: str, folder: Path, name: str) -> list[str]:
 
 
 def main(folder: Path, only: tuple[str, ...] = ()) -> None:
-    """Takes the pictures, or only those of some scenes and of what comes before them, and writes the page."""
+    """Takes the pictures, or only those of some scenes, and writes the page."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = []
     with scenes() as made:
-        for scene in ORDER:
-            scene(made)
-            title = html.escape((scene.__doc__ or "").rstrip("."))
-            if only and scene.__name__ not in only:
+        for chain in CHAINS:
+            if only and not any(scene.__name__ in only for scene in chain):
                 continue
-            files = take(made.page, made.seen, folder, scene.__name__)
-            shown = "".join(f'<a href="{f}"><img src="{f}" alt="{f}" width="420"></a>\n' for f in files)
-            parts.append(f"<h2>{title}</h2>\n<p>{shown}</p>\n")
-            print(f"{title}: {len(files)} pictures", flush=True)
+            for scene in chain:
+                scene(made)
+                title = html.escape((scene.__doc__ or "").rstrip("."))
+                files = take(made.page, made.seen, folder, scene.__name__)
+                shown = "".join(f'<a href="{f}"><img src="{f}" alt="{f}" width="420"></a>\n' for f in files)
+                parts.append(f"<h2>{title}</h2>\n<p>{shown}</p>\n")
+                print(f"{title}: {len(files)} pictures", flush=True)
     head = '<!doctype html><meta charset="utf-8"><title>The explorer in pictures</title>\n'
     (folder / "index.html").write_text(head + "".join(parts), encoding="utf-8")
 
