@@ -36,7 +36,7 @@ class Plan:
     scratch: int = 0
 
     def bind(self, args: Sequence[Any], variables: Sequence[Bound] = (), blocks: int = 1) -> list[Bound]:
-        """Each parameter with its argument, checked; see `arguments.bind`. blocks: how many share the scratch memory."""
+        """Each parameter with its argument, checked; see `arguments.bind`. blocks: the grid's, for scratch memory."""
         given = args if self.adapt is None else self.adapt(args)
         added = self.added
         if self.scratch:
