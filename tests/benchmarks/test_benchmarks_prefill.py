@@ -327,6 +327,7 @@ def test_the_profile_counts_and_measures(profile):
         profile.main_loop(LISTING.replace("HMMA", "FFMA"))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")

@@ -93,6 +93,7 @@ def check_against_a_rerun(opened: Recording, rerun: Any, stops: set[int]) -> Non
             assert (access.mask == touch.mask).all()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_run_walked_both_ways(tmp_path: Path, engine: str) -> None:

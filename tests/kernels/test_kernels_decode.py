@@ -56,14 +56,14 @@ def label(value):
 CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits", "sigma")
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(CASE, [*sample(), *slow(every())], ids=label)
 def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
     check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=sigma)
 
 
 @pytest.mark.long
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("dtype", "dim"), [("f32", 8), ("f32", 40), ("f32", 104), ("f16", 56), ("f16", 248)])
 def test_any_multiple_of_8_is_a_head_dim(dtype, dim):
     """Rows that no power of two of lanes divides: some lanes hold one piece less."""
