@@ -153,7 +153,7 @@ def test_wgmma(engine: str) -> None:
     assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.rest
 @pytest.mark.parametrize("engine", ["jit", pytest.param("step", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("roles", ["roles", "tma"])
 @pytest.mark.parametrize("name", ["attention", "matmul"])
