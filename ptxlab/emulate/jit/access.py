@@ -252,8 +252,8 @@ class Memory(Part):
         self.mixed[group.site] = vector
 
     def pattern(self, off32: str, size: int) -> str:
-        """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. A warp with
-        inactive lanes gathers."""
+        """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. Where lanes
+        are inactive, a row with gaps is one pattern, all others are gathered."""
         if not self.e.small:
             return self._pattern(off32, size).text
         name, vector = f"pattern.{size}", f"<{W} x i32>"
@@ -275,7 +275,16 @@ class Memory(Part):
         one = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, 0')}, i32 1, i32 5")
         some = t.let(f"select i1 {t.let(f'icmp eq i32 {ones}, -1')}, i32 {one}, i32 2")
         some = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 {row}, i32 {some}")
-        return Value(t.let(f"select i1 {t.let(f'icmp eq i32 {self.active.bits}, -1')}, i32 {some}, i32 2"), "i32", True)
+        others = "2"
+        if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
+            others = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 6, i32 2")
+        whole = t.let(f"icmp eq i32 {self.active.bits}, -1")
+        return Value(t.let(f"select i1 {whole}, i32 {some}, i32 {others}"), "i32", True)
+
+    def with_gaps(self) -> bool:
+        """Whether rows with inactive lanes are told from other addresses: where some lanes are likely to be inactive,
+        and the CPU has loads and stores under a mask."""
+        return self.e.wide and (self.e.small or self.active.partly or self.e.code.guard is not None)
 
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
         """i32: the active lanes whose offset is misaligned, or whose element begins at the end or behind it."""
