@@ -23,7 +23,8 @@ class Seen:
     The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
     where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
     shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
-    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`: the values of a store.
+    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
+    the values of a store.
     """
 
     code: Code
@@ -128,6 +129,7 @@ class Transfers(Part):
 
         def body() -> None:
             there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
+            there.halves = self.e.memory.halves("%offsets")
             given = self._passed(seen, self._cells(seen)) if seen.write else None
             self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
 
@@ -196,9 +198,7 @@ class Transfers(Part):
         for k, spot in enumerate(self._halves(seen)):
             lanes = ", ".join(f"i32 {k * W // 2 + n // count}" for n in range(width))
             vector = f"<{W} x i1>"
-            mask = t.let(
-                f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{lanes}>"
-            )
+            mask = t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{lanes}>")
             if seen.write:
                 own = ", ".join(f"i32 {k * width + n}" for n in range(width))
                 wide = f"<{W * count} x {ty}>"
@@ -227,12 +227,10 @@ class Transfers(Part):
         return row
 
     def _halves(self, seen: Seen) -> list[str]:
-        """The address of the first lane of each half-warp. Offsets of active lanes are below 2^31; an inactive first
-        lane's may be negative."""
+        """The address of the first lane of each half-warp."""
         spots = []
-        for lane in (0, W // 2):
-            at = self.t.let(f"extractelement <{W} x i32> {seen.group.offsets}, i64 {lane}")
-            spot = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {self.t.let(f'sext i32 {at} to i64')}")
+        for at in seen.group.halves:
+            spot = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}")
             spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {seen.offset}"))
         return spots
 
