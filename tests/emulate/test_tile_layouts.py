@@ -1,10 +1,11 @@
-"""Descriptors of `wgmma` against the tiles that tensor copies wrote: swizzles and strides that do not fit are found."""
+"""Descriptors of `wgmma` against the tiles that tensor copies wrote: swizzles and strides that do not fit are found.
+Of tiles that threads wrote nothing is said, and one test shows why nothing can be."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
+from emulate_programs import ALL_CHECKS, DEVICES
 
 import ptxlab as pl
 
@@ -117,3 +118,35 @@ def test_what_a_thread_has_written_over_is_not_judged(device: str) -> None:
         f" st.shared.v4.b32 [%r6+{16 * k}], {{%r2, %r2, %r2, %r2}};\n" for k in range(4)
     )
     assert found(device, 128, 128, 0, 1024, 128, more=f"{store} fence.proxy.async;\n bar.sync 0;") == []
+
+
+def by_threads(descriptor: int) -> str:
+    """The same product of a tile that threads store, 64 bytes each, in the order in which they find it."""
+    head, _, rest = program(descriptor, bytes_=0).partition("    setp.ne.u32 %p1")
+    copy = "    mad.lo.u32 %r6, %r1, 64, %r5;\n    mul.wide.u32 %rd2, %r1, 64;\n    add.u64 %rd3, %rd3, %rd2;\n"
+    for n in range(0, 64, 16):
+        copy += f"    ld.global.v4.b32 {{%w0, %w1, %w2, %w3}}, [%rd3+{n}];\n"
+        copy += f"    st.shared.v4.b32 [%r6+{n}], {{%w0, %w1, %w2, %w3}};\n"
+    head = head.replace(".param .align 64 .b8 map[128]", ".param .u64 x").replace("{\n", "{\n    .reg .b32 %w<4>;\n", 1)
+    head = head.replace("mov.b64 %rd4, map;\n    cvta.param.u64 %rd5, %rd4;", "ld.param.u64 %rd3, [x];")
+    return f"{head}{copy}    fence.proxy.async;\n    bar.sync 0;\n    shr.u32{rest.partition('    shr.u32')[2]}"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_tiles_of_threads_depend_on_the_array(device: str) -> None:
+    """The same stores, and the same descriptor with a swizzle of 128 bytes: the product of a plain array is wrong, that
+    of one whose rows the host has swizzled is right. No address differs, so no check can tell the two apart."""
+    x = np.random.default_rng(1).integers(-4, 5, (64, 64)).astype(np.float16)
+    pieces = np.arange(8) ^ np.arange(64)[:, None] % 8
+    swizzled = np.take_along_axis(x.reshape(64, 8, 8), pieces[:, :, None], 1).reshape(64, 64)
+    text = by_threads(1024 // 16 << 32 | 1 << 16 | SWIZZLES[128] << 62)
+    products = []
+    for given in (x, swizzled):
+        out = np.zeros((4, 8, 4), np.float32)  # of each warp the first of each pair of columns, of rows 0 to 7 of 16
+        run = pl.launch(text, 1, 128, given, out, device=device, checks=ALL_CHECKS)
+        assert run.findings == []
+        products.append(out.reshape(32, 4))
+    wide = x[:, :16].astype(np.float32)
+    expected = (wide @ wide[:8].T)[:, ::2].reshape(4, 2, 8, 4)[:, 0].reshape(32, 4)
+    assert (products[1] == expected).all()
+    assert (products[0] != expected).any()
