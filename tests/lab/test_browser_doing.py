@@ -111,7 +111,7 @@ def test_a_new_user_finds_a_bank_conflict_explained(lab: Any) -> None:
     lab.click(f"{EXPLORER} .pl-why:has-text('bank conflicts')")
     assert "because lanes want different words of one bank; Debug here shows which" in text(lab, ".pl-picked-line")
     lab.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
-    assert debugger(lab).endswith("ldmatrix.sync.aligned.m8n8.x4.shared.b16 · ⚠ 2-way bank conflict")
+    assert debugger(lab).endswith("ldmatrix.sync.aligned.m8n8.x4.shared.b16 · ⚠ 2-way bank conflict, explained below")
     first = "all => all.filter(e => e.offsetHeight).sort((a, b) => a.offsetTop - b.offsetTop)[0].innerText"
     says = lab.eval_on_selector_all(".ptxlab-debugger .pl-step-cards > *", first)
     assert (

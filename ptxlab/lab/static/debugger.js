@@ -129,7 +129,7 @@ function render({ model, el }) {
     const active = executing(now, at);
     table.show(warp, at, text, active);
     access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : []);
-    status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict` : ""}`;
+    status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
     cluster.show(warp, at);
