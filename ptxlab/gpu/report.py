@@ -92,7 +92,8 @@ def section_sizes(cubin: bytes | bytearray) -> dict[str, int]:
 
 
 _WARNING = re.compile(
-    r"^(?:ptxas )?(?:application ptx input, (line \d+); )?(?:warning\s*: +|info\s*: +\(C\d+\) (?=Potential Performance Loss))(.+)$",
+    r"^(?:ptxas )?(?:application ptx input, (line \d+); )?"
+    r"(?:warning\s*: +|info\s*: +\(C\d+\) (?=Potential Performance Loss))(.+)$",
     re.MULTILINE,
 )
 

@@ -11,6 +11,7 @@ from longer import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
+from ptxlab.errors import TargetError
 from ptxlab.launch.run import ALL_CHECKS
 
 LENGTHS = (0, 1, 15, 16, 17, 127, 512, 1328)
@@ -110,6 +111,50 @@ def test_engines_agree(name, dtype, page):
 def test_small_and_large_logits(name):
     for sigma in (0.1, 8.0):
         check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
+
+
+@pytest.mark.sweep(9)
+@pytest.mark.parametrize(
+    ("dtype", "heads", "dim", "lengths", "page", "splits", "device"),
+    [
+        ("f16", (8, 2), 64, (17, 0, 127, 1), None, 1, "cpu"),
+        ("bf16", (16, 1), 128, (170, 16), None, 3, "cpu"),
+        ("f16", (4, 2), 192, (33,), None, 1, "cpu"),
+        ("bf16", (2, 1), 256, (70,), None, 1, "cpu"),
+        ("bf16", (8, 2), 64, (0, 83, 16, 170), 16, 3, "cpu"),
+        ("f16", (6, 2), 128, (83, 70), 8, 40, "cpu"),
+        ("f16", (2, 1), 64, (83, 70), 48, 2, "cpu"),
+        ("bf16", (20, 1), 64, (9, 65), 64, 1, "cpu"),
+        ("f16", (2, 1), 64, (40, 9), None, 1, "step"),
+        ("f16", (2, 1), 64, (21,), 8, 2, "step"),
+    ],
+)
+def test_copies_by_tensor_maps(dtype, heads, dim, lengths, page, splits, device):
+    """What lies behind the last key of a cache or page is NaN, and comes with the last tile."""
+    out = check(
+        "decode_gqa", dtype, heads, dim, lengths, page=page, splits=splits, device=device, state=True, copy="tma"
+    )
+    state, sums = out.exact(len(out.rows) - 1)
+    np.testing.assert_allclose(out.state[-1], state, rtol=2e-2, atol=2e-2)
+    np.testing.assert_allclose(out.sums[-1], sums, rtol=5e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"arch": "sm_80"}, "copy='tma' needs sm_90 or later; sm_80 has no tensor maps"),
+        ({"head_dim": 96}, "copy='tma' copies 64 elements of a row at a time; head_dim=96 is no multiple of that"),
+        ({"cache": "pointers"}, "a tensor map describes one tensor, not caches of their own"),
+        (
+            {"cache": "paged", "page_size": 24},
+            "copy='tma' copies from pages of 8 keys or of a multiple of 16, not of 24",
+        ),
+    ],
+)
+def test_what_tensor_maps_cannot_copy(given, message):
+    with pytest.raises(TargetError) as raised:
+        kernels.get("decode_gqa", "decode").build(**{"arch": "sm_90", "copy": "tma"} | given)
+    assert str(raised.value) == f"decode_gqa: {message}; write copy='cp.async'"
 
 
 @pytest.mark.long
