@@ -11,7 +11,6 @@ from longer import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
-from ptxlab.errors import TargetError
 from ptxlab.launch.run import ALL_CHECKS
 
 LENGTHS = (0, 1, 15, 16, 17, 127, 512, 1328)
@@ -137,24 +136,6 @@ def test_copies_by_tensor_maps(dtype, heads, dim, lengths, page, splits, device)
     state, sums = out.exact(len(out.rows) - 1)
     np.testing.assert_allclose(out.state[-1], state, rtol=2e-2, atol=2e-2)
     np.testing.assert_allclose(out.sums[-1], sums, rtol=5e-2, atol=5e-2)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"arch": "sm_80"}, "copy='tma' needs sm_90 or later; sm_80 has no tensor maps"),
-        ({"head_dim": 96}, "copy='tma' copies 64 elements of a row at a time; head_dim=96 is no multiple of that"),
-        ({"cache": "pointers"}, "a tensor map describes one tensor, not caches of their own"),
-        (
-            {"cache": "paged", "page_size": 24},
-            "copy='tma' copies from pages of 8 keys or of a multiple of 16, not of 24",
-        ),
-    ],
-)
-def test_what_tensor_maps_cannot_copy(given, message):
-    with pytest.raises(TargetError) as raised:
-        kernels.get("decode_gqa", "decode").build(**{"arch": "sm_90", "copy": "tma"} | given)
-    assert str(raised.value) == f"decode_gqa: {message}; write copy='cp.async'"
 
 
 @pytest.mark.long
