@@ -369,8 +369,9 @@ def test_splits_and_rows_that_overflow():
     dense = kernels.get("decode", "decode").build(head_dim=32)
     cache = Shape(1, 1, 2**31, 32)
     with pytest.raises(pl.LaunchError) as caught:
-        dense.arguments(q=Shape(1, 1, 32), key=cache, value=cache, length=Shape(1), o=Shape(1, 1, 32), lse=Shape(1, 1),
-                        scale=1.0)  # fmt: skip
+        dense.arguments(
+            q=Shape(1, 1, 32), key=cache, value=cache, length=Shape(1), o=Shape(1, 1, 32), lse=Shape(1, 1), scale=1.0
+        )
     assert str(caught.value) == (
         "decode_f32_d32_indirect: max_seq is 2147483648; it is counted in 32 bits and should be below 2**31"
     )

@@ -163,7 +163,7 @@ def test_wgmma(name: str, engine: str) -> None:
         attention(lambda grid, *arguments: run(2, *arguments), 112, 64)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.rest
 @pytest.mark.parametrize("engine", ["jit", pytest.param("step", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("roles", ["roles", "tma"])
 @pytest.mark.parametrize("name", ["attention", "matmul"])

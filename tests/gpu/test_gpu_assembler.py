@@ -380,7 +380,7 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
             "DWARF does not have\n    .section .debug_abbrev {\n             ^~~~~~~~~~~~~",
         ),
     ],
-)  # fmt: skip
+)
 def test_declarations_that_would_end_the_process_are_refused(text: str, message: str) -> None:
     assert str(fails(text)) == message
 
