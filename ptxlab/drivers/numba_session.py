@@ -22,6 +22,7 @@ import numpy as np
 
 from ptxlab.drivers.noticed import FindingWarning
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
+from ptxlab.drivers.replaced import replaced
 from ptxlab.errors import LaunchError
 from ptxlab.findings import Finding
 from ptxlab.frontends.kernel import CompiledKernel
@@ -205,20 +206,8 @@ def _in_place_of_the_driver(arch: str) -> Iterator[None]:
         (owner, "disable_compile", lambda self, val=True: None),  # it would miss what `compile` has not compiled
         *((cuda, name, function) for name, function in host_functions(arch).items()),
     ]
-    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
-    try:
-        for place, name, value in changes:
-            setattr(place, name, value)
+    with replaced(changes):
         yield
-    finally:
-        for place, name, value in before:
-            if value is _ABSENT:
-                delattr(place, name)
-            else:
-                setattr(place, name, value)
-
-
-_ABSENT = object()
 
 
 # -- pl.numba ----------------------------------------------------------------------------------------------------------

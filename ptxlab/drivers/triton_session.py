@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ptxlab.drivers.noticed import warn
+from ptxlab.drivers.replaced import replaced
 from ptxlab.drivers.triton_arrays import Addresses, Tensor, _addresses, tensor
 from ptxlab.drivers.triton_driver import Driver, Launcher, installed, scalar, tensor_map
 from ptxlab.drivers.triton_tuning import Tuning, cost, tuning
@@ -207,20 +208,8 @@ def _arrays_taken() -> Iterator[None]:
     torch = sys.modules.get("torch")
     if torch is not None:
         changes.append((torch.Tensor, "data_ptr", lambda self: _addresses[-1].address_of(self)))
-    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
-    try:
-        for place, name, value in changes:
-            setattr(place, name, value)
+    with replaced(changes):
         yield
-    finally:
-        for place, name, value in before:
-            if value is _ABSENT:
-                delattr(place, name)
-            else:
-                setattr(place, name, value)
-
-
-_ABSENT = object()
 
 
 # -- pl.triton ---------------------------------------------------------------------------------------------------------
