@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
-from ptxlab.launch.arguments import Bound, Parameter
+from ptxlab.launch.parameters import Bound, Parameter
 
 if TYPE_CHECKING:
     from ptxlab.text.model import Function, Module
