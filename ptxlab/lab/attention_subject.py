@@ -22,6 +22,8 @@ PROBLEM = (
     Parameter("sigma", "standard deviation of the logits: small ones hide rescaling bugs", 1.0),
 )
 """Parameters that every problem has; they do not change the PTX."""
+CONFLICTED = "mma"
+"""The kernel whose bank conflicts are worth a look: its rows of 128 bytes begin in the same bank."""
 
 
 @functools.cache
@@ -84,14 +86,20 @@ class Attention(Subject):
         return self.spec.build(**{p.name: values[p.name] for p in self.building})
 
     def lesson(self, built: Any) -> dict[str, Any]:
-        """The rung's own, and which one comes next."""
+        """The rung's own, which one comes next, and which one to look at for bank conflicts."""
         spec, lines = self.spec, built.ptx.splitlines()
         names = kernels.names()
         after = names[names.index(self.name) + 1 :] if self.name in names else ()
         opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
         line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
         return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows,
-                "next": {"name": after[0], "title": kernels.get(after[0]).title} if after else None}  # fmt: skip
+                "next": _told(after[0]) if after else None,
+                "conflicts": None if self.name == CONFLICTED else _told(CONFLICTED)}  # fmt: skip
+
+
+def _told(name: str) -> dict[str, str]:
+    """A kernel that the page offers."""
+    return {"name": name, "title": kernels.get(name).title}
 
 
 def makers(probed: Any, plain: Any) -> dict[str, list[int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import html
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,7 +134,7 @@ def launch(
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
         variables = arguments.bind_variables(function.name, module, textures)
-        bound = plan.bind(args, variables)
+        bound = plan.bind(args, variables, math.prod(three("grid", grid)) if plan.scratch else 1)
         own = getattr(kernel, "block", 0)
         sizes = three("grid", grid), three("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
