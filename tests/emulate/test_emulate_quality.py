@@ -15,7 +15,7 @@ from ptxlab.text import parse
 
 jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
-from ptxlab.emulate.jit import build, divergence, rulecode  # noqa: E402
+from ptxlab.emulate.jit import build, divergence, llvm_thread, rulecode  # noqa: E402
 from ptxlab.emulate.jit import compile as native  # noqa: E402
 from ptxlab.emulate.jit.instruments import instruments_of  # noqa: E402
 
@@ -63,6 +63,7 @@ BLOCKS = 6
 @pytest.fixture
 def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a new process with an empty cache, on a machine with all the time in the world: nothing gets hot."""
+    llvm_thread.rest()
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "HOT", float("inf"))
     native.folder.cache_clear()
