@@ -72,8 +72,9 @@ class Cluster:
 
     def worker(self) -> None:
         """One more worker, with one thread and without a nanny: a process that can be killed."""
-        self.workers.append(self._start("distributed.cli.dask_worker", self.address, "--nthreads", "1", "--no-nanny",
-                                        "--no-dashboard"))  # fmt: skip
+        self.workers.append(
+            self._start("distributed.cli.dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        )
 
     @property
     def address(self) -> str:

@@ -169,9 +169,8 @@ def run(record: Record, machine: str, small: bool) -> None:
     warm = 0.0 if small else 0.5  # seconds a contestant: the first problem brings the clocks up
     for at, problem in enumerate(everything):
         names = [
-            name for name in wanted(problem, small)
-            if name not in absent and not record.has(kernel=name, **problem.key)
-        ]  # fmt: skip
+            name for name in wanted(problem, small) if name not in absent and not record.has(kernel=name, **problem.key)
+        ]
         if not names:
             continue
         if record.out_of_time(sum(len(wanted(p, small)) for p in everything[at:])):
@@ -183,8 +182,9 @@ def run(record: Record, machine: str, small: bool) -> None:
                 record.add(**row(name, problem, timing.Timed(failed=timing.said(error)), 0, rate))
             continue
         ways: dict[str, contest.Prepare] = {
-            TORCH: partial(prepared.torch, torch), FLASHINFER: partial(prepared.flashinfer, torch)
-        }  # fmt: skip
+            TORCH: partial(prepared.torch, torch),
+            FLASHINFER: partial(prepared.flashinfer, torch),
+        }
         contestants = {name: ways.get(name) or partial(decode_steps.ours, name, prepared) for name in names}
         try:
             found = contest.contest(contestants, prepared.answers(), rounds=2 if small else 7, warm=warm)

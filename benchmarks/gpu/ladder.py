@@ -41,8 +41,9 @@ def problems(small: bool) -> list[Problem]:
     dims = (64,) if small else (128, 64)
     return [
         Problem(dim=dim, causal=causal, dtype="", most=2 if small else contest.MOST, **sizes)
-        for dim in dims for causal in (False, True)
-    ]  # fmt: skip
+        for dim in dims
+        for causal in (False, True)
+    ]
 
 
 def run(record: Record, machine: str, small: bool) -> None:

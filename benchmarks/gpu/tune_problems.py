@@ -158,8 +158,9 @@ class Inputs:
                 last = min(first + CHECKED, seq)
                 part = (slice(b, b + 1), slice(h, h + 1), slice(first, last))
                 keys = (part[0], part[1], slice(0, last if problem.causal else seq))
-                found.append(reference.measure(o[part], lse[part], q[part], k[keys], v[keys], causal=problem.causal,
-                                               tile=tile))  # fmt: skip
+                found.append(
+                    reference.measure(o[part], lse[part], q[part], k[keys], v[keys], causal=problem.causal, tile=tile)
+                )
         return max(found, key=lambda e: (not e.ok, e.max / max(e.tolerance, 1e-30)))
 
 

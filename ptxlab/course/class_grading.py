@@ -72,8 +72,9 @@ def grade(
     if not unconfined:
         confined.refuse()
     prepare(chosen, seed, len(handed))
-    pool = Pool(chosen, seed=seed, each=each, longest=longest, seconds=seconds, memory=memory, way=confined.way,
-                folder=folder)  # fmt: skip
+    pool = Pool(
+        chosen, seed=seed, each=each, longest=longest, seconds=seconds, memory=memory, way=confined.way, folder=folder
+    )
     with contextlib.closing(pool):
         count = jobs or os.cpu_count() or 1
         return follow(handed, chosen, lambda waiting: pool.run(waiting, count), progress, journal, after_each)

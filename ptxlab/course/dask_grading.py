@@ -78,8 +78,9 @@ def on_workers(waiting: list[Handed], client: Any, how: How) -> Generator[Result
         for key, told in on_dask(tasks, client, grade_here, _not_graded):
             one = named[key]
             if "refused" in told:
-                raise UnavailableError(f"worker {told['worker']}: {told['refused']}; what was graded is kept: go on "
-                                       "with --resume")  # fmt: skip
+                raise UnavailableError(
+                    f"worker {told['worker']}: {told['refused']}; what was graded is kept: go on with --resume"
+                )
             if "lost" in told:
                 why = f"not graded: {told['lost']}; run again with --resume"
                 yield one, without_marks(one, how.exercises, why), False

@@ -22,34 +22,19 @@ import numpy as np
 
 from ptxlab.drivers.noticed import FindingWarning
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
+from ptxlab.drivers.session import MachineSession, Switch, replaced
 from ptxlab.errors import LaunchError
-from ptxlab.findings import Finding
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.frontends.numba_kernels import asked_for, capability, compiled, flat, modules
-from ptxlab.launch.run import Run, launch
+from ptxlab.launch.run import Run
 
 Dim = tuple[int, int, int]
 
 
-class Session:
-    """The CPU machine in place of a GPU under numba-cuda, from `__enter__` to `__exit__`.
+class Session(MachineSession):
+    """The CPU machine in place of a GPU under numba-cuda, from `__enter__` to `__exit__`."""
 
-    `runs` holds the `Run` of each launch; `findings` what the checks noticed in all of them.
-    """
-
-    def __init__(self, *, arch: str, device: str, **options: Any) -> None:
-        if device not in ("cpu", "step"):
-            raise LaunchError(f"device is 'cpu' or 'step', not {device!r}; on a GPU numba runs without ptxlab")
-        self.arch, self.device, self.options = arch, device, options
-        self.runs: list[Run] = []
-        self.launcher: Callable[..., Run] = launch
-        """What runs a kernel: `pl.launch`, or what a test puts around it."""
-        self._stack = contextlib.ExitStack()
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What the checks noticed, launch by launch."""
-        return [finding for run in self.runs for finding in run.findings]
+    LANGUAGE = "numba"
 
     def __enter__(self) -> Session:
         _active.append(self)
@@ -57,9 +42,6 @@ class Session:
         self._stack.enter_context(asked_for(capability(self.arch)))
         self._stack.enter_context(_in_place_of_the_driver(self.arch))
         return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
 
     def launch(self, dispatcher: Any, grid: Dim, block: Dim, shared: int, args: Sequence[Any]) -> Run:
         """Compiles a kernel for its arguments, runs it, and copies host arrays back."""
@@ -205,30 +187,15 @@ def _in_place_of_the_driver(arch: str) -> Iterator[None]:
         (owner, "disable_compile", lambda self, val=True: None),  # it would miss what `compile` has not compiled
         *((cuda, name, function) for name, function in host_functions(arch).items()),
     ]
-    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
-    try:
-        for place, name, value in changes:
-            setattr(place, name, value)
+    with replaced(changes):
         yield
-    finally:
-        for place, name, value in before:
-            if value is _ABSENT:
-                delattr(place, name)
-            else:
-                setattr(place, name, value)
-
-
-_ABSENT = object()
 
 
 # -- pl.numba ----------------------------------------------------------------------------------------------------------
 
 
-class Numba:
+class Numba(Switch[Session]):
     """`pl.numba`; see the module."""
-
-    def __init__(self) -> None:
-        self._session: Session | None = None
 
     def __call__(self, kernel: Any = None, *args: Any, arch: str = "sm_80", device: str = "cpu", **options: Any) -> Any:
         """Without a kernel: a session, to be used with `with`. With one: that kernel compiled for `args`.
@@ -241,18 +208,6 @@ class Numba:
         if kernel is None:
             return Session(arch=arch, device=device, **options)
         return kernel_for(kernel, _types_for(kernel, args), arch)
-
-    def activate(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> Session:
-        """Runs kernels of numba on the CPU machine from now on; a second call replaces the options."""
-        self.deactivate()
-        self._session = Session(arch=arch, device=device, **options)
-        return self._session.__enter__()
-
-    def deactivate(self) -> None:
-        """Gives numba its driver back."""
-        if self._session is not None:
-            self._session.__exit__(None, None, None)
-            self._session = None
 
 
 def _types_for(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -277,4 +232,4 @@ def _types_for(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
     return found
 
 
-numba = Numba()
+numba = Numba(Session)

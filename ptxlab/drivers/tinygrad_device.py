@@ -9,7 +9,6 @@ tinygrad writes PTX itself (its `PTXRenderer`); each kernel that it schedules ru
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import re
 import sys
@@ -20,34 +19,25 @@ from typing import Any
 import numpy as np
 
 from ptxlab.drivers.noticed import warn
-from ptxlab.errors import LaunchError, UnavailableError
-from ptxlab.findings import Finding
+from ptxlab.drivers.session import MachineSession
+from ptxlab.errors import UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.launch.buffers import DeviceBuffer
-from ptxlab.launch.run import Run, launch
 
 INSTALL = "pip install tinygrad"
 NAME = "PTXLAB"
 """The device's name in tinygrad."""
 
 
-class TinygradSession:
-    """While entered, tinygrad's default device is the CPU machine. `runs` holds each launch, `findings` what the checks
-    noticed."""
+class TinygradSession(MachineSession):
+    """While entered, tinygrad's default device is the CPU machine."""
+
+    LANGUAGE = "tinygrad"
 
     def __init__(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> None:
-        if device not in ("cpu", "step"):
-            raise LaunchError(f"device is 'cpu' or 'step', not {device!r}; on a GPU tinygrad runs without ptxlab")
-        self.arch, self.options = arch, {"device": device, **options}
-        self.runs: list[Run] = []
+        super().__init__(arch=arch, device=device, **options)
         self.kernels: list[CompiledKernel] = []
         """The kernels, in the order of `runs`."""
-        self._stack = contextlib.ExitStack()
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What the checks noticed, launch by launch."""
-        return [finding for run in self.runs for finding in run.findings]
 
     def __enter__(self) -> TinygradSession:
         try:
@@ -61,12 +51,9 @@ class TinygradSession:
         self._stack.enter_context(helpers.Context(DEV=f"MOCK+{NAME}:PTX:{self.arch}"))
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
     def launch(self, kernel: CompiledKernel, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]) -> None:
         """Runs a kernel; its buffers stay on the machine."""
-        run = launch(kernel, tuple(grid), tuple(block), *args, **self.options)
+        run = self.launcher(kernel, tuple(grid), tuple(block), *args, device=self.device, **self.options)
         self.runs.append(run)
         self.kernels.append(kernel)
         warn(run.findings, sys.modules["tinygrad"].__file__ or "")

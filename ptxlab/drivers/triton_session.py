@@ -17,43 +17,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ptxlab.drivers.noticed import warn
+from ptxlab.drivers.session import MachineSession, Switch, replaced
 from ptxlab.drivers.triton_arrays import Addresses, Tensor, _addresses, tensor
 from ptxlab.drivers.triton_driver import Driver, Launcher, installed, scalar, tensor_map
 from ptxlab.drivers.triton_tuning import Tuning, cost, tuning
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
-from ptxlab.findings import Finding
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.frontends.triton import INSTALL
 from ptxlab.frontends.triton import triton as compiled_for
 from ptxlab.launch.buffers import DeviceBuffer
-from ptxlab.launch.run import Run, launch
+from ptxlab.launch.run import launch
 
 
-class TritonSession:
+class TritonSession(MachineSession):
     """The CPU machine in place of a GPU under Triton, from `__enter__` to `__exit__`.
 
-    `runs` holds the `Run` of each launch, without those of autotuning; `findings` what the checks noticed in all of
-    them; `tunings` what autotuners compared, and by which counts.
+    `runs` is without the launches of autotuning; `tunings` says what autotuners compared, and by which counts.
     """
 
-    def __init__(self, *, arch: str, device: str, **options: Any) -> None:
-        if device not in ("cpu", "step"):
-            raise LaunchError(f"device is 'cpu' or 'step', not {device!r}; on a GPU Triton runs without ptxlab")
-        self.arch, self.device, self.options = arch, device, options
-        self.runs: list[Run] = []
+    LANGUAGE = "Triton"
+
+    def __init__(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> None:
+        super().__init__(arch=arch, device=device, **options)
         self.tunings: list[Tuning] = []
-        self.launcher: Callable[..., Run] = launch
-        """What runs a kernel: `pl.launch`, or what a test puts around it."""
         self.addresses = Addresses()
         self.counted: list[float] | None = None
         """Clocks of the launches of a configuration that an autotuner asks about; None while it does not."""
         self._caches: dict[int, dict[Any, Any]] = {}
-        self._stack = contextlib.ExitStack()
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What the checks noticed, launch by launch."""
-        return [finding for run in self.runs for finding in run.findings]
 
     def __enter__(self) -> TritonSession:
         _check_installed()
@@ -64,9 +54,6 @@ class TritonSession:
         self._stack.enter_context(installed(Driver(self)))
         self._stack.enter_context(_arrays_taken())
         return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
 
     def launch(self, launcher: Launcher, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
         """Runs a compiled kernel: arrays are copied in, and back when it has succeeded."""
@@ -207,30 +194,15 @@ def _arrays_taken() -> Iterator[None]:
     torch = sys.modules.get("torch")
     if torch is not None:
         changes.append((torch.Tensor, "data_ptr", lambda self: _addresses[-1].address_of(self)))
-    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
-    try:
-        for place, name, value in changes:
-            setattr(place, name, value)
+    with replaced(changes):
         yield
-    finally:
-        for place, name, value in before:
-            if value is _ABSENT:
-                delattr(place, name)
-            else:
-                setattr(place, name, value)
-
-
-_ABSENT = object()
 
 
 # -- pl.triton ---------------------------------------------------------------------------------------------------------
 
 
-class Triton:
+class Triton(Switch[TritonSession]):
     """`pl.triton`; see the module."""
-
-    def __init__(self) -> None:
-        self._session: TritonSession | None = None
 
     def __call__(self, kernel: Any = None, *args: Any, arch: str | None = None, **options: Any) -> Any:
         """Without a kernel: a session, to be used with `with`. With one: that kernel, compiled.
@@ -265,17 +237,5 @@ class Triton:
         launcher.kernel.trailing = (None,) * len(launcher.scratch)
         return launcher.kernel
 
-    def activate(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> TritonSession:
-        """Runs kernels of Triton on the CPU machine from now on; a second call replaces the options."""
-        self.deactivate()
-        self._session = TritonSession(arch=arch, device=device, **options)
-        return self._session.__enter__()
 
-    def deactivate(self) -> None:
-        """Gives Triton its driver back."""
-        if self._session is not None:
-            self._session.__exit__(None, None, None)
-            self._session = None
-
-
-triton = Triton()
+triton = Triton(TritonSession)

@@ -34,7 +34,8 @@ class CompiledKernel:
 
     source: the text it was written in. file: that text's name. log: what the compiler said besides. Of a Triton kernel
     also shared: the bytes of dynamic shared memory that a launch gives it; block: its threads; trailing: the arguments
-    that the compiler has added behind the programmer's. Of a numba kernel also adapt: makes the arguments for the PTX
+    that the compiler has added behind the programmer's; scratch: the bytes of global memory for each block that the
+    first of them points to. Of a numba kernel also adapt: makes the arguments for the PTX
     out of those of a launch. library: a part of the paths of the language's own functions; what is inlined from them
     belongs to the line that calls them.
     """
@@ -56,11 +57,12 @@ class CompiledKernel:
         line: int = 1,
         adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
         library: str = "",
+        scratch: int = 0,
     ) -> None:
         self.name, self.arch, self.ptx, self.source, self.file = name, arch, ptx, source, file
         self.params, self.log, self.shared, self.block, self.trailing = params, log, shared, block, trailing
         self.metadata, self.first_line, self.adapt = dict(metadata or {}), line, adapt
-        self.library = library
+        self.library, self.scratch = library, scratch
 
     @cached_property
     def spans(self) -> dict[int, Span]:

@@ -90,4 +90,5 @@ def kernel_of(ptx: str, metadata: Any, fn: Any, arch: str) -> CompiledKernel:
         line=fn.starting_line_number,
         metadata={"num_warps": metadata.num_warps, "num_stages": metadata.num_stages, "shared": metadata.shared},
         library=LIBRARY,
+        scratch=metadata.global_scratch_size,
     )

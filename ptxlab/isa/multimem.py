@@ -15,12 +15,12 @@ from ptxlab.isa.table import Form, form, op
 _LOAD = "Loads from all devices that a multicast address stands for, and combines the values."
 _STORE = "Stores to all devices that a multicast address stands for."
 _RED = "Combines memory of all devices that a multicast address stands for with b."
-_SINCE: dict[str, Any] = {"version": (8, 1), "sm": 90, "fixed": {"multimem": True},
-                          "needs": {"acc::f32": ((8, 2), 90)}}  # fmt: skip
+_SINCE: dict[str, Any] = {"version": (8, 1), "sm": 90, "fixed": {"multimem": True}, "needs": {"acc::f32": ((8, 2), 90)}}
 _INTEGERS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("min", "max"), ("u32", "s32", "u64", "s64")), (("add",), ("u32", "s32", "u64")),
+    (("min", "max"), ("u32", "s32", "u64", "s64")),
+    (("add",), ("u32", "s32", "u64")),
     (("and", "or", "xor"), ("b32", "b64")),
-)  # fmt: skip
+)
 _MODES: tuple[tuple[str, dict[str, Any]], ...] = (("{.weak}", {}), (".order.scope", {"scope": SCOPES}))
 
 
@@ -37,9 +37,10 @@ def _reduced(m: Any, i: Form, a: Any, b: Any) -> None:
 
 
 _REAL: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("", ("f32", "f64", "f16x2", "bf16x2"), ()), (".vec", ("f32", "f16x2", "bf16x2"), ("v2", "v4")),
+    ("", ("f32", "f64", "f16x2", "bf16x2"), ()),
+    (".vec", ("f32", "f16x2", "bf16x2"), ("v2", "v4")),
     (".vec", ("f16", "bf16"), ("v2", "v4")),
-)  # fmt: skip
+)
 for _words, _more in _MODES:
     _read: dict[str, Any] = _more | ({"order": ("relaxed", "acquire")} if _more else {})
     _write: dict[str, Any] = _more | ({"order": ("relaxed", "release")} if _more else {})

@@ -28,8 +28,9 @@ _POLLING_WORDS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _RELEASE_WORDS, _ACQUIRE_WORDS = frozenset({"release", "acq_rel"}), frozenset({"acquire", "acq_rel"})
 _SCOPES = frozenset({"cta", "cluster", "gpu", "sys"})
 _WAITS = frozenset({Action.WAIT_GROUP, Action.WAIT_ALL, Action.MBARRIER_WAIT})
-_WIDER = frozenset({Action.LOAD, Action.STORE, Action.CONVERT, Action.LOAD_SURFACE, Action.STORE_SURFACE,
-                    Action.REDUCE_SURFACE})  # fmt: skip
+_WIDER = frozenset(
+    {Action.LOAD, Action.STORE, Action.CONVERT, Action.LOAD_SURFACE, Action.STORE_SURFACE, Action.REDUCE_SURFACE}
+)
 _ORDERING_KINDS = ("flow", "none", "async")
 _SCALAR_MEMORY = ATOMICS | {Action.LOAD, Action.STORE}
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
 from ptxlab.launch.arguments import Bound, Parameter
@@ -20,7 +22,8 @@ class Plan:
     """A kernel, ready to be bound to arguments.
 
     static_shared: bytes of shared memory that its text declares. added: arguments for its last parameters, which the
-    compiler has added behind the programmer's. adapt: makes the arguments for the PTX out of the programmer's, where
+    compiler has added behind the programmer's. scratch: bytes of global memory for each block that the first of `added`
+    points to. adapt: makes the arguments for the PTX out of the programmer's, where
     the compiler has turned one into several.
     """
 
@@ -30,11 +33,15 @@ class Plan:
     static_shared: int
     added: Sequence[Any]
     adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    scratch: int = 0
 
-    def bind(self, args: Sequence[Any], variables: Sequence[Bound] = ()) -> list[Bound]:
-        """Each parameter with its argument, checked; see `arguments.bind`."""
+    def bind(self, args: Sequence[Any], variables: Sequence[Bound] = (), blocks: int = 1) -> list[Bound]:
+        """Each parameter with its argument, checked; see `arguments.bind`. blocks: the grid's, for scratch memory."""
         given = args if self.adapt is None else self.adapt(args)
-        return arguments.bind(self.function.name, self.parameters, given, self.added, variables)
+        added = self.added
+        if self.scratch:
+            added = (np.zeros(self.scratch * blocks, np.uint8), *added[1:])
+        return arguments.bind(self.function.name, self.parameters, given, added, variables)
 
 
 _plans: dict[tuple[int, str | None], tuple[Any, Plan]] = {}
@@ -56,7 +63,9 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
     adapt = getattr(kernel, "adapt", None)
-    plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added, adapt)
+    scratch = int(getattr(kernel, "scratch", 0)) if added else 0
+    static = _static_shared(module, function)
+    plan = Plan(module, function, _parameters(kernel, function), static, added, adapt, scratch)
     _plans[key] = kernel, plan  # the object is kept, so that its id stays its own
     for oldest in list(_plans)[:-_PLANS_SIZE]:
         _plans.pop(oldest, None)

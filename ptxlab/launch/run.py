@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import html
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -135,7 +136,7 @@ def launch(
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
         variables = arguments.bind_variables(function.name, module, textures)
-        bound = plan.bind(args, variables)
+        bound = plan.bind(args, variables, math.prod(_size("grid", grid)) if plan.scratch else 1)
         own = getattr(kernel, "block", 0)
         sizes = _size("grid", grid), _size("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}

@@ -234,8 +234,9 @@ def _decode(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | N
     if built.config.cache == "paged":
         raise LaunchError(f"{spec.name}: a paged cache has no shape that could be modelled; tune decode_split instead")
     q, k, v = inputs(shape, built.config.dtype, 0, decode=True)
-    result = decode(q, k, v, [shape.keys] * shape.batch, kernel=built, splits=splits, device="cpu", checks=(),
-                    counters=True)  # fmt: skip
+    result = decode(
+        q, k, v, [shape.keys] * shape.batch, kernel=built, splits=splits, device="cpu", checks=(), counters=True
+    )
     return estimate(result, gpu=gpu).microseconds
 
 

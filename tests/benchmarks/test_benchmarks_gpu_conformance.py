@@ -140,11 +140,7 @@ def test_children_compare() -> None:
 
 
 def test_every_executed_entry_is_in_a_family_or_has_a_reason() -> None:
-    without = {
-        entry.name
-        for entry in form_programs.all_ops()
-        if entry.executed and not form_programs.family_of(entry)
-    }  # fmt: skip
+    without = {entry.name for entry in form_programs.all_ops() if entry.executed and not form_programs.family_of(entry)}
     assert without == {
         "mov",
         "bra",

@@ -47,7 +47,7 @@ def test_what_the_tool_prints_is_read() -> None:
         "bug_012": ["Invalid __global__ read of size 4 bytes"],
         "bug_003": [RACE],
         "fixed_004": ["Barrier error detected. Divergent thread(s) in block"],
-    }  # fmt: skip
+    }
 
 
 FAKE = """#!{python}

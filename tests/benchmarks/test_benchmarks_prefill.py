@@ -73,8 +73,9 @@ def test_the_table_of_registers_is_fresh(table, chosen):
     for row in rows:
         name, dtype, dim = row["kernel"].split("_")
         spec = kernels.get(name)
-        case = table.Case(*(spec.build(head_dim=int(dim[1:]), causal=c, dtype=dtype, arch=row["target"])
-                            for c in (False, True)))  # fmt: skip
+        case = table.Case(
+            *(spec.build(head_dim=int(dim[1:]), causal=c, dtype=dtype, arch=row["target"]) for c in (False, True))
+        )
         assert case.row().strip("| ").split(" | ") == list(row.values())
 
 
@@ -281,8 +282,7 @@ def test_the_ladder(monkeypatch, capsys, tmp_path):
     assert not any(row["wrong"] for row in rows)
     seconds = {row["kernel"]: row["seconds"] for row in rows}
     shown = {line.split(" | ")[0][2:]: line for line in ladder.table({"rows": rows}).splitlines() if "|" in line}
-    assert list(shown)[2:] == [
-        "scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined", "wgmma", "hopper"]  # fmt: skip
+    assert list(shown)[2:] == ["scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined", "wgmma", "hopper"]
     assert shown["kernel"] == "| kernel | type | D 64, full, S 64 |"
     assert f"({seconds['scalar'] / seconds['tiled']:.2f}x)" in shown["tiled"]
     monkeypatch.setattr(ladder.contest, "contest", pytest.fail)
@@ -327,6 +327,7 @@ def test_the_profile_counts_and_measures(profile):
         profile.main_loop(LISTING.replace("HMMA", "FFMA"))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")

@@ -129,7 +129,7 @@ def test_every_form_can_be_written(name: str) -> None:
         (lambda k, x, n: k.select(n > 3, x, 0.0), "selp.f32"),
         (lambda k, x, n: k.pack(k.cvt(f16, x), k.cvt(f16, x)), "mov.b32"),
     ],
-)  # fmt: skip
+)
 def test_short_calls_mean_the_form_one_expects(write: Callable[..., Any], opcode: str) -> None:
     assert emitted(lambda k: write(k, k.mov(1.0, f32), k.mov(1, u32)))[-1].opcode == opcode
 

@@ -133,8 +133,9 @@ def test_without_probes_nothing_of_them_remains() -> None:
 
 def test_a_kernel_of_500_instructions_is_built_in_60_ms() -> None:
     spec = kernels.get("scalar")
-    build = lambda: spec.build(head_dim=64, causal=True, dtype="f32", arch="sm_80", tile_q=None, tile_kv=None,
-                               warps=None, probes=False)  # fmt: skip
+    build = lambda: spec.build(
+        head_dim=64, causal=True, dtype="f32", arch="sm_80", tile_q=None, tile_kv=None, warps=None, probes=False
+    )
     assert build().ptx.count(";") > 400
     best = min(_seconds(build) for _ in range(5))
     assert best < 0.06

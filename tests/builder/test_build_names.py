@@ -64,10 +64,7 @@ def test_a_call_over_several_lines_takes_the_name() -> None:
             x,
             x,
         )  # squares
-        chained = (
-            k
-            .sqrt(x)
-        )  # fmt: skip
+        chained = k.sqrt(x)
 
     assert body(f) == ["fma.rn.f32 %total, %x, %x, %x; // squares", "sqrt.rn.f32 %chained, %x;"]
 

@@ -132,9 +132,7 @@ def matmul(to: To) -> Iterable[Triple]:
     a, b = random(5, m, k, kind=np.float16), random(6, n, k, kind=np.float16).T
     c, left, right = to(np.zeros((m, n), np.float16)), to(a), to(b)
     grid = lambda meta: (triton.cdiv(m, meta["BM"]) * triton.cdiv(n, meta["BN"]),)
-    matmul_kernel[grid](
-        left, right, c, m, n, k, *steps(left), *steps(right), *steps(c), ACTIVATION="leaky_relu"
-    )  # fmt: skip
+    matmul_kernel[grid](left, right, c, m, n, k, *steps(left), *steps(right), *steps(c), ACTIVATION="leaky_relu")
     wanted = a.astype(np.float32) @ b.astype(np.float32)
     yield c, np.where(wanted >= 0, wanted, 0.01 * wanted), 2e-2
 
@@ -311,8 +309,9 @@ def layer_norm(to: To) -> Iterable[Triple]:
     sum_w, sum_b, lock = to(np.zeros(columns, np.float32)), to(np.zeros(columns, np.float32)), to(np.zeros(8, np.int32))
     given = to(x)
     norm_forward[(rows,)](given, y, to(w), to(b), mean, rstd, columns, eps, BLOCK=128, num_warps=2)
-    norm_backward[(rows,)](dx, to(dy), dw, db, given, to(w), mean, rstd, lock, columns, GROUPS=groups, BLOCK=128,
-                         enable_fp_fusion=False)  # fmt: skip
+    norm_backward[(rows,)](
+        dx, to(dy), dw, db, given, to(w), mean, rstd, lock, columns, GROUPS=groups, BLOCK=128, enable_fp_fusion=False
+    )
     norm_sums[(3,)](dw, sum_w, groups, columns, BM=4, BN=32)
     norm_sums[(3,)](db, sum_b, groups, columns, BM=4, BN=32)
     wide, grad = x.astype(np.float64), dy.astype(np.float64)

@@ -144,8 +144,9 @@ def test_without_a_listener_the_kernel_refuses_by_itself(tmp_path: Path) -> None
         pytest.skip("no seccomp on this architecture")
     run = subprocess.run([sys.executable, "-c", CONFINED, tmp_path], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
-        "no other processes, signals or network (seccomp, system calls by allow-list)", *["PermissionError"] * 3,
-    ]  # fmt: skip
+        "no other processes, signals or network (seccomp, system calls by allow-list)",
+        *["PermissionError"] * 3,
+    ]
 
 
 def test_what_a_refused_call_is_called() -> None:

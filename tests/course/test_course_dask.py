@@ -43,6 +43,7 @@ def hand_in(folder: Path, *students: str) -> None:
     (folder / "bob.py").symlink_to("eve.py")
 
 
+@pytest.mark.rest
 def test_the_csv_is_that_of_a_local_run(tmp_path: Path, client: Any) -> None:
     folder, here, there = tmp_path / "class", tmp_path / "here.csv", tmp_path / "there.csv"
     folder.mkdir()

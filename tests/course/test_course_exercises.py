@@ -27,7 +27,7 @@ def graded(exercise: Exercise, code: str, seed: int = SEED) -> Feedback:
     return judge(exercise, answers.run(exercise, code), seed=seed, graded=True)
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_solution_has_full_marks(name: str) -> None:
     exercise = EXERCISES[name]
@@ -40,7 +40,7 @@ def test_the_solution_has_full_marks(name: str) -> None:
     assert studied, studied
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_starter_runs_and_has_nothing(name: str) -> None:
     exercise = EXERCISES[name]
@@ -91,7 +91,7 @@ def remembered(exercise: Exercise) -> Any:
     return learn
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_full_marks_cannot_be_had_by_heart(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exercise = EXERCISES[name]

@@ -253,8 +253,9 @@ def test_grading_goes_on_where_it_was_killed(folder: Path) -> None:
     needs("layers", False)
     place = Place(folder, False)
     sleeper = hostile.Attack("time.sleep(1000)", "the time was up", "", 0)
-    hostile.hand_in(folder / "class", {"a": hostile.Attack(""), "b": hostile.Attack("1 / 0"), "c": sleeper}, 1,
-                    place.places)  # fmt: skip
+    hostile.hand_in(
+        folder / "class", {"a": hostile.Attack(""), "b": hostile.Attack("1 / 0"), "c": sleeper}, 1, place.places
+    )
     run = place.start("layers", "--jobs", "1", "--seed", "5")
     table = folder / "out" / "marks.csv"
     while not table.exists() or len(place.rows()) < 3:

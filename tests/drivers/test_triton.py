@@ -227,6 +227,29 @@ def test_a_kernel_for_the_arguments_of_a_launch() -> None:
     assert by_types.name == "scale_kernel"
 
 
+def test_memory_that_the_compiler_wants_for_each_block() -> None:
+    """Tensor descriptors made in a kernel for sm_90 lie in global memory, which is the launch's to give."""
+
+    @triton.jit
+    def doubled(x_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
+        x = tl.make_tensor_descriptor(x_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+        out = tl.make_tensor_descriptor(out_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+        row = tl.program_id(0) * BM
+        out.store([row, 0], x.load([row, 0]) * 2)
+
+    x = np.arange(64 * 32, dtype=np.float32).reshape(64, 32)
+    for by_types in (False, True):
+        out = np.zeros_like(x)
+        if by_types:
+            kinds = {"x_ptr": "*fp32:16", "out_ptr": "*fp32:16", "M": "i32", "N": "i32"}
+            kernel = pl.triton(doubled, kinds, {"BM": 16, "BN": 32}, arch="sm_90")
+        else:
+            kernel = pl.triton(doubled, x, out, 64, 32, BM=16, BN=32, arch="sm_90")
+        assert "cp.async.bulk" in kernel.ptx
+        assert pl.launch(kernel, 4, None, x, out, 64, 32, device="cpu", checks="all").findings == []
+        assert (out == 2 * x).all()
+
+
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 

@@ -34,8 +34,9 @@ def test_arrays_that_overlap_are_one_allocation_and_others_are_not() -> None:
         [("a", base[10:20]), ("b", base[15:30][::-1]), ("c", other), ("d", base[40:])]
     )
     assert [(p.buffer.name, p.extent.end - p.extent.start) for p in placed if p.extent.memory == base.ctypes.data] == [
-        ("a", 80), ("d", 240)
-    ]  # fmt: skip
+        ("a", 80),
+        ("d", 240),
+    ]
     assert addresses[1] - addresses[0] == 19 * 4
     assert [address % ALIGNED for address in addresses] == [40, 116, 0, 160]
     for each in placed:

@@ -48,7 +48,7 @@ SAYS = {
     "bytes: made invalid before the copy is there": (
         "an mbarrier is made invalid while a bulk copy is on its way that reports to it"
     ),
-}  # fmt: skip
+}
 
 
 def findings(name: str, device: str) -> list[str]:

@@ -50,7 +50,7 @@ def test_planted_bug(name: str) -> None:
     assert all(found == seen[0] for found in seen)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", BUGS)
 def test_repaired_twin(name: str) -> None:
     for device in DEVICES:

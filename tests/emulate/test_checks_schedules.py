@@ -91,14 +91,15 @@ def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
     first = [left_by(text, 6, device, seed) for seed in range(12)]
     assert [left_by(text, 6, device, seed) for seed in range(12)] == first
     assert len(set(first)) > 1
-    found = pl.launch(text, 6, 32, np.zeros(1024, np.uint32), np.zeros(64, np.uint32), device=device,
-                      checks=("racecheck",)).findings  # fmt: skip
+    found = pl.launch(
+        text, 6, 32, np.zeros(1024, np.uint32), np.zeros(64, np.uint32), device=device, checks=("racecheck",)
+    ).findings
     assert {f.check for f in found} == {"racecheck"}
     assert all(f.second is not None and f.first is not None and f.second.block != f.first.block for f in found)
 
 
 @pytest.mark.long
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", pl.kernels.names("prefill"))
 @pytest.mark.parametrize("device", DEVICES)
 def test_seeds_do_not_change_what_clean_kernels_give(device: str, name: str) -> None:
@@ -190,7 +191,5 @@ def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str) -> None
     for seed in (None, 0, 1, 2):
         chain = np.frombuffer(left_by(kernel(LOOK_BACK), 100, device, seed, budget=20_000_000), np.uint32)
         assert chain[:100].tolist() == list(range(1, 101)), seed
-        met = np.frombuffer(
-            left_by(kernel(TOGETHER), 40, device, seed, budget=20_000_000, cooperative=True), np.uint32
-        )  # fmt: skip
+        met = np.frombuffer(left_by(kernel(TOGETHER), 40, device, seed, budget=20_000_000, cooperative=True), np.uint32)
         assert met[0] == 40, seed

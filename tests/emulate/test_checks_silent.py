@@ -55,8 +55,9 @@ def test_decode_is_silent(name: str, device: str) -> None:
     assert out.error.ok
 
 
-CORPUS = [f for f in corpus.FILES if f.startswith(("reduce", "softmax", "matmul_tiled", "scan", "histogram"))
-          and "nvrtc" in f]  # fmt: skip
+CORPUS = [
+    f for f in corpus.FILES if f.startswith(("reduce", "softmax", "matmul_tiled", "scan", "histogram")) and "nvrtc" in f
+]
 
 
 @pytest.mark.sweep(4)

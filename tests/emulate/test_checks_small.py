@@ -24,7 +24,7 @@ def found(name: str, device: str) -> set[tuple[str, str]]:
     try:
         findings = pl.launch(
             small.text(), small.blocks, small.threads, *arrays, device=device, checks=ALL_CHECKS, budget=200_000
-        ).findings  # fmt: skip
+        ).findings
     except pl.DeviceFault as stopped:
         findings = list(stopped.findings)
     return {(f.check, f.kind) for f in findings}

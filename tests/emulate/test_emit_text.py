@@ -18,8 +18,9 @@ def results(write: Callable[[Text], str], given: range = range(5)) -> list[int]:
     t = Text()
     value = write(t)
     lines = ["define i32 @f(i32 %x) {", "entry:", "  %room = alloca i32", "  store i32 0, ptr %room", *t.lines]
-    text = "\n".join(['!0 = !{!"branch_weights", i32 2000, i32 1}', *lines, f"  ret i32 {value}", "fault:",
-                      "  ret i32 -1", "}"])  # fmt: skip
+    text = "\n".join(
+        ['!0 = !{!"branch_weights", i32 2000, i32 1}', *lines, f"  ret i32 {value}", "fault:", "  ret i32 -1", "}"]
+    )
     code = native.load([native.build(text, native.host(), 0)], native.host())
     f = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(code.address("f"))
     return [f(x) for x in given]

@@ -30,7 +30,7 @@ def check(opcodes: list[str], addresses: list[int], shapes: tuple[str, ...]) -> 
                 assert step == jit, f"{name}: {address:#x}"
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("every", ["some", *slow(["every"])])
 @pytest.mark.parametrize("name", FORMS)
 def test_special_addresses(name: str, every: str) -> None:
@@ -83,8 +83,9 @@ def test_which_space_an_address_is_in(space: str, engine: str) -> None:
     st.global.u64 [%rd8+16], %rd10;"""
     count = -(-len(special.ADDRESSES) // 32) * 32
     given = np.resize(np.array(special.ADDRESSES, np.uint64), count)
-    out, _ = run(engine, kernel(body).replace("8.0", "8.8"), blocks=count // 32, x=given,
-                 out=np.zeros((count, 3), np.uint64))  # fmt: skip
+    out, _ = run(
+        engine, kernel(body).replace("8.0", "8.8"), blocks=count // 32, x=given, out=np.zeros((count, 3), np.uint64)
+    )
     window = np.uint64(WINDOWS.get(space, 0))
     offset = given if space == "param" else given - window
     assert (out[:, 0] == offset).all()

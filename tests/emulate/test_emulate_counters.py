@@ -341,7 +341,7 @@ def test_engines_agree(name: str) -> None:
         assert reports[0].counters == reports[1].counters
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("file", FILES)
 def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,10 +156,8 @@ def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
 def test_trap(engine: str) -> None:
     _, text = fault(engine, "setp.eq.u32 %p1, %r1, 5;\n    @%p1 trap;")
     assert text == (
-        "trap: the kernel executed trap\n"
-        "  at:     block (0, 0, 0), thread (5, 0, 0)\n"
-        "  ptx:    k, line N: @%p1 trap;"
-    )  # fmt: skip
+        "trap: the kernel executed trap\n  at:     block (0, 0, 0), thread (5, 0, 0)\n  ptx:    k, line N: @%p1 trap;"
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -165,12 +165,13 @@ def test_copies_arrive(engine: str, noinc: str, count: int) -> None:
 WRONG = {
     "never made": ("mbarrier.arrive.shared.b64 %rd5, [gate+8];", 0, mbarrier.Problem.NOT_INITIALISED),
     "made invalid": (
-        "mbarrier.inval.shared.b64 [gate];\n    mbarrier.test_wait.parity.shared.b64 %p2, [gate], 0;", 1,
+        "mbarrier.inval.shared.b64 [gate];\n    mbarrier.test_wait.parity.shared.b64 %p2, [gate], 0;",
+        1,
         mbarrier.Problem.NOT_INITIALISED,
     ),
     "too many": ("mbarrier.arrive.shared.b64 %rd5, [gate], 3;", 2, mbarrier.Problem.TOO_MANY),
     "no arrivals": ("mbarrier.init.shared.b64 [gate], 0;", 0, mbarrier.Problem.BAD_COUNT),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

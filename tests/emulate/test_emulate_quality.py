@@ -97,7 +97,7 @@ class Launched:
 RACES = ("memcheck", "racecheck")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "options",
     [{}, {"checks": ALL}, {"counters": True}, {"checks": ALL, "seed": 3}, {"checks": RACES}],

@@ -46,8 +46,9 @@ SUM:
 def test_alignment_and_order(engine: str, type_: str) -> None:
     """Each piece lies above the one before, aligned as was asked, and at least to 8 bytes; restoring takes it back."""
     r = "%r" if type_ == "u32" else "%rd"
-    words = [f"cvt.u32.u64 %r{30 + k}, %rd{5 + k};" if r == "%rd" else f"mov.u32 %r{30 + k}, %r{5 + k};"
-             for k in range(6)]  # fmt: skip
+    words = [
+        f"cvt.u32.u64 %r{30 + k}, %rd{5 + k};" if r == "%rd" else f"mov.u32 %r{30 + k}, %r{5 + k};" for k in range(6)
+    ]
     body = f"""
     stacksave.{type_} {r}5;
     alloca.{type_} {r}6, 3;

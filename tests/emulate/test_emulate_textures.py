@@ -122,9 +122,7 @@ def test_coordinates_and_filters(
     image = np.random.default_rng(1).normal(size=(*shape, 4)).astype(np.float32)
     reach = 2.5 if normalized else 9
     where = places(96, -reach, reach)
-    texture = pl.Texture(
-        image, channels=4, filter=filter, address=address, normalized=normalized, border=(1, 2, 3, 4)
-    )  # fmt: skip
+    texture = pl.Texture(image, channels=4, filter=filter, address=address, normalized=normalized, border=(1, 2, 3, 4))
     got = run(device, LOOK[f"{len(shape)}d"].format("f32"), where, texture).view(np.float32)
     wanted = [
         lookup(image, place, linear=filter == "linear", address=address, normalized=normalized, border=(1, 2, 3, 4))
@@ -145,8 +143,9 @@ def test_layers(device: str, geometry: str) -> None:
     got = run(device, LOOK[geometry].format("f32"), where, pl.Texture(image, layers=True)).view(np.float32)
     layers = np.minimum(where[:, 3].view(np.uint32), 2)  # beyond the last is the last
     for place, layer, value in zip(where, layers, got, strict=True):
-        wanted = lookup(image[layer][..., None], place[: len(shape) - 1], linear=False, address="clamp",
-                        normalized=False)  # fmt: skip
+        wanted = lookup(
+            image[layer][..., None], place[: len(shape) - 1], linear=False, address="clamp", normalized=False
+        )
         assert value.tolist() == [wanted[0], 0, 0, 1]
 
 

@@ -93,6 +93,7 @@ def check_against_a_rerun(opened: Recording, rerun: Any, stops: set[int]) -> Non
             assert (access.mask == touch.mask).all()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_run_walked_both_ways(tmp_path: Path, engine: str) -> None:
@@ -273,7 +274,7 @@ def test_the_compiling_engine_says_what_it_cannot_record() -> None:
         pl.launch(kernel(""), 1, 32, np.zeros(32), np.zeros(32), device="cpu", trace=pl.Trace(lines=[30]))
     assert str(caught.value) == (
         "trace: the compiling engine records whole warps, not chosen lines; write device='step'"
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("lane", DTYPE)

@@ -17,7 +17,11 @@ FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("engine", "first", "count"),
-    [*((engine, 0, 100) for engine in ENGINES), *slow((ENGINES[-1], first, 500) for first in range(1000, 5000, 500))],
+    [
+        *((engine, 0, 40) for engine in ENGINES),
+        *(pytest.param(engine, 40, 60, marks=pytest.mark.rest) for engine in ENGINES),
+        *slow((ENGINES[-1], first, 500) for first in range(1000, 5000, 500)),
+    ],
 )
 def test_damaged_programs(engine: str, first: int, count: int, tmp_path: Path) -> None:
     environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(FUZZ.parents[2])}

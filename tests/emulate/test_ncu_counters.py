@@ -28,8 +28,9 @@ SECTORS, EXECUTED = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "smsp__ins
 def test_what_ncu_prints_is_read() -> None:
     read = ncu.parse(PRINTED)
     assert {name: {m: row[m] for m in row if "__" in m} for name, row in read.items()} == {
-        "coalesced": {SECTORS: 8, EXECUTED: 1024}, "column": {SECTORS: 64},
-    }  # fmt: skip
+        "coalesced": {SECTORS: 8, EXECUTED: 1024},
+        "column": {SECTORS: 64},
+    }
     with pytest.raises(ncu.NcuError, match="ncu printed no table:\nnothing here"):
         ncu.parse("nothing here\n")
 

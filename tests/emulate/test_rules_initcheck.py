@@ -224,9 +224,10 @@ def test_register_values_are_followed_as_the_table_says() -> None:
         table = np.array(Flow(how, groups, results).table(), np.uint32)
         lacking = [mask & ~int(np.bitwise_or.reduce(values[warp, list(group)])) for group in groups]
         wrong = [
-            (group[0], lanes) for group, lanes in zip(groups, lacking, strict=True)
+            (group[0], lanes)
+            for group, lanes in zip(groups, lacking, strict=True)
             if mask and lanes and (how == USED or (how == USED_BY_WARP and lanes == mask))
-        ]  # fmt: skip
+        ]
         missing = 0 if how != FOLLOWED else int(np.bitwise_or.reduce([0, *lacking]))
         for result in results:
             values[warp, result] = values[warp, result] & ~np.uint32(mask) | np.uint32(mask & ~missing)

@@ -134,7 +134,7 @@ class Place:
         flags, space, code = more.get("flags", 0), more.get("space", SHARED), more.get("code", 7)
         stops: bool = rule(
             self.context, self.cta, self.warp, self.block, mask, *words, self.results, action, flags, space, code
-        )  # fmt: skip
+        )
         return stops
 
     def left(self) -> tuple[Any, ...]:

@@ -92,11 +92,12 @@ class World:
         first, second = (draw.randrange(8) * size for _ in range(2))
         lane = np.arange(32, dtype=np.uint32)
         offsets = {
-            ALL_THE_SAME: np.full(32, first), IN_A_ROW: first + lane * size,
+            ALL_THE_SAME: np.full(32, first),
+            IN_A_ROW: first + lane * size,
             HALVES_IN_A_ROW: np.where(lane < 16, first, second) + lane % 16 * size,
             HALVES_THE_SAME: np.where(lane < 16, first, second),
             IN_ONE_ALLOCATION: np.array([draw.randrange(8) * size for _ in lane]),
-        }[pattern].astype(np.uint32)  # fmt: skip
+        }[pattern].astype(np.uint32)
         places = Pointer[int](offsets)
         if write and draw.random() < 0.7:
             values = np.array([draw.choice([0, 0, 1, 258]) for _ in range(32 * size // 4)], np.uint32)
@@ -121,13 +122,13 @@ class World:
         of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
-            "records": self.shadow.records.array.tolist(), "masks": self.launch.masks.array.tolist(),
-            "published": self.launch.published.array.tolist(), "now": self.launch.now,
+            "records": self.shadow.records.array.tolist(),
+            "masks": self.launch.masks.array.tolist(),
+            "published": self.launch.published.array.tolist(),
+            "now": self.launch.now,
             "notes": notes[notes["key"] != 0].tolist(),
-            "blocks": [
-                {name: _plain(getattr(block, name)) for name in of_blocks} for block in self.blocks
-            ],
-        }  # fmt: skip
+            "blocks": [{name: _plain(getattr(block, name)) for name in of_blocks} for block in self.blocks],
+        }
 
 
 def _plain(value: Any) -> Any:

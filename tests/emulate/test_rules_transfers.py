@@ -162,9 +162,7 @@ def test_copies_leave_the_same_compiled(compiled: Any) -> None:
         counts = rng.choice([0, 3, size, 100], 32) if rng.random() < 0.4 else None
         mask = FULL if rng.random() < 0.5 else int(rng.integers(1, 1 << 32))
         calls = (lambda rule, *given: rule(*given)), compiled
-        stops = [
-            copy(one, world, size, to, source, counts, mask) for one, world in zip(calls, worlds, strict=True)
-        ]  # fmt: skip
+        stops = [copy(one, world, size, to, source, counts, mask) for one, world in zip(calls, worlds, strict=True)]
         assert stops[0] == stops[1]
         assert worlds[0].left() == worlds[1].left()
         stopped += stops[0]

@@ -111,7 +111,6 @@ def test_lanes_that_come_apart(device: str) -> None:
     """They wait for each other at each instruction of wgmma."""
     body = (
         "    and.b32 %r8, %r1, 1;\n    setp.eq.u32 %p3, %r8, 0;\n    @%p3 bra $even;\n"
-        "    add.u32 %r8, %r8, 5;\n$even:\n"
-        + MULTIPLY + COMMIT + WAIT
-    )  # fmt: skip
+        "    add.u32 %r8, %r8, 5;\n$even:\n" + MULTIPLY + COMMIT + WAIT
+    )
     assert (run(device, body) == 32).all()

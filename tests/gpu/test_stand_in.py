@@ -507,8 +507,9 @@ def test_a_command_with_the_stand_in_as_its_gpu() -> None:
     command = [sys.executable, str(TESTS / "stand_in"), *options, "--", sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (
-        "stand-in for RTX 4090 (CPU machine) (sm_89, 128 SMs, 24 GiB), driver for CUDA 13.1\n", "",
-    )  # fmt: skip
+        "stand-in for RTX 4090 (CPU machine) (sm_89, 128 SMs, 24 GiB), driver for CUDA 13.1\n",
+        "",
+    )
 
 
 def test_code_that_the_assembler_has_not_made_is_refused(log: Path) -> None:

@@ -130,5 +130,6 @@ def test_saturation_clamps_and_turns_nan_into_zero() -> None:
     a = lanes("f32", [-1.0, -0.0, 0.25, 1.0, 7.0, INF, -INF, NAN])
     zero = lanes("f32", [0.0] * 8)
     assert_same(run("add.sat.f32", a, zero), lanes("f32", [0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 0.0, 0.0]))
-    assert_same(run("fma.rz.sat.f32", a, lanes("f32", [1.0] * 8), zero),
-                lanes("f32", [0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 0.0, 0.0]))  # fmt: skip
+    assert_same(
+        run("fma.rz.sat.f32", a, lanes("f32", [1.0] * 8), zero), lanes("f32", [0.0, 0.0, 0.25, 1.0, 1.0, 1.0, 0.0, 0.0])
+    )

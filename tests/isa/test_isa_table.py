@@ -177,5 +177,6 @@ def test_nvidias_assembler_takes_every_entry() -> None:
         body = "\n".join(lines)
         assembler.assemble(
             f".version {major}.{minor}\n.target {arch}\n.address_size 64\n.const .align 16 .b8 table[64];\n"
-            f".visible .entry example(.param .u64 input)\n{{\n{declarations}{body}\ndone:\nret;\n}}\n", arch
-        )  # fmt: skip
+            f".visible .entry example(.param .u64 input)\n{{\n{declarations}{body}\ndone:\nret;\n}}\n",
+            arch,
+        )

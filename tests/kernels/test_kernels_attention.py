@@ -57,7 +57,7 @@ def label(value):
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     ("name", "dtype", "causal", "heads", "shape", "dim"),
     [*SAMPLE, *slow(case for case in EVERY if case not in SAMPLE)],

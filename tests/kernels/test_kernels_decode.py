@@ -56,14 +56,14 @@ def label(value):
 CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits", "sigma")
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(CASE, [*sample(), *slow(every())], ids=label)
 def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
     check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=sigma)
 
 
 @pytest.mark.long
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("dtype", "dim"), [("f32", 8), ("f32", 40), ("f32", 104), ("f16", 56), ("f16", 248)])
 def test_any_multiple_of_8_is_a_head_dim(dtype, dim):
     """Rows that no power of two of lanes divides: some lanes hold one piece less."""
@@ -110,6 +110,32 @@ def test_engines_agree(name, dtype, page):
 def test_small_and_large_logits(name):
     for sigma in (0.1, 8.0):
         check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
+
+
+@pytest.mark.sweep(9)
+@pytest.mark.parametrize(
+    ("dtype", "heads", "dim", "lengths", "page", "splits", "device"),
+    [
+        ("f16", (8, 2), 64, (17, 0, 127, 1), None, 1, "cpu"),
+        ("bf16", (16, 1), 128, (170, 16), None, 3, "cpu"),
+        ("f16", (4, 2), 192, (33,), None, 1, "cpu"),
+        ("bf16", (2, 1), 256, (70,), None, 1, "cpu"),
+        ("bf16", (8, 2), 64, (0, 83, 16, 170), 16, 3, "cpu"),
+        ("f16", (6, 2), 128, (83, 70), 8, 40, "cpu"),
+        ("f16", (2, 1), 64, (83, 70), 48, 2, "cpu"),
+        ("bf16", (20, 1), 64, (9, 65), 64, 1, "cpu"),
+        ("f16", (2, 1), 64, (40, 9), None, 1, "step"),
+        ("f16", (2, 1), 64, (21,), 8, 2, "step"),
+    ],
+)
+def test_copies_by_tensor_maps(dtype, heads, dim, lengths, page, splits, device):
+    """What lies behind the last key of a cache or page is NaN, and comes with the last tile."""
+    out = check(
+        "decode_gqa", dtype, heads, dim, lengths, page=page, splits=splits, device=device, state=True, copy="tma"
+    )
+    state, sums = out.exact(len(out.rows) - 1)
+    np.testing.assert_allclose(out.state[-1], state, rtol=2e-2, atol=2e-2)
+    np.testing.assert_allclose(out.sums[-1], sums, rtol=5e-2, atol=5e-2)
 
 
 @pytest.mark.long
@@ -227,8 +253,9 @@ def test_state_of_each_part_against_float64(name, dtype, splits, page, dim):
         np.testing.assert_allclose(
             (out.sums[row] * out.state[row, :, 2:]).sum(axis=0),
             out.o[out.rows[row]].astype(float) * (out.state[row, :, 1] * out.state[row, :, 2]).sum(),
-            rtol=2e-2, atol=2e-2,
-        )  # fmt: skip
+            rtol=2e-2,
+            atol=2e-2,
+        )
 
 
 def test_state_of_chosen_rows():
@@ -278,9 +305,10 @@ def test_a_page_of_a_power_of_two_needs_no_division(name, page_size):
     spec = kernels.get(name, "decode")
     for size, divides in ((page_size, False), (7, True)):
         divided = [
-            line for line in spec.build(head_dim=64, cache="paged", page_size=size).ptx.splitlines()
+            line
+            for line in spec.build(head_dim=64, cache="paged", page_size=size).ptx.splitlines()
             if line.split("//")[0].rstrip().endswith(f", {size};") and line.split()[0] in ("div.u32", "rem.u32")
-        ]  # fmt: skip
+        ]
         assert (len(divided) >= 1) == divides, divided
 
 

@@ -322,8 +322,9 @@ def test_a_pool_of_more_than_4_gib(name):
     partial = np.empty((1, 2, 1, 130), np.float32)
     into = {"partial": pl.out(partial)} if name == "decode_split" else {"o": pl.out(o), "lse": pl.out(lse)}
     into |= {"splits": 1} if name == "decode_gqa" else {}
-    args = built.arguments(q=q, key=pools[0], value=pools[1], table=table, lengths=np.array([20], np.int32),
-                           scale=128**-0.5, **into)  # fmt: skip
+    args = built.arguments(
+        q=q, key=pools[0], value=pools[1], table=table, lengths=np.array([20], np.int32), scale=128**-0.5, **into
+    )
     grid, block, shared = built.launch_shape(1, 2, 1)
     pl.launch(built, grid, block, *args, shared=shared, device="cpu")
     if name == "decode_split":

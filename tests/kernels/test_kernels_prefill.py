@@ -59,7 +59,7 @@ def label(value):
 ARGUMENTS = ("name", "dtype", "dim", "causal", "heads", "shape", "batch", "sigma")
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(
     ARGUMENTS, [*sampled(3, 1, (1, 15, 17, 64, 65, 127), (64, 16, 80)), *slow(sampled(60, 2))], ids=label
 )

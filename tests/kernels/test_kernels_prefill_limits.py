@@ -291,8 +291,9 @@ def test_system_h():
     assert "k has shape (2, 1, 90, 32)" in str(caught.value)
 
 
-@pytest.mark.parametrize(("dtype", "rung"), [("f64", "tiled"), ("f32", "tiled2d"), ("f16", "pipelined"),
-                                             ("bf16", "pipelined")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("dtype", "rung"), [("f64", "tiled"), ("f32", "tiled2d"), ("f16", "pipelined"), ("bf16", "pipelined")]
+)
 def test_system_h_takes_every_type(dtype, rung):
     q, k, v = reference.random_inputs(1, 2, 1, 20, 33, 16, dtype=kernels.DTYPES[dtype])
     out = pl.attention(q, k, v, causal=True, device="cpu")

@@ -169,8 +169,9 @@ def test_any_block_and_warp(viewer: Any) -> None:
     page = viewer(pl.debug(text, (2, 3), 96, np.zeros(1), blocks=None))
     options = "all => all.map(e => e.textContent)"
     assert page.eval_on_selector_all("select[aria-label=block] option", options)[4:] == [
-        "block 4 (0, 2, 0)", "block 5 (1, 2, 0)"
-    ]  # fmt: skip
+        "block 4 (0, 2, 0)",
+        "block 5 (1, 2, 0)",
+    ]
     page.select_option("select[aria-label=warp]", "2")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:2"]')
     page.select_option("select[aria-label=block]", "4")

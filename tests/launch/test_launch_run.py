@@ -359,7 +359,7 @@ WRONG_TEXT = {
     "L: bra L;\nL: bra L;": "<ptx>:24:1: the label L is already on line 23\n    L: bra L;\n    ^\n  write:  L_2:",
     "add.u64 %r5, %r1, 1;": "<ptx>:23:9: add.u64 takes .u64, .s64 or .b64 here; %r5 is .b32\n"
     "    add.u64 %r5, %r1, 1;\n            ^~~\n  syntax: add.type  d, a, b\n  write:  add.u32 %r5, %r1, 1;",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", WRONG_TEXT)

@@ -135,6 +135,4 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, no_asse
     assert shown["kernel"].startswith("scalar")
     assert shown["occupancy"]["blocks"] > 0
     assert cli.main(["static", "nothing.ptx"]) == 2
-    assert capsys.readouterr().err == (
-        "ptxlab: nothing.ptx: No such file or directory, and no kernel of that name\n"
-    )  # fmt: skip
+    assert capsys.readouterr().err == ("ptxlab: nothing.ptx: No such file or directory, and no kernel of that name\n")

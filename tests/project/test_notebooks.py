@@ -36,7 +36,7 @@ def quiet(notebook: Any) -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(18)
 @by_name
 def test_runs_with_starters_and_solutions(source: Path) -> None:
     notebook = notebooks.execute(notebook_looks.added(source.stem, notebooks.both(source)))

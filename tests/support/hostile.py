@@ -112,7 +112,7 @@ PERMISSIONS = {
     "acl": _tried("os.setxattr(OUTSIDE + '/private', 'system.posix_acl_access', struct.pack('<IHHi', 2, 1, 7, -1))"),
     "immutable": "attempt(fcntl.ioctl, os.open('.', os.O_RDONLY), 0x40086602, struct.pack('q', 16))",
     "become-root": _tried("os.setuid(0)"),
-}  # fmt: skip
+}
 NETWORK = {
     "tcp": _tried("socket.create_connection(('127.0.0.1', 22))"),
     "udp": _tried("socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 53))"),
@@ -170,7 +170,7 @@ FILES = {
     "chroot": _tried("os.chroot('.')"),
     "by-handle": _tried("call('open_by_handle_at', -100, bytes(64), 0)"),
     "lock": "attempt(fcntl.flock, os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_EX)",
-}  # fmt: skip
+}
 MEMORY = {
     "memfd": "def grow():\n    at = os.memfd_create('x')\n    os.ftruncate(at, 1 << 30)\nattempt(grow)",
     "shared-segment": _tried("call('shmget', 0, 1 << 30, 0o1600)"),
@@ -247,7 +247,7 @@ SLOW_TO_CLEAN = Attack("""
         for at in range(1_000_000): open(f'f{at}', 'w').close()
     attempt(fill)
     time.sleep(3)
-    """)  # fmt: skip
+    """)
 """More files than a submission may have: it runs out of them, or is stopped, which depends on its confinement."""
 FAST = (
     "pipe-owner",
@@ -282,8 +282,9 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
     found = {}
     for path in (folder, *sorted(folder.rglob("*"))):
         about = path.lstat()
-        attributes = {name: os.getxattr(path, name, follow_symlinks=False)
-                      for name in os.listxattr(path, follow_symlinks=False)}  # fmt: skip
+        attributes = {
+            name: os.getxattr(path, name, follow_symlinks=False) for name in os.listxattr(path, follow_symlinks=False)
+        }
         text = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
         found[str(path)] = (about.st_mode, about.st_uid, about.st_gid, about.st_mtime_ns, about.st_ctime_ns,
                             about.st_nlink, text, tuple(attributes.items()))  # fmt: skip

@@ -39,4 +39,4 @@ WRONG = {
         (_but("10-lookup", ("(keys + (P - 1)) // P", "keys // P")), "should be"),
         (_but("10-lookup", ("pages[n]", "pages[n * P]")), "past the end of"),
     ),
-}  # fmt: skip
+}

@@ -50,14 +50,15 @@ def judged(found: Array, expected: Array, tolerance: float) -> tuple[bool, str]:
 
 
 def checked(
-    check: str, kernel: Any, grid: Any, block: int, *args: Any, judge: Callable[[], tuple[bool, str]], **options: Any
+    check: str, case: Case, kernel: Any, grid: Any, block: int, *args: Any, output: Array, right: Any, **options: Any
 ) -> Trial:
-    """Runs with all checks on; what `check` says is the finding, a fault or a finding of it fails the trial."""
+    """Runs with all checks on. What `check` says is the finding; it fails the trial, and so does a fault or an `output`
+    (one of `args`) that is not `right`."""
     try:
         run = launch(kernel, grid, block, *args, checks=ALL_CHECKS, **options)
     except DeviceFault as fault:
         return Trial(False, "the launch is stopped", shortened(str(fault)), fault.line)
-    ok, result = judge()
+    ok, result = judged(output, right, case.tolerance)
     found = sorted((finding for finding in run.findings if finding.check == check), key=_plainness)
     if not found:
         return Trial(ok, result)

@@ -84,20 +84,8 @@ def commented_out(fixed: bool, case: Case) -> str:
 def _written(built: Any, case: Case) -> Trial:
     q, k, v = look.inputs(case)
     o = np.zeros_like(q)
-    return look.checked(
-        "unwritten",
-        built,
-        1,
-        32,
-        q,
-        k,
-        v,
-        out(o),
-        case.rows,
-        case.keys,
-        case.dim**-0.5,
-        judge=lambda: look.judged(o, look.exact(q, k, v), case.tolerance),
-    )
+    args = q, k, v, out(o), case.rows, case.keys, case.dim**-0.5
+    return look.checked("unwritten", case, built, 1, 32, *args, output=o, right=look.exact(q, k, v))
 
 
 EXHIBITS = (

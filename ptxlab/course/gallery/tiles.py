@@ -100,19 +100,9 @@ def _checked(check: str) -> Callable[[Any, Case], Trial]:
     def trial(built: Any, case: Case) -> Trial:
         q, k, v = look.inputs(case)
         o, block = np.zeros_like(q), case.choice
+        args = q, k, v, o, case.rows, case.keys, case.dim**-0.5
         return look.checked(
-            check,
-            built,
-            -(-case.rows // block),
-            block,
-            q,
-            k,
-            v,
-            o,
-            case.rows,
-            case.keys,
-            case.dim**-0.5,
-            judge=lambda: look.judged(o, look.exact(q, k, v), case.tolerance),
+            check, case, built, -(-case.rows // block), block, *args, output=o, right=look.exact(q, k, v)
         )
 
     return trial

@@ -80,9 +80,7 @@ def _streamed(built: Any, case: Case) -> Trial:
     p = random.random(case.keys, np.float32)
     v = random.standard_normal((case.keys, COLUMNS)).astype(np.float32)
     o = np.zeros(COLUMNS, np.float32)
-    return look.checked(
-        "synccheck", built, 1, COLUMNS, p, v, o, case.keys, judge=lambda: look.judged(o, p @ v, case.tolerance)
-    )
+    return look.checked("synccheck", case, built, 1, COLUMNS, p, v, o, case.keys, output=o, right=p @ v)
 
 
 # -- 32: two ways to memory --------------------------------------------------------------------------------------------
@@ -118,9 +116,7 @@ def _divided(built: Any, case: Case) -> Trial:
     acc = random.standard_normal((128, case.dim)).astype(np.float32)
     total = random.uniform(1, 9, 128).astype(np.float32)
     o = np.zeros_like(acc)
-    return look.checked(
-        "synccheck", built, 1, 128, acc, total, o, judge=lambda: look.judged(o, acc / total[:, None], case.tolerance)
-    )
+    return look.checked("synccheck", case, built, 1, 128, acc, total, o, output=o, right=acc / total[:, None])
 
 
 # -- 34: registers in flight -------------------------------------------------------------------------------------------
@@ -173,10 +169,8 @@ def _tensor_scores(built: Any, case: Case) -> Trial:
     s = np.zeros((KEYS // 8, 2, 2, 4, 8, 4), np.float32)  # eight keys, below, beside, then warp, row and pair of keys
     exact = q.astype(np.float64) @ key.astype(np.float64).reshape(-1, KEYS, DEPTH).sum(axis=0).T
     fragments = exact.reshape(4, 2, 8, KEYS // 8, 4, 2).transpose(3, 1, 5, 0, 2, 4)
-    return look.checked(
-        "synccheck", built, 1, 128, q, key, s, case.choice, shared=2 * DEPTH * (64 + 2 * KEYS),
-        judge=lambda: look.judged(s, fragments, case.tolerance),
-    )  # fmt: skip
+    args, shared = (q, key, s, case.choice), 2 * DEPTH * (64 + 2 * KEYS)
+    return look.checked("synccheck", case, built, 1, 128, *args, shared=shared, output=s, right=fragments)
 
 
 EXHIBITS = (

@@ -53,9 +53,7 @@ def scan(fixed: bool, case: Case) -> Kernel:
 def _scanned(built: Any, case: Case) -> Trial:
     x = np.arange(1, case.rows + 1, dtype=np.float32)
     y = np.zeros_like(x)
-    return look.checked(
-        "racecheck", built, 1, case.rows, x, y, judge=lambda: look.judged(y, np.cumsum(x), case.tolerance)
-    )
+    return look.checked("racecheck", case, built, 1, case.rows, x, y, output=y, right=np.cumsum(x))
 
 
 # -- 26: a lock --------------------------------------------------------------------------------------------------------
@@ -105,10 +103,10 @@ def lock(fixed: bool, case: Case) -> str:
 
 def _locked(built: Any, case: Case) -> Trial:
     x, total = np.arange(1, case.rows + 1, dtype=np.float32), np.zeros(1, np.float32)
+    mutex = np.zeros(1, np.uint32)
     return look.checked(
-        "racecheck", built, case.rows, 1, np.zeros(1, np.uint32), total, x,
-        judge=lambda: look.judged(total, x.sum(keepdims=True), case.tolerance),
-    )  # fmt: skip
+        "racecheck", case, built, case.rows, 1, mutex, total, x, output=total, right=x.sum(keepdims=True)
+    )
 
 
 # -- 27: an mbarrier that is not there yet -----------------------------------------------------------------------------
@@ -166,7 +164,7 @@ def mirror(fixed: bool, case: Case) -> str:
 def _mirrored(built: Any, case: Case) -> Trial:
     x = np.arange(64, dtype=np.float32)
     y = np.zeros_like(x)
-    return look.checked("racecheck", built, 1, 64, x, y, judge=lambda: look.judged(y, x[::-1], case.tolerance))
+    return look.checked("racecheck", case, built, 1, 64, x, y, output=y, right=x[::-1])
 
 
 # -- 28: two barriers, one on each side of a branch --------------------------------------------------------------------
@@ -218,7 +216,7 @@ def combine(fixed: bool, case: Case) -> str:
 
 def _combined(built: Any, case: Case) -> Trial:
     x, y = np.arange(64, dtype=np.float32), np.zeros(32, np.float32)
-    return look.checked("synccheck", built, 1, 64, x, y, judge=lambda: look.judged(y, x[:32] + x[32:], case.tolerance))
+    return look.checked("synccheck", case, built, 1, 64, x, y, output=y, right=x[:32] + x[32:])
 
 
 # -- 29: a fragment stored, and read at once ---------------------------------------------------------------------------
@@ -251,7 +249,7 @@ def _stored(built: Any, case: Case) -> Trial:
     a, b = (random.integers(-2, 3, (16, 16)).astype(np.float16) for _ in range(2))
     y = np.zeros(16, np.float32)
     right = (a.astype(np.float32) @ b.astype(np.float32)).sum(axis=1)
-    return look.checked("racecheck", built, 1, 32, a, b, y, judge=lambda: look.judged(y, right, case.tolerance))
+    return look.checked("racecheck", case, built, 1, 32, a, b, y, output=y, right=right)
 
 
 # -- 30: tiles without a guard -----------------------------------------------------------------------------------------
@@ -300,10 +298,8 @@ def _heads(built: Any, case: Case) -> Trial:
     q, k, v = (x[0] for x in reference.random_inputs(1, 2, 2, case.rows, case.rows, case.dim, sigma=1.0, seed=8))
     o = np.zeros_like(q)
     right = reference.attention(q[None], k[None], v[None]).o[0]
-    return look.checked(
-        "memcheck", built, 2, TILE, q, k, v, o, case.rows, case.dim**-0.5,
-        judge=lambda: look.judged(o, right, case.tolerance),
-    )  # fmt: skip
+    args = q, k, v, o, case.rows, case.dim**-0.5
+    return look.checked("memcheck", case, built, 2, TILE, *args, output=o, right=right)
 
 
 EXHIBITS = (

@@ -1,0 +1,87 @@
+"""What the sessions of all languages share: their launches and findings, and what stands in the driver's place."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from ptxlab.errors import LaunchError
+from ptxlab.findings import Finding
+from ptxlab.launch.run import Run, launch
+
+
+class MachineSession:
+    """The CPU machine in place of a GPU under a language, from `__enter__` to `__exit__`.
+
+    `runs` holds the `Run` of each launch; `findings` what the checks noticed in all of them. options: of `pl.launch`,
+    for each launch.
+    """
+
+    LANGUAGE: ClassVar[str]
+
+    def __init__(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> None:
+        if device not in ("cpu", "step"):
+            raise LaunchError(
+                f"device is 'cpu' or 'step', not {device!r}; on a GPU {self.LANGUAGE} runs without ptxlab"
+            )
+        self.arch, self.device, self.options = arch, device, options
+        self.runs: list[Run] = []
+        self.launcher: Callable[..., Run] = launch
+        """What runs a kernel: `pl.launch`, or what a test puts around it."""
+        self._stack = contextlib.ExitStack()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the checks noticed, launch by launch."""
+        return [finding for run in self.runs for finding in run.findings]
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+
+S = TypeVar("S", bound=MachineSession)
+
+
+class Switch(Generic[S]):
+    """`activate` and `deactivate`: a session for the rest of the process."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._kind = kind
+        self._session: S | None = None
+
+    def activate(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> S:
+        """Runs the language's kernels on the CPU machine from now on; a second call replaces the options."""
+        self.deactivate()
+        session = self._kind(arch=arch, device=device, **options)
+        session.__enter__()
+        self._session = session
+        return session
+
+    def deactivate(self) -> None:
+        """Gives the language its driver back."""
+        if self._session is not None:
+            self._session.__exit__(None, None, None)
+            self._session = None
+
+
+@contextlib.contextmanager
+def replaced(changes: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
+    """While entered, each (place, name, value) is set as an attribute; then it is as it was."""
+    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
+    try:
+        for place, name, value in changes:
+            setattr(place, name, value)
+        yield
+    finally:
+        for place, name, value in before:
+            if value is _ABSENT:
+                delattr(place, name)
+            else:
+                setattr(place, name, value)
+
+
+_ABSENT = object()
