@@ -125,7 +125,8 @@ class Decoded:
         """Which keys each part of recorded row `row` took: those of a warp, or of a split."""
         keys = np.arange(int(self.lengths[self.rows[row][0]]))
         if len(self.kernels) > 1:
-            size = max(1, -(-len(keys) // self.splits))
+            step = self.kernel.config.part_step
+            size = max(1, -(-len(keys) // self.splits) + step - 1 & -step)
             return [keys[n * size : (n + 1) * size] for n in range(self.splits)]
         warps = self.kernel.spec.warp_of(self.kernel.config, keys)
         return [keys[warps == n] for n in range(max(1, self.kernel.config.warps))]

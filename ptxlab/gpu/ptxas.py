@@ -14,7 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-MOVES_REGISTERS = re.compile(rb"^\s*(?:@\S+\s+)?setmaxnreg\.", re.MULTILINE)
+MOVES_REGISTERS = re.compile(rb"^[^/\n]*\bsetmaxnreg\.", re.MULTILINE)
+"""A line that has one, with a label, guard or `.loc` before it, but not in a comment."""
 SECONDS = 300
 """After which it is given up."""
 

@@ -91,10 +91,18 @@ def section_sizes(cubin: bytes | bytearray) -> dict[str, int]:
     return {cubin[names + at : cubin.index(0, names + at)].decode(): length for at, _, _, _, _, length in headers}
 
 
+_WARNING = re.compile(
+    r"^(?:ptxas )?(?:application ptx input, (line \d+); )?"
+    r"(?:warning\s*: +|info\s*: +\(C\d+\) (?=Potential Performance Loss))(.+)$",
+    re.MULTILINE,
+)
+
+
 def read_warnings(log: str) -> tuple[str, ...]:
-    """The warnings of the log, in the assembler's words, with the PTX line where it names one."""
+    """The warnings of the log, in the assembler's words, with the PTX line where it names one; and where it says that
+    it has made code slow, such as products of `wgmma` that it serialized, though it calls that information."""
     out = []
-    for match in re.finditer(r"^(?:ptxas )?(?:application ptx input, (line \d+); )?warning\s*: +(.+)$", log, re.M):
+    for match in _WARNING.finditer(log):
         out.append(f"{match[1]}: {match[2]}" if match[1] else match[2])
     return tuple(out)
 

@@ -13,6 +13,8 @@ stage that is filled next. At the end the warps merge as in rung 11, and splits 
 How many bytes must be on their way? A load takes most of a microsecond, and in this time an H200 could bring 30 KB to
 each of its multiprocessors. At head_dim 128 a tile of keys and values has 8 KB; four warps with two or three tiles each
 ahead of the one that they multiply ask for 64 to 96 KB, and where two blocks fit on a multiprocessor for twice that.
+
+From sm_90 on, `copy="tma"` fills the rings by tensor maps instead of `cp.async`: see `decode_tma`.
 """
 
 from __future__ import annotations
@@ -23,13 +25,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.builder import Builder, Kernel, Ptr, Var, b32, bf16, f16, f32, kernel, s32, u32
+from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, Var, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.errors import TargetError
 from ptxlab.kernels import decode_spec as spec
+from ptxlab.kernels import decode_tma as tma
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
-from ptxlab.kernels.decode_paged import Rows, places_of
-from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name, next_may_start
+from ptxlab.kernels.decode_paged import Rows, page_finder, places_of
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name, next_may_start
 from ptxlab.kernels.decode_split import part
+from ptxlab.kernels.decode_tma import KEYS
 from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
 from ptxlab.kernels.rung import Parameter
@@ -40,12 +44,12 @@ from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
 LN2 = math.log(2)
 ROWS = 16
 """Rows of the tile of queries: those of an MMA."""
-KEYS = 16
-"""Keys of a tile: the depth of the MMA that multiplies weights and values."""
 PAD = 8
 """Floats between the rows of a merge, which keeps them in different banks."""
 Half = TypeVar("Half", f16, bf16)
 """The type of q, o and the cache."""
+Keys = TypeVar("Keys", bound=Any)
+"""What key and value are: pointers (see `decode_spec.Cache`), or with copy="tma" tensor maps."""
 Result = TypeVar("Result", bound=Ptr[Any] | None)
 Statistics = TypeVar("Statistics", bound=Ptr[f32] | None)
 Partial = TypeVar("Partial", bound=Ptr[f32] | None)
@@ -60,22 +64,24 @@ def make(config: DecodeConfig) -> Kernel:
     resident = D <= 128  # Q's fragments stay in registers; a wide head leaves no room for them beside O
     tile_bytes = layout.bytes(KEYS)
 
+    by_tma = config.copy == "tma"
+    pointer: Any = Ptr
     types = config.types() | {"Half": element}
+    types["Keys"] = TensorMap if by_tma else pointer[types["Cache"]]
     if config.partial:
         types["Partial"] = Ptr[f32]
     else:
-        pointer: Any = Ptr
         types |= {"Result": pointer[element], "Statistics": Ptr[f32]}
 
     @kernel(name=entry_name("decode_gqa", config), arch=config.arch, probes=config.probes, types=types)
     def decode_gqa(
-        k: Builder, q: Ptr[Half], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
+        k: Builder, q: Ptr[Half], key: Keys, value: Keys, table: Table, lengths: Ptr[s32],
         o: Result, lse: Statistics, partial: Partial, Hq: u32, Hkv: u32, width: u32, splits: u32, scale: f32,
         slots: Slots, sums: Sums,
     ) -> None:  # fmt: skip
         """One block = up to 16 query heads that share a key/value head, and one part of its keys."""
         k.launch_bounds(config.threads)
-        q_tile = k.dynamic_shared(b32, align=128)
+        q_tile = k.dynamic_shared(b32, align=1024 if by_tma else 128)
         thread = k.tid.x
         lane, warp = thread & 31, thread >> 5
         ring = q_tile + layout.bytes(ROWS) // 4 + warp * (ring_bytes(config) // 4)  # this warp's own
@@ -88,15 +94,21 @@ def make(config: DecodeConfig) -> Kernel:
         rows = k.min(group - first_in_group, ROWS)
         first_row = batch * Hq + kv_head * group + first_in_group
         keys = key_count(k, lengths, batch)
-        first, last = part(k, keys, splits, split)
+        first, last = part(k, keys, splits, split, config.part_step)
 
-        page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
-        to_key = layout.spot(k, ring, lane >> 3, lane & 7)
+        if not by_tma:
+            page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+            to_key = layout.spot(k, ring, lane >> 3, lane & 7)
 
         # The ring: the first stages are asked for before anything else, because they take longest to come.
         step = config.warps * KEYS
         write, ahead = k.var(u32, 0), k.var(u32, first + warp * KEYS)
-        fetch = fetcher(k, layout, page_of, place, to_key, lane, ahead, step, last)
+        if by_tma:
+            copies = tma.TensorRing(k, config, ring, (key, value), lane, warp, ahead, step, last)
+            page_of = page_finder(k, config, table, batch, width) if config.cache == "paged" else None
+            fetch = copies.fetcher(tma.Places(k, config, page_of, batch, kv_head, ahead, last))
+        else:
+            fetch = fetcher(k, layout, page_of, place, to_key, lane, ahead, step, last)
         with k.loop(config.stages - 1):
             fetch(write)
             write += 2 * tile_bytes
@@ -114,9 +126,14 @@ def make(config: DecodeConfig) -> Kernel:
         # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
         query_at = layout.spot(k, q_tile, below8 * 8 + row8, beside8)
-        key_at = layout.spot(k, ring, beside8 * 8 + row8, below8)
-        value_at = layout.spot(k, ring + tile_bytes // 4, below8 * 8 + row8, beside8)
+        cached = copies.panels.layout if by_tma else layout
+        key_at = cached.spot(k, ring, beside8 * 8 + row8, below8)
+        value_at = cached.spot(k, ring + tile_bytes // 4, below8 * 8 + row8, beside8)
         query = [matrix(k, query_at.moved(chunks=2 * step)) for step in range(D // 16)] if resident else []
+
+        def chunks(spot: Spot, number: int) -> Ptr[Any]:
+            """So many chunks to the right of a spot in a tile of keys or values."""
+            return copies.panels.chunk(spot, 0, number) if by_tma else spot.moved(chunks=number)
 
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         state = RowState.empty(k)
@@ -124,7 +141,10 @@ def make(config: DecodeConfig) -> Kernel:
         start = k.var(u32, first + warp * KEYS)
         # All lanes agree on going round; the vote lets the assembler know it, which saves registers on older targets.
         with k.while_(lambda: k.vote(start < last, -1, mode="any")):
-            k.op("cp.async.wait_group", config.stages - 2)  # this lane's part of the oldest tile is here
+            if by_tma:
+                copies.wait()
+            else:
+                k.op("cp.async.wait_group", config.stages - 2)  # this lane's part of the oldest tile is here
             k.op("bar.warp.sync", -1)  # so are the others' parts, and no lane reads the stage that is filled next
             fetch(write)
 
@@ -132,18 +152,20 @@ def make(config: DecodeConfig) -> Kernel:
             scores = [k.vars(f32, 4, 0.0) for _ in range(KEYS // 8)]
             for n in range(D // 16):  # S = Q K'
                 a = query[n] if resident else matrix(k, query_at.moved(chunks=2 * n))
-                b = matrix(k, k_at.moved(chunks=2 * n))
+                b = matrix(k, chunks(k_at, 2 * n))
                 multiply(k, scores[0], a, b[:2], config.dtype)
                 multiply(k, scores[1], a, b[2:], config.dtype)
 
             with k.if_(start + KEYS > last):  # the last tile may be short
                 left = k.bitcast(s32, last - start - (lane & 3) * 2)
                 mask(k, scores, [left, left])
+                if by_tma:
+                    copies.clear(ring + (tile_bytes // 4) + (read >> 2), last - start)
             update(k, scores, acc, state, factor)
 
             p = weights_of(k, scores[0], scores[1], config.dtype)
             for n in range(D // 16):  # O += P V
-                b = matrix(k, v_at.moved(chunks=2 * n), trans=True)
+                b = matrix(k, chunks(v_at, 2 * n), trans=True)
                 multiply(k, acc[2 * n], p, b[:2], config.dtype)
                 multiply(k, acc[2 * n + 1], p, b[2:], config.dtype)
 
@@ -154,8 +176,9 @@ def make(config: DecodeConfig) -> Kernel:
 
         if config.partial:
             next_may_start(k)  # decode_reduce, while this block merges
-        # The warps' states, each where its ring was.
-        k.op("cp.async.wait_all")
+        if not by_tma:
+            # The warps' states, each where its ring was.
+            k.op("cp.async.wait_all")
         k.op("bar.warp.sync", -1)
         mine = ring.cast(f32)
         for n, below in enumerate((0, 8)):
@@ -300,6 +323,8 @@ def fit(config: DecodeConfig) -> DecodeConfig:
     """
     if config.partial and config.probes:
         raise TargetError("decode_gqa: with partial=True each split stores its state anyway; leave out probes")
+    if config.copy == "tma":
+        tma.check(config)
     target = targets.get(config.arch)
     limit, half = target.optin_shared, target.shared_per_sm // 2 - target.reserved_shared
     warps = (config.warps,) if config.warps else (4, 2)
@@ -308,7 +333,7 @@ def fit(config: DecodeConfig) -> DecodeConfig:
     tries += [(w, n, limit) for w in warps for n in stages]
     for w, n, most in tries:
         fitted = replace(config, warps=w, stages=n)
-        if shared_bytes(fitted) <= most:
+        if shared_bytes(fitted) + (8 * w * n if config.copy == "tma" else 0) <= most:  # an mbarrier for each stage
             return fitted
     raise TargetError(
         f"decode_gqa: warps={fitted.warps} and stages={fitted.stages} with head_dim={config.head_dim} need "
@@ -325,6 +350,9 @@ HEAD_DIM = replace(spec.HEAD_DIM, minimum=16, step=16)
 ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 80))
 STAGES = Parameter("stages", "tiles of 16 keys in a warp's ring; by default at most 4", None, minimum=2, maximum=8)
 PARTIAL = Parameter("partial", "store partial results for decode_reduce instead of o and lse", False, (False, True))
+COPY = Parameter(
+    "copy", "what brings keys and values; 'tma': tensor maps, from sm_90 on", "cp.async", ("cp.async", "tma")
+)
 WARPS = Parameter("warps", "warps a block; by default 4, or 2 where their rings do not fit", None, (1, 2, 4, 8))
 
 SPEC = DecodeSpec(
@@ -343,7 +371,7 @@ SPEC = DecodeSpec(
     make=make,
     takes=(
         HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,
-        spec.cache_parameter("dense", "paged", "pointers"), spec.PAGE_SIZE, PARTIAL,
+        spec.cache_parameter("dense", "paged", "pointers"), spec.PAGE_SIZE, PARTIAL, COPY,
     ),
     grid=one_block_a_group,
     shared_bytes=shared_bytes,

@@ -84,19 +84,13 @@ def places_of(
     """
     D, P = config.head_dim, config.page_size
     if config.cache == "paged":
-        shifts = P & (P - 1) == 0  # a power of two: the assembler would divide, ten instructions or more
-        pages = table + batch * width
+        page_of = page_finder(k, config, table, batch, width)
         kv_start = kv_head * D
         k_head, v_head = key + kv_start, value + kv_start
         slot_size = Hkv * D  # elements from one slot of a page to the next
 
-        def page_of(j: u32) -> u32:
-            at = j >> P.bit_length() - 1 if shifts else j // P
-            page = k.bitcast(u32, pages[at])
-            return page
-
         def in_a_page(page: Any, j: u32) -> Rows:
-            inside = j & (P - 1) if shifts else j % P
+            inside = j & (P - 1) if P & (P - 1) == 0 else j % P
             slot = k.mad(page, P, inside)  # counted over the pool
             offset = k.mul(slot, slot_size, wide=True)
             return k_head + offset, v_head + offset
@@ -117,6 +111,20 @@ def places_of(
         return k_cache + offset, v_cache + offset
 
     return None, in_a_row
+
+
+def page_finder(k: Builder, config: DecodeConfig, table: Any, batch: u32, width: u32) -> Callable[[u32], u32]:
+    """The function that looks up in the block table in which page key j of a sequence is."""
+    P = config.page_size
+    shifts = P & (P - 1) == 0  # a power of two: the assembler would divide, ten instructions or more
+    pages = table + batch * width
+
+    def page_of(j: u32) -> u32:
+        at = j >> P.bit_length() - 1 if shifts else j // P
+        page = k.bitcast(u32, pages[at])
+        return page
+
+    return page_of
 
 
 SPEC = DecodeSpec(

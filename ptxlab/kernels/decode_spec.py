@@ -58,6 +58,12 @@ class DecodeConfig:
     page_size: int = 16
     stages: int = 0
     partial: bool = False
+    copy: str = "cp.async"
+
+    @property
+    def part_step(self) -> int:
+        """Of how many keys a split's part is a multiple: a copy by a tensor map stays within one page."""
+        return 16 if self.copy == "tma" and self.cache == "paged" else 1
 
     @property
     def size(self) -> int:
@@ -262,10 +268,10 @@ class DecodeSpec(Rung):
 
 def entry_name(rung: str, config: DecodeConfig) -> str:
     """`decode_f32_d64`, `decode_paged_bf16_d128_page16`; `_indirect` where the length comes by pointer and could come
-    by value, `_partial` where what is stored waits for `decode_reduce`."""
+    by value, `_tma` where tensor maps copy, `_partial` where what is stored waits for `decode_reduce`."""
     name = f"{rung}_{config.dtype}_d{config.head_dim}"
     if rung in ("decode", "decode_multiwarp") and config.length == "pointer":
         name += "_indirect"
     if config.cache != "dense":
         name += f"_page{config.page_size}" if config.cache == "paged" else "_pointers"
-    return name + ("_partial" if config.partial else "")
+    return name + ("_tma" if config.copy == "tma" else "") + ("_partial" if config.partial else "")

@@ -56,9 +56,12 @@ def make(config: DecodeConfig) -> Kernel:
     return decode_split(**({} if config.cache == "paged" else {"table": None}))
 
 
-def part(k: Builder, keys: u32, splits: u32, split: u32) -> tuple[u32, u32]:
-    """Where the part of a split begins and ends. All have one size, rounded up: the last may be short or empty."""
+def part(k: Builder, keys: u32, splits: u32, split: u32, step: int = 1) -> tuple[u32, u32]:
+    """Where the part of a split begins and ends. All have one size, rounded up to a multiple of `step`, a power of two:
+    the last ones may be short or empty."""
     size = (keys + (splits - 1)) // splits
+    if step > 1:
+        size = (size + (step - 1)) & -step
     first = k.min(split * size, keys)
     last = k.min(first + size, keys)
     return first, last

@@ -273,7 +273,25 @@ def test_builds_that_do_not_fit():
         (
             {"causal": True},
             "decode_gqa has no causal; its parameters are head_dim, dtype, arch, probes, warps, stages, cache, "
-            "page_size, partial",
+            "page_size, partial, copy",
+        ),
+        (
+            {"copy": "tma"},
+            "decode_gqa: copy='tma' needs sm_90 or later; sm_80 has no tensor maps; write copy='cp.async'",
+        ),
+        (
+            {"copy": "tma", "arch": "sm_90", "head_dim": 96},
+            "decode_gqa: copy='tma' copies 64 elements of a row at a time; head_dim=96 is no multiple of that; write "
+            "copy='cp.async'",
+        ),
+        (
+            {"copy": "tma", "arch": "sm_90", "cache": "pointers"},
+            "decode_gqa: a tensor map describes one tensor, not caches of their own; write copy='cp.async'",
+        ),
+        (
+            {"copy": "tma", "arch": "sm_90", "cache": "paged", "page_size": 24},
+            "decode_gqa: copy='tma' copies from pages of 8 keys or of a multiple of 16, not of 24; write "
+            "copy='cp.async'",
         ),
     ):
         with pytest.raises(pl.TargetError) as caught:

@@ -176,6 +176,7 @@ ALL = [
     _case("matmul", matmul, 90, _MATMUL, {"BM": 64, "BN": 32, "BK": 32}),
     _case("histogram", histogram, 80, {"data": "*u8", "counts": "*i32", "n": "i32"}, {"BLOCK": 256}),
     _case("attention", attention, 80, _ATTENTION, {"D": 32, "BM": 32, "BN": 32}),
+    _case("attention", attention, 90, _ATTENTION, {"D": 64, "BM": 64, "BN": 64}, divisible=True),
     *(
         _case(
             f"matmul_{stages}_stages",

@@ -17,6 +17,7 @@ import ptxlab as pl
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "triton"
 LAUNCHES: dict[str, dict[str, Any]] = json.loads((CORPUS / "launches.json").read_text())
+CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 DEVICES = {"step": "step", "jit": "cpu"}
 
 Run = Callable[..., None]
@@ -55,12 +56,12 @@ def histogram(run: Run) -> None:
     close(counts, np.bincount(data, minlength=256))
 
 
-def attention(run: Run) -> None:
-    rng, n = np.random.default_rng(5), 75
-    words = (rng.standard_normal((3, n, 32)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+def attention(run: Run, n: int = 75, dim: int = 32) -> None:
+    rng = np.random.default_rng(5)
+    words = (rng.standard_normal((3, n, dim)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     q, k, v = (w.copy() for w in words)
-    out = np.zeros((n, 32), np.float32)
-    run(3, q, k, v, out, n, 0.25 / np.log(2))
+    out = np.zeros((n, dim), np.float32)
+    run(3, q, k, v, out, n, float(0.25 / np.log(2)))
     wide = (words.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     score = wide[0] @ wide[1].T * 0.25
     p = np.exp(score - score.max(1, keepdims=True))
@@ -141,16 +142,25 @@ def test_kernel(file: str, engine: str) -> None:
     check(file.partition(".")[0], text, 32 * launch["num_warps"], launch["shared"], trailing, engine)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_wgmma(engine: str) -> None:
-    """Triton's matmul for Hopper, as it is: a K-major and an MN-major tile, swizzled by 64 bytes."""
-    rng, launch = np.random.default_rng(3), LAUNCHES["matmul.sm_90"]
-    a, b = rng.integers(-8, 8, (100, 96)).astype(np.float16), rng.integers(-8, 8, (96, 52)).astype(np.float16)
-    c = np.zeros((100, 52), np.float32)
-    text = (CORPUS / "matmul.sm_90.ptx").read_text()
-    pl.launch(text, (2, 2), 32 * launch["num_warps"], a, b, c, 100, 52, 96, None, None, shared=launch["shared"],
-              device=DEVICES[engine], workers=1)  # fmt: skip
-    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
+@pytest.mark.parametrize("name", ["matmul", "attention"])
+def test_wgmma(name: str, engine: str) -> None:
+    """Hopper's kernels without tensor maps, as they are: tiles swizzled by 64 and 128 bytes, stored by threads (matmul,
+    K-major and MN-major) or by cp.async (attention)."""
+    launch = LAUNCHES[f"{name}.sm_90"]
+
+    def run(grid: Any, *arguments: Any) -> None:
+        report = pl.launch(
+            (CORPUS / f"{name}.sm_90.ptx").read_text(), grid, 32 * launch["num_warps"], *arguments, None, None,
+            shared=launch["shared"], device=DEVICES[engine], checks=CHECKS, workers=1,
+        )  # fmt: skip
+        assert report.findings == []
+
+    if name == "matmul":
+        matmul(lambda grid, *arguments: run((2, 2), *arguments), 100, 52, 96)
+    else:
+        attention(lambda grid, *arguments: run(2, *arguments), 112, 64)
 
 
 @pytest.mark.rest
@@ -175,7 +185,7 @@ def test_tensor_maps(name: str, roles: str, engine: str) -> None:
     report = pl.launch(
         (CORPUS / f"{file}.ptx").read_text(), 1, 32 * launch["num_warps"], *arguments,
         np.zeros(launch["scratch"], np.uint8), None, shared=launch["shared"], device=DEVICES[engine],
-        checks=("memcheck", "initcheck", "racecheck", "synccheck"), workers=1,
+        checks=CHECKS, workers=1,
     )  # fmt: skip
     close(out, expected, 0, 0 if name == "matmul" else 5e-4)
     assert report.findings == []

@@ -491,6 +491,7 @@ def test_importing_the_room_loads_no_cuda() -> None:
 def test_logs_are_read_as_they_are_printed() -> None:
     log = (
         "ptxas warning :  .debug_info section not found\n"
+        "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized\n"
         "ptxas info    : 16 bytes gmem, 400 bytes cmem[3]\n"
         "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
         "ptxas info    : Function properties for k\n"
@@ -502,7 +503,10 @@ def test_logs_are_read_as_they_are_printed() -> None:
     )
     assert read_usage(log, 90, {}) == (Usage("k", True, 255, 736, 740, 744, 1024, 2, 536),)
     assert read_memory(log) == 16
-    assert read_warnings(log) == (".debug_info section not found",)
+    assert read_warnings(log) == (
+        ".debug_info section not found",
+        "Potential Performance Loss: wgmma.mma_async instructions are serialized",
+    )
     errors = (
         "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\n"
         "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\n"

@@ -112,6 +112,32 @@ def test_small_and_large_logits(name):
         check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
 
 
+@pytest.mark.sweep(9)
+@pytest.mark.parametrize(
+    ("dtype", "heads", "dim", "lengths", "page", "splits", "device"),
+    [
+        ("f16", (8, 2), 64, (17, 0, 127, 1), None, 1, "cpu"),
+        ("bf16", (16, 1), 128, (170, 16), None, 3, "cpu"),
+        ("f16", (4, 2), 192, (33,), None, 1, "cpu"),
+        ("bf16", (2, 1), 256, (70,), None, 1, "cpu"),
+        ("bf16", (8, 2), 64, (0, 83, 16, 170), 16, 3, "cpu"),
+        ("f16", (6, 2), 128, (83, 70), 8, 40, "cpu"),
+        ("f16", (2, 1), 64, (83, 70), 48, 2, "cpu"),
+        ("bf16", (20, 1), 64, (9, 65), 64, 1, "cpu"),
+        ("f16", (2, 1), 64, (40, 9), None, 1, "step"),
+        ("f16", (2, 1), 64, (21,), 8, 2, "step"),
+    ],
+)
+def test_copies_by_tensor_maps(dtype, heads, dim, lengths, page, splits, device):
+    """What lies behind the last key of a cache or page is NaN, and comes with the last tile."""
+    out = check(
+        "decode_gqa", dtype, heads, dim, lengths, page=page, splits=splits, device=device, state=True, copy="tma"
+    )
+    state, sums = out.exact(len(out.rows) - 1)
+    np.testing.assert_allclose(out.state[-1], state, rtol=2e-2, atol=2e-2)
+    np.testing.assert_allclose(out.sums[-1], sums, rtol=5e-2, atol=5e-2)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", DENSE)
 def test_scale_is_the_public_one(name):

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 
 import ptxlab as pl
+from ptxlab import kernels
 from ptxlab.launch.run import ALL_CHECKS
 
 DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
@@ -39,12 +40,20 @@ def paged(k, v, lengths, size, *, seed=0):
     return pools[0], pools[1], table
 
 
-def check(name, dtype, heads, dim, lengths, *, page=None, splits=None, device="cpu", sigma=1.0, state=False):
+def check(
+    name, dtype, heads, dim, lengths, *, page=None, splits=None, device="cpu", sigma=1.0, state=False, copy="cp.async"
+):
     """Runs a kernel with all checks on and holds every sequence against float64."""
     q, k, v = inputs(heads, dim, dtype, lengths, sigma=sigma)
     table = None
     if page is not None:
         k, v, table = paged(k, v, lengths, page)
+    kernel = name
+    if copy == "tma":
+        how = {} if page is None else {"cache": "paged", "page_size": page}
+        kernel = kernels.get(name, "decode").build(
+            head_dim=dim, dtype=dtype, arch="sm_90", copy=copy, partial=(splits or 1) > 1, **how
+        )
     checks = ALL_CHECKS if device != "gpu" else ("memcheck",)
     out = pl.decode(
         q,
@@ -52,7 +61,7 @@ def check(name, dtype, heads, dim, lengths, *, page=None, splits=None, device="c
         v,
         np.array(lengths, np.int32),
         table,
-        kernel=name,
+        kernel=kernel,
         splits=splits,
         device=device,
         checks=checks,
