@@ -309,8 +309,8 @@ def _run_on_cpu(
 def _object(texels: int, staged: NDArray[np.uint8], address: int) -> NDArray[np.uint8]:
     """What the variable at an address holds of a texture whose texels lie elsewhere."""
     made = staged[:BYTES].copy()
-    for field in ("data", "levels"):
-        at = made[AT[field] : AT[field] + 8]
+    for start in (AT["data"], AT["levels"]):
+        at = made[start : start + 8]
         at[:] = (at.view(np.int64) + (texels - address)).view(np.uint8)
     return made
 

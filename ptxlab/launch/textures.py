@@ -102,8 +102,8 @@ class Texture(_Shaped):
     (`tex.a1d`, `tex.a2d`). cube: it counts the faces of cubes, +x, -x, +y, -y, +z, -z. border: what lies outside, a
     number or one for each channel. A channel that the array does not have is 0, the fourth 1. levels: the coarser
     mipmap levels, each half as wide, high and deep, rounded down, but not below 1. mip_filter: "point" takes the
-    nearest level, "linear" interpolates between two. compare: makes it a depth texture; an instruction's depth is compared with
-    each texel before the filter, "less_equal" gives 1 where depth <= texel, else 0.
+    nearest level, "linear" interpolates between two. compare: makes it a depth texture: the depth that an instruction
+    gives is compared with each texel before the filter; "less_equal" gives 1 where depth <= texel, else 0.
     """
 
     def __init__(

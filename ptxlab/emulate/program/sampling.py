@@ -6,7 +6,8 @@ point format with 8 bits of fractional value (so 1.0 is exactly represented)" (C
 Filtering"). The guide does not say how a fraction is rounded; it goes to the nearest here, between mipmap levels, too.
 PTX ISA says of depths: "each element fetched from texture is compared", 1 or 0 each, and "these per-element comparison
 results are used for the filtering"; how they are compared is the texture's, with the depth on the left, as in graphics.
-Faces of a cube, and their coordinates, follow the guide's table of cubemaps; near an edge texels of that face alone are taken.
+Faces of a cube, and their coordinates, follow the guide's table of cubemaps; near an edge texels of that face alone are
+taken.
 """
 
 from __future__ import annotations
