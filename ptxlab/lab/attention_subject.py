@@ -48,6 +48,8 @@ DECODE = (
     _BATCH, _HEADS, _KV, _SEED, SIGMA,
 )  # fmt: skip
 """The parameters of a decode problem. `splits` counts for kernels that split."""
+CONFLICTED = "mma"
+"""The kernel whose bank conflicts are worth a look: its rows of 128 bytes begin in the same bank."""
 _SECTOR = 8
 """Entries of a block table in a sector."""
 SPLIT = ("decode_split", "decode_gqa", "decode_reduce")
@@ -110,14 +112,15 @@ class Attention(Subject):
         return self.spec.build(**{p.name: values[p.name] for p in self.building})
 
     def lesson(self, built: Any) -> dict[str, Any]:
-        """The rung's own, and which one comes next."""
+        """The rung's own, which one comes next, and which one to look at for bank conflicts."""
         spec, lines = self.spec, built.ptx.splitlines()
         names = kernels.names()
         after = names[names.index(self.name) + 1 :] if self.name in names else ()
         opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
         line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
         return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows,
-                "next": {"name": after[0], "title": kernels.get(after[0]).title} if after else None}  # fmt: skip
+                "next": _told(after[0]) if after else None,
+                "conflicts": None if self.name == CONFLICTED else _told(CONFLICTED)}  # fmt: skip
 
 
 class Prefill(Attention):
@@ -453,6 +456,11 @@ def _buildable(spec: Any, p: Parameter) -> Parameter:
             continue
         return dataclasses.replace(p, default=arch)
     return dataclasses.replace(p, default=p.choices[0])
+
+
+def _told(name: str) -> dict[str, str]:
+    """A kernel that the page offers."""
+    return {"name": name, "title": kernels.get(name).title}
 
 
 def _telling(subject: Prefill) -> int:

@@ -36,6 +36,11 @@ HEAVY = 5e7
 """Multiplications of a run (see `Subject.work`) from which on a setting is not built ahead: it may run for a second."""
 
 
+def switched_on() -> bool:
+    """Whether anything is built ahead."""
+    return os.environ.get(SWITCH) != "off"
+
+
 def next_setting(before: Request, now: Request) -> Request | None:
     """The setting that is likely to come after two others: a parameter of the PTX moved on as it was moved last. None
     where something else was changed, or where it cannot be moved further."""
@@ -78,7 +83,7 @@ class Builder:
     def build(self, request: Request | None) -> None:
         """Asks for a setting, or for none: what is waiting is dropped, what is in work ends at its next stage."""
         with self._lock:
-            if request == self._asked or native.folder() is None or os.environ.get(SWITCH) == "off":
+            if request == self._asked or native.folder() is None or not switched_on():
                 return
             if request is None and self._process is None:
                 return

@@ -92,7 +92,8 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
     if branches := m["smsp__sass_branch_targets.sum"]:
         says = "Branches after which the lanes of a warp did not all go the same way."
         divergent = m["smsp__sass_branch_targets_threads_divergent.sum"]
-        rows.append(_row("divergent branches", divergent, f"of {branches:,}", "counted", says))
+        of = f"{branches:,}" if branches < 1e5 else f"{branches / 1e6:.3g} M"
+        rows.append(_row("divergent branches", divergent, f"of {of}", "counted", says))
     off, says = round(100 * counts.predicated_off, 2), "Thread-instructions whose guard predicate did not hold."
     rows.append(_row("masked by guards", off, "%", "counted", says))
     if run is not None and run.device == "gpu":

@@ -320,10 +320,19 @@ class Explorer(Copied, widgets.Box):
                 self._moves.append(
                     carried.Moved("head", head[1] or head[0], heads[0][0], "it is not among those that are run")
                 )
-        rows = self.subject.rows(self._values())
-        if self.view.row >= rows[1] or ("row" not in changed and self._rows not in (None, rows[0])):
+        (what, rows), row = self.subject.rows(self._values()), self.view.row
+        if row >= rows or ("row" not in changed and self._rows not in (None, what)):
             self.view.row = -1
-        self._rows = rows[0]
+            if row >= 0 and rows:
+                why = f"the {what}s end at {rows - 1}" if self._rows == what else f"a row is a {what} here"
+                self._moves.append(carried.Moved("row", row, rows - 1, why))
+        self._rows = what
+
+    def _label(self, name: str) -> str:
+        """What the control of a parameter is called; for the row, which has none, that of how many rows there are."""
+        if name == "row":
+            name = "seq_q" if "seq_q" in self._own else "heads"
+        return TITLES.get(name, name)
 
     def _move(self, move: carried.Moved | None) -> None:
         if move is not None:
@@ -336,7 +345,11 @@ class Explorer(Copied, widgets.Box):
         try:
             with self._sending, self.view.hold_sync():
                 self._carry(changed)
-                self.view.notes = {TITLES.get(move.name, move.name): str(move) for move in self._moves}
+                notes: dict[str, str] = {}
+                for move in self._moves:
+                    label = self._label(move.name)
+                    notes[label] = f"{notes[label]}; {move}" if label in notes else str(move)
+                self.view.notes = notes
         finally:
             self._quiet = before
         values = self._values()

@@ -22,14 +22,16 @@ from ptxlab.lab.subject import TITLES, Ran
 @dataclass
 class Version:
     """A built kernel and its code pane: `request` is what it was built for, `code` what the page gets, `lines` the PTX
-    as text for the diff, `error` why the text could not be read, where it could not."""
+    as text for the diff, `error` why the text could not be read, where it could not, `finished` whether `finish` has
+    made the code pane."""
 
     request: Request
     built: Any
     code: dict[str, Any]
     lines: list[str] = field(default_factory=list)
     error: PtxlabError | None = None
-    compared: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
+    finished: bool = False
+    against: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
@@ -84,6 +86,7 @@ def finish(version: Version) -> None:
         code["stores"] = dataflow.stores_of(accesses, "o")
         if lesson := subject.lesson(built):
             code["lesson"] = {**lesson, "row": next((row for line, row in code["links"] if line == lesson["line"]), 0)}
+    version.finished = True
 
 
 def label(version: Version) -> str:
@@ -111,6 +114,13 @@ def diff(pinned: Version, version: Version) -> dict[str, Any]:
         "rows": [_row(r, "." if declared else "") for r, declared in zip(rows, quiet, strict=True)],
         "python": _source_diff(pinned.code["python"], version.code["python"]),
     }
+
+
+def compared(pinned: Version, version: Version) -> dict[str, Any]:
+    """The same, made once."""
+    if version.against is None or version.against[0] is not pinned:
+        version.against = pinned, diff(pinned, version)
+    return version.against[1]
 
 
 def _line(row: Row, old: Version, new: Version) -> str:

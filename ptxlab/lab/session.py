@@ -19,9 +19,10 @@ from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views, run_pane
 from ptxlab.lab.ahead import Ahead
-from ptxlab.lab.building_ahead import Builder, next_setting
+from ptxlab.lab.building_ahead import Builder, next_setting, switched_on
 from ptxlab.lab.deltas import Setting
 from ptxlab.lab.explorer_views import Version
+from ptxlab.lab.preparing import Preparing
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import Ran, machines
 
@@ -92,6 +93,7 @@ class Session:
         self._baseline: Setting | None = None  # the pinned one
         self._shown: Request | None = None  # what was answered last
         self._likely: Request | None = None  # what is being built ahead
+        self._preparing = Preparing()
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
@@ -181,6 +183,9 @@ class Session:
             if self._thread is None and self._owes_collecting:
                 self._owes_collecting = False
                 gc.enable()
+            likely = self._likely if self._builder is not None and self._thread is None and switched_on() else None
+            if likely is not None and self.pinned is not None and likely.version_key not in self._versions:
+                self._preparing.begin(likely, self.pinned)
 
     def _go_ahead(self, request: Request) -> None:
         """Has the setting built that is likely to come next, if this one was another than the last."""
@@ -244,15 +249,16 @@ class Session:
         nothing is said of the work on it."""
         request.check()
         new = request.version_key not in self._versions
-        if new and self._building > WORTH_SAYING:
+        version = self._versions.get(request.version_key) or self._preparing.take(request)
+        if version is None and self._building > WORTH_SAYING:
             yield "status", {"state": "building", "text": "building"}
         begun = time.perf_counter()
-        version = self._versions.get(request.version_key) or explorer_views.begun(request)
+        version = version or explorer_views.begun(request)
         assembling = running = None
         held = self._held(request)
         if version.error is None:  # the assembler needs no Python: it works while the code pane and the diff are made
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
-        if new:
+        if not version.finished:
             explorer_views.finish(version)
             self._building = time.perf_counter() - begun
         self._kept(self._versions, request.version_key, lambda: version)
@@ -264,9 +270,7 @@ class Session:
         self.version = version
         yield "code", version.code
         yield "problem", None
-        if version.compared is None or version.compared[0] is not self.pinned:
-            version.compared = self.pinned, explorer_views.diff(self.pinned, version)
-        yield "diff", version.compared[1]
+        yield "diff", explorer_views.compared(self.pinned, version)
         if version.error is not None:
             raise version.error
         if new:

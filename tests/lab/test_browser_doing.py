@@ -9,7 +9,7 @@ from typing import Any
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, figures, number, settle, text
+from explorer_page import EXPLORER, figures, number, settle, shot, text
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -98,3 +98,24 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     lab.click(".ptxlab-below button:has-text('back to the kernel')")
     settle(lab, before)
     assert text(lab, "h3") == "Online softmax, one thread a row"
+
+
+def test_a_new_user_finds_a_bank_conflict_explained(lab: Any) -> None:
+    """From a kernel that has none: the page says which one has, and each press says what the next one is."""
+    lab.click(f"{EXPLORER} .pl-why:has-text('bank conflicts')")
+    assert text(lab, ".pl-picked-line") == "No access of this kernel has a bank conflict. Show mma, which has some"
+    before = number(lab)
+    lab.click(f"{EXPLORER} button:has-text('Show mma')")
+    settle(lab, before)
+    assert figures(lab)["bank conflicts"].startswith("0 → ")
+    lab.click(f"{EXPLORER} .pl-why:has-text('bank conflicts')")
+    assert "because lanes want different words of one bank; Debug here shows which" in text(lab, ".pl-picked-line")
+    lab.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
+    assert debugger(lab).endswith("ldmatrix.sync.aligned.m8n8.x4.shared.b16 · ⚠ 2-way bank conflict, explained below")
+    first = "all => all.filter(e => e.offsetHeight).sort((a, b) => a.offsetTop - b.offsetTop)[0].innerText"
+    says = lab.eval_on_selector_all(".ptxlab-debugger .pl-step-cards > *", first)
+    assert (
+        "The lanes' addresses lie 32 bytes apart, and all 32 banks together are 128 bytes wide: the lanes begin in only"
+        " 4 banks. Padding the rows, or a swizzle, spreads them over the banks." in says
+    )
+    shot(lab, "doing-conflict")

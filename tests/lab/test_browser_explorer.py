@@ -289,8 +289,9 @@ def test_machine_code_is_linked_line_by_line(lab: Any) -> None:
 
 def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: Any) -> None:
     lab.click(f"{EXPLORER} button:has-text('Counters')")
-    mix = lab.locator(f"{EXPLORER} section[aria-label='Instruction mix'] .pl-open")
-    assert mix.evaluate("e => [e.clientWidth > 0, e.scrollWidth <= e.clientWidth]") == [True, True]
+    for name in ("Instruction mix", "Memory and work", "Lines that cost most"):
+        table = lab.locator(f"{EXPLORER} section[aria-label='{name}'] .pl-open")
+        assert table.evaluate("e => [e.clientWidth > 0, e.scrollWidth <= e.clientWidth]") == [True, True], name
     mix = text(lab, "section[aria-label='Instruction mix']")
     assert "fma.rn.f32" in mix
     assert "counted" in mix

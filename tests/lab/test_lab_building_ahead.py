@@ -13,6 +13,7 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.lab import building_ahead, explorer_views
 from ptxlab.lab.building_ahead import Builder, next_setting
 from ptxlab.lab.requests import request
+from ptxlab.lab.session import Session
 
 LONG = {"seq_k": 16384, "heads": 128, "batch": 8}
 """A problem that runs for seconds."""
@@ -68,6 +69,38 @@ def _programs(folder: Path) -> set[str]:
     """The entries of programs in the cache; the others are of rules."""
     entries = (path.name for path in folder.iterdir() if not path.name.startswith("."))
     return {name for name in entries if (found := native.recall(name)) is not None and "sites" in found[0]}
+
+
+def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the session itself: kernel, code pane and diff."""
+    monkeypatch.setenv(building_ahead.SWITCH, "on")
+    made: list[int] = []
+    begun, asked = explorer_views.begun, Builder()
+    monkeypatch.setattr(asked, "build", lambda request: None)
+    monkeypatch.setattr(explorer_views, "begun", lambda r: (made.append(r.given["head_dim"]), begun(r))[1])
+    session = Session(lambda parts: None, asked)
+
+    def ask(head_dim: int) -> None:
+        session.ask(request("scalar", head_dim=head_dim, seq_q=4, seq_k=4, device="step"))
+        assert session.wait(60)
+
+    def comes(head_dim: int) -> None:
+        deadline = time.monotonic() + 60
+        while made[-1] != head_dim and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    ask(4)
+    ask(5)
+    comes(6)
+    ask(6)
+    comes(7)
+    assert made == [4, 5, 6, 7]
+    assert session.version is not None
+    assert session.version.code["name"] == "scalar_f32_d6"
+    assert session.version.against is not None
+    assert session.version.against[1]["title"] == "head dim 4 → 6"
+    ask(12)  # 7 is given up, or has been made for nobody
+    assert made[:5] == [4, 5, 6, 7, 12]
 
 
 def test_work_ends_at_its_next_stage_when_something_else_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

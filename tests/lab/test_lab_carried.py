@@ -39,7 +39,8 @@ def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> No
     explorer.view.row = 30
     assert explorer.notes, "to look at another row does not take the note away"
     explorer.controls["seq_q"].value = 20
-    assert (explorer.notes, explorer.view.row) == ({}, -1), "row 30 is no more"
+    assert explorer.view.row == -1, "row 30 is no more"
+    assert explorer.notes == {"Sq": "row 30 → 19: the query rows end at 19"}
     explorer._head.value = 0, 4
     explorer.controls["heads"].value = 2
     assert explorer.notes == {"head": "head 4 → 0: it is not among those that are run"}
@@ -59,6 +60,7 @@ def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
     }
     explorer.controls["kernel"].value = "decode_split"
     assert explorer.view.row == -1, "its rows are heads"
+    assert explorer.notes == {"heads": "row 3 → 1: a row is a query head here"}
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,17 @@ function drawBanks(banks) {
   return svg;
 }
 
-/** {says, picture, table} of one access of an instruction; `loads`: of one that loads a value for each lane. */
+/** Why the lanes of an access meet in the same banks: how far apart the addresses of the first ones lie. */
+function reasonOf(access) {
+  const at = lanesOf(access.mask).slice(0, 8).map((lane) => Number(access.addresses[lane])), apart = at[1] - at[0];
+  if (at.length < 3 || apart < 1 || at.some((address, k) => k && address - at[k - 1] !== apart)) return "Lanes want different words of one bank, which serves one of them a turn.";
+  let banks = 1; // that the lanes begin in: addresses 128 bytes apart are one bank
+  while (banks < 32 && (banks * apart) % 128) banks *= 2;
+  return `The lanes' addresses lie ${apart} bytes apart, and all 32 banks together are 128 bytes wide: the lanes begin in ${banks === 1 ? "the same bank" : `only ${banks} banks`}. Padding the rows, or a swizzle, spreads them over the banks.`;
+}
+
+/** {says, degree, why, picture, table} of one access of an instruction; the last of `degree` lanes waits for its bank,
+ * and `why` says why, where they are several; `loads`: of one that loads a value for each lane. */
 function showAccess(access, loads) {
   const lanes = lanesOf(access.mask), what = `${access.kind}, ${access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`}: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
   const table = (head, place) => numberTable(["lane", "address", head], lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]));
@@ -74,7 +84,7 @@ function showAccess(access, loads) {
     const { wavefronts, ideal, banks } = banksOf(access, loads);
     const degree = Math.max(...banks);
     const says = `${what}, ${degree > 1 ? `⚠ ${degree}-way bank conflict` : "no bank conflict"}, ${wavefronts} wavefront${wavefronts === 1 ? "" : "s"} (at best ${ideal})`;
-    return { says, picture: drawBanks(banks), table: table("bank", (a) => Number((a >> 2n) & 31n)) };
+    return { says, degree, why: degree > 1 ? reasonOf(access) : "", picture: drawBanks(banks), table: table("bank", (a) => Number((a >> 2n) & 31n)) };
   }
   if (access.space === "global") {
     const { sectors, ideal } = sectorsOf(access);
@@ -104,16 +114,20 @@ function makeAccessCard(windows) {
   const picture = h("div.pl-picture.pl-access"), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "accesses, lane by lane" });
   const { el, read } = card("Memory access of this step", picture, table);
   read.removeAttribute("aria-live"); // the status line speaks for the whole step
+  let degree = 1;
   return {
     el,
     /** `more`: what else is said of the step, in sentences. */
     show(step, more = []) {
       const shown = step ? step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)).map((a) => showAccess(a, step.action === "LOAD")) : [];
       if (!shown.length && !more.length && el.dataset.accesses === "0") return;
-      picture.replaceChildren(...more.map((says) => h("p.pl-says", null, says)), ...(shown.length || more.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), ...(a.picture ? [a.picture] : [])]) : [h("p.pl-says", null, "This step does not touch memory.")]));
+      picture.replaceChildren(...more.map((says) => h("p.pl-says", null, says)), ...(shown.length || more.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), a.picture, a.why && h("p.pl-says", null, a.why)].filter(Boolean)) : [h("p.pl-says", null, "This step does not touch memory.")]));
       table.replaceChildren(...shown.flatMap((a) => [h("p.pl-says", null, a.says), a.table]));
       read.textContent = "";
       el.dataset.accesses = shown.length + more.length;
+      degree = Math.max(1, ...shown.map((a) => a.degree || 1));
     },
+    /** How many lanes want one bank, of the access that is shown: 1 where none waits. */
+    degree: () => degree,
   };
 }

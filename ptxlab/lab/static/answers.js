@@ -12,6 +12,21 @@ function unpacked(value) {
 /** The numbers of a part's bytes. */
 const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 
+/** The parts of the answers that have come, as the page asks for them. */
+function makeAnswers(model) {
+  const data = (part) => unpacked(model.get(part)), code = () => data("code");
+  /** A part, if it answers the request whose code is shown. */
+  const fresh = (part) => {
+    const value = data(part);
+    return value && value.seq === code()?.seq ? value : null;
+  };
+  // Of a large problem only some rows were run: what row of the result a query row is, and the other way round.
+  const numbers = () => data("run")?.map?.numbers;
+  const rowNumber = (index) => numbers()?.[index] ?? index;
+  const rowIndex = (row) => (numbers() ? numbers().reduce((best, number, k, all) => (Math.abs(number - row) < Math.abs(all[best] - row) ? k : best), 0) : row);
+  return { data, code, fresh, rowNumber, rowIndex };
+}
+
 /** A page that Python has made is given to the browser as a file. */
 function received(message, buffers) {
   if (message.do !== "share") return;

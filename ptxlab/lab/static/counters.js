@@ -36,6 +36,14 @@ function changed(now, was, text) {
 
 const whole = (n) => (typeof n === "number" && Number.isInteger(n) ? n.toLocaleString("en") : short(n, 4));
 
+/** An amount for people: from `most` on rounded, so that the columns beside it stay in sight. */
+function amount(n, unit, most) {
+  if (unit === "s") return duration(n);
+  const number = Number.isInteger(n) && n >= most ? count(n) : whole(n);
+  if (unit === "B") return /[kMG]$/.test(number) ? `${number}B` : `${number} B`;
+  return /^(FLOP|turns|slots|extra turns|sectors|warp accesses|)$/.test(unit) ? number : `${number} ${unit}`;
+}
+
 /** Rows [name, n, more] with what each was as a fourth element; names that are gone follow with 0. */
 function beside(rows, was) {
   if (!was) return rows;
@@ -71,10 +79,11 @@ function makeCounters(online) {
         h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", pairBar(warps, w, most)), cell("td", "", changed(warps, w, count)), cell("td", "", count(threads))))),
       table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], pipes.map(([name, warps, does, w]) =>
         h("tr", { title: does || "" }, cell("td", "pl-left", name), cell("td", "pl-barcell", pairBar(warps, w, busiest)), cell("td", "", changed(warps, w, count))))));
+    const room = before ? 1e4 : 1e6;
     memory.body.append(table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
       h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
-        cell("td", "", changed(r.value, before && (before.rows[r.name] ?? 0), (n) => (r.unit === "s" ? duration(n) : `${whole(n)} ${r.unit}`.replace(/ (FLOP|turns|slots|extra turns|sectors|warp accesses)$/, "")))),
-        cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),
+        h("td", { title: `${whole(r.value)}. ${r.says}` }, changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room))),
+        r.ideal === null ? cell("td", "") : h("td", { title: whole(r.ideal) }, amount(r.ideal, "", room), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓")),
         cell("td", "", origin(r.origin))))));
     if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out

@@ -124,18 +124,18 @@ function render({ model, el }) {
     const [begin, total] = kept(), last = warp.steps.length - 1;
     const edge = at === 0 && begin ? "the first that is kept: " : at === last && begin + last + 1 < total ? "the last that is kept: " : "";
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
-    status.textContent = `${says || edge}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
     timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
     access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || []);
+    status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
     cluster.show(warp, at);
     showSource(now.line);
-    // What the step is about comes first: what passes between lanes, else its access to memory.
-    exchange.el.style.order = exchange.el.dataset.kind ? -1 : 2;
+    // What the step is about comes first: a bank conflict, what passes between lanes, its access to memory.
+    exchange.el.style.order = access.degree() > 1 ? 0 : exchange.el.dataset.kind ? -1 : 2;
     access.el.style.order = Number(access.el.dataset.accesses) ? 0 : 1;
     ptx.select([now.line], true); // last: it measures the page
     root.dataset.step = at;

@@ -1,0 +1,68 @@
+// The pages of results below the code: error and softmax, counters, roofline and occupancy.
+
+const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
+
+/** `was()` gives the setting that figures are compared with, or null; `links()` what belongs together; `chooseRow` asks
+ * for the softmax of a row. */
+function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow) {
+  let open = "error";
+  const errors = makeErrorMap((row, column) => { chooseRow(rowNumber(row)); links().linkStores(row, column); });
+  const state = makeStatePlot((key, tile) => { markTile(tile); links().link(key, tile); });
+  const tiles = makeTileMap((row, tile) => { chooseRow(rowNumber(rowIndex(row))); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
+  const ways = makeWays(), counters = makeCounters((line) => links().link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
+  const pages = { error: [h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
+  const tabs = choice("results", RESULTS, open, show);
+  show(open);
+
+  function show(key) {
+    open = key;
+    for (const [name, els] of Object.entries(pages)) for (const e of els) e.classList.toggle("pl-off", name !== key);
+    paint();
+  }
+
+  /** What is on the page that is open; the others are painted when they are opened. */
+  function paint() {
+    const run = data("run");
+    if (open === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."), was());
+    if (open === "roofline") {
+      roofline.show(run?.roofline);
+      occupancy.show(data("assembly"));
+    }
+  }
+
+  /** Opens the page that a kernel of this kind has something on. */
+  function showKind() {
+    const run = data("run");
+    if (run && !run.map && open === "error" && run.counters) tabs.pick("counters");
+  }
+
+  function paintRun() {
+    const run = data("run");
+    ways.show(run);
+    paint();
+    tiles.show(run?.tiles);
+    errors.el.hidden = !run?.map;
+    if (run) showKind();
+    if (!run || !run.map) return errors.show(null);
+    errors.show({ ...run.map, values: floats(run.map.values), absolute: floats(run.map.absolute) });
+    tiles.mark(rowNumber(run.map.row), null);
+  }
+
+  /** Marks, in the map of tiles, the one of a point of the plot, where points are tiles. */
+  function markTile(tile) {
+    tiles.mark(data("state")?.row, data("run")?.tiles?.tile_kv > 1 || !data("state")?.parts ? tile : null);
+  }
+
+  function paintState() {
+    state.show(data("state"));
+    const curve = links().curve();
+    if (!curve) return;
+    const tile = state.tile(); // the one that has the keys which were chosen; its lines are others now
+    if (tile === null) return links().link("ptx", null);
+    links().link(curve, tile);
+    markTile(tile);
+  }
+
+  const els = Object.values(pages).flat();
+  return { tabs, els, state, tiles, paint, paintRun, paintState, showKind };
+}

@@ -1,0 +1,103 @@
+// Which code is shown: Python, PTX and machine code side by side with their heat, or what became of the pinned version.
+
+/** `panes` are {ptx, python, sass}. */
+function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
+  const diff = makeDiffPane(), note = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
+  let view = "code", compared = "ptx";
+  const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
+    view, (key) => { view = key; show(); });
+  const pressed = (button) => button.getAttribute("aria-pressed") === "true";
+  const toggle = (text, title, on, onclick) => {
+    const button = h("button.pl-button.pl-toggle", { type: "button", title, "aria-pressed": String(on) }, text);
+    button.onclick = () => { button.setAttribute("aria-pressed", String(!pressed(button))); onclick(pressed(button)); };
+    return button;
+  };
+  const showPython = toggle("Python", "the source that wrote the PTX", true, () => show());
+  const showSass = toggle("SASS", "the machine code that the assembler made of the PTX", model.get("wants_sass"), (on) => {
+    model.set("wants_sass", on);
+    model.save_changes();
+    show();
+  });
+  const languages = choice("compare", [["ptx", "PTX"], ["python", "Python", "the source that wrote the PTX"], ["sass", "SASS", "the machine code"]], compared, (key) => {
+    compared = key;
+    if (key === "sass" && !pressed(showSass)) showSass.click();
+    else show();
+  });
+  const hot = h("input", { type: "checkbox", checked: true, onchange: () => paintHeat() }), heat = h("label.pl-check", null, hot, "heat");
+  const pair = h("span.pl-pair", null, showPython, showSass);
+  const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
+
+  function show() {
+    const wide = view === "code", source = !!code()?.python && pressed(showPython), machine = pressed(showSass);
+    panes.hidden = pair.hidden = heat.hidden = !wide;
+    diff.el.hidden = languages.hidden = wide;
+    diff.tools.hidden = true;
+    python.el.hidden = !source;
+    showPython.hidden = !code()?.python;
+    sass.el.hidden = !machine;
+    panes.dataset.count = 1 + source + machine;
+    if (!wide) showDiff(view === "split" ? 2 : 1);
+  }
+
+  /** The comparison with the pinned version in the language that is chosen. */
+  function showDiff(sides) {
+    const d = data("diff"), pinned = data("pinned"), c = code();
+    if (!d || !pinned || !c) return;
+    const same = d.title ? ` Only the parameters differ: ${d.title}.` : " Change a parameter, or pin another version.";
+    if (compared === "ptx") diff.show(d.rows, pinned.ptx, c.ptx, sides, `The pinned version and this one are the same, instruction by instruction.${same}`);
+    else if (compared === "python") diff.show(d.python?.rows, pinned.python, c.python?.lines, sides, d.python ? `The same Python wrote both.${same}` : "There is no Python to compare.");
+    else {
+      const value = fresh("sass_diff"), now = fresh("sass");
+      const why = now && now.state !== "ok" ? now.note : fresh("sass_diff") === null && now ? "There is no machine code to compare." : "Being disassembled …";
+      diff.show(value?.rows, value?.old, now?.lines, sides, value ? `The assembler made the same machine code of both.${same}` : why);
+    }
+    paintNote();
+  }
+
+  function paintDiff() {
+    paintNote();
+    show();
+  }
+
+  /** What became of the pinned version, in figures. */
+  function paintNote() {
+    const d = data("diff");
+    if (!d) return note.replaceChildren();
+    const machine = fresh("sass_diff"), part = view === "code" || compared === "ptx" ? d : compared === "python" ? d.python : machine;
+    const says = [part?.renamed ? `${part.renamed} only renumbered` : "", part === d && d.declarations ? `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}` : ""];
+    note.replaceChildren(...[d.title ? h("b", null, d.title) : "", d.title && part ? " · " : "", part ? part.summary : "", ...says.filter(Boolean).map((t) => `, ${t}`), ` · against ${d.against}`].filter(Boolean));
+  }
+
+  /** How often each line was executed, beside it. */
+  function paintHeat() {
+    const run = fresh("run"), counts = new Map(), lines = new Map();
+    if (run && hot.checked) {
+      for (const [line, n] of run.heat) counts.set(line, n);
+      for (const [p, y] of code().links) if (counts.has(p)) lines.set(y, (lines.get(y) || 0) + counts.get(p));
+    }
+    const room = hot.checked && !data("run")?.note;
+    ptx.heat(counts, room);
+    python.heat(lines, room);
+  }
+
+  function paintPython(source) {
+    python.rename(source.language);
+    showPython.textContent = source.language;
+    python.name.textContent = source.file;
+    python.fill(source.lines, source.numbers);
+  }
+
+  function paintSass() {
+    const value = data("sass");
+    sass.note.textContent = value?.state === "ok" ? `${value.instructions} instructions` : "";
+    sass.name.textContent = value?.arch || "";
+    if (!value) sass.say("Being assembled …");
+    else if (value.state === "missing") sass.say(value.note);
+    else sass.fill(value.lines, value.lines.map(() => 0));
+  }
+
+  /** The panes, where the diff was shown. */
+  const showCode = () => { if (view !== "code") views.pick("code"); };
+
+  return { views, languages, pair, heat, panes, diff, note, show, showCode, paintDiff, paintHeat, paintPython, paintSass };
+}
