@@ -94,13 +94,15 @@ def timeline(recording: Recording) -> dict[str, Any] | None:
 
 
 def names(recording: Recording, found: dict[tuple[int, int], list[Span]]) -> dict[str, str]:
-    """Of each mbarrier in an array of shared memory what the program calls it: `full`, or `full[1]` of several."""
+    """What the program calls each mbarrier, and its address: `full 0x400`, or of several `full[1] 0x408`."""
     out = {}
     for mbarrier in sorted({span.mbarrier for spans in found.values() for span in spans} - {""}):
         at = int(mbarrier.partition(":")[2] or "0", 16)
+        out[mbarrier] = f"mbarrier {at:#x}"
         for name, start, size in recording.shared:
             if start <= at < start + size:
-                out[mbarrier] = f"{name}[{(at - start) // MBARRIER}]" if size > MBARRIER else name
+                which = f"[{(at - start) // MBARRIER}]" if size > MBARRIER else ""
+                out[mbarrier] = f"{name}{which} {at:#x}"
     return out
 
 

@@ -62,7 +62,7 @@ def test_copies_and_waits(device: str) -> None:
     assert waiting["wait"][4].startswith(f"waits for phase 0 of mbarrier 0x600, line {at + 2}: ")
     says = f"phase 0 ends with the bytes of a copy that warp 1, line {at} has started"
     assert found["phases"] == {"0:0x600": [[copying["copy"][2], 0, says]]}
-    assert found["names"] == {"0:0x600": "full"}
+    assert found["names"] == {"0:0x600": "full 0x600"}
     assert copying["copy"][5:] == [at, "0:0x600", 512]
     assert waiting["wait"][5:] == [at + 2, "0:0x600", 0]
     assert found["roles"] == [[0, 0, 1]]  # both wait at one line
@@ -174,7 +174,7 @@ def test_roles(parts: Any) -> None:
     data = {
         "roles": [[0, 0, 0], [0, 1, 2]],
         "phases": {"0:0x10": [[6, 0, "phase 0 ends"]]},
-        "names": {"0:0x10": "full[1]"},
+        "names": {"0:0x10": "full[1] 0x10"},
         "rows": [{"block": 0, "warp": warp, "spans": some} for warp, some in enumerate(spans)],
     }
     shown = "(data) => [roleRows(data), mbarrierRows(data), [0, 3, 7].map((at) => underWay(data, roleRows(data), at))]"

@@ -59,8 +59,8 @@ function mbarrierRows(data) {
     }
   const place = (key) => key.split(":").map(Number), order = (a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1];
   return [...found.keys()].sort(order).map((key) => {
-    const [block, address] = key.split(":");
-    return { name: `${data.names[key] || "mbarrier"} ${address}${several ? ` of block ${block}` : ""}`, of: [], shared: SHARE, spans: found.get(key), phases: data.phases[key] || [] };
+    const [block] = key.split(":");
+    return { name: `${data.names[key]}${several ? ` of block ${block}` : ""}`, of: [], shared: SHARE, spans: found.get(key), phases: data.phases[key] || [] };
   });
 }
 
@@ -81,7 +81,7 @@ function underWay(data, roles, now) {
   const waiting = new Map(waits.map((span) => [span[6], []]));
   for (const span of waits) waiting.get(span[6]).push(span.at(-1));
   const over = (key) => (data.phases[key] || []).filter(([time]) => time <= now).length;
-  for (const [key, warps] of waiting) said.push(`warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for ${data.names[key] || "mbarrier"} ${key.split(":")[1]}${over(key) ? `, of which ${over(key)} phase${over(key) === 1 ? " is" : "s are"} over` : ""}`);
+  for (const [key, warps] of waiting) said.push(`warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for ${data.names[key]}${over(key) ? `, of which ${over(key)} phase${over(key) === 1 ? " is" : "s are"} over` : ""}`);
   return said.join("; ");
 }
 
