@@ -12,17 +12,16 @@ import ctypes
 import functools
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import options
 from ptxlab.errors import LaunchError
 from ptxlab.isa.tensor_map import BYTES
 from ptxlab.isa.types import OPAQUE
-from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
+from ptxlab.launch.buffers import Array, Const, DeviceBuffer, Out, as_numbers, is_number
+from ptxlab.launch.parameters import Bound, Parameter, Where
 from ptxlab.launch.tensor_maps import TensorMap
 from ptxlab.launch.textures import Surface, Texture
 
@@ -38,54 +37,6 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
     "f16x2": ("uint32", "float16"), "bf16x2": ("uint32", "bfloat16", "uint16"),
 }  # fmt: skip
 """The numpy dtypes that an array may have for a pointer to this PTX type; for `.b` types the width alone counts."""
-
-
-# -- parameters --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A kernel parameter: PTX `type`, `size` and `align` in bytes, `array` for `.b8 name[n]`; `element` is the PTX type
-    pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open. `box`
-    and `swizzle` are of the tiles that a builder kernel copies by way of this tensor map."""
-
-    name: str
-    type: str
-    size: int
-    align: int
-    array: bool = False
-    pointer: bool | None = None
-    element: str = ""
-    box: tuple[int, ...] = ()
-    swizzle: int = 0
-
-    def __str__(self) -> str:
-        if self.element:
-            return f"{self.name}: Ptr[{self.element}]"
-        if self.box:
-            return f"{self.name}: TensorMap"
-        return f"{self.name}: .{self.type}" + (f"[{self.size}]" if self.array else "")
-
-
-NOTHING = np.zeros(0, np.uint8)
-
-
-@dataclass(eq=False, slots=True)
-class Bound:
-    """A parameter with its argument: `scalar` holds the bytes, or `buffer` is a device buffer, or `array` is copied
-    in (unless `poison`) and out (if `back`)."""
-
-    parameter: Parameter
-    scalar: bytes = b""
-    buffer: DeviceBuffer | None = None
-    array: Array | None = None
-    back: bool = False
-    poison: bool = False
-    map: TensorMap | None = None  # what the array or buffer is described by; the parameter holds that
-    object: Texture | Surface | None = None  # what `array`, made for this launch, holds; the parameter is its handle
-    variable: bool = False  # `object` is not for a parameter, but for a `.texref` or `.surfref` of that name
-    same_as: int = -1  # an earlier parameter that was given the same array
-    staged: NDArray[np.uint8] = field(default_factory=lambda: NOTHING)
 
 
 def bind(
@@ -112,17 +63,6 @@ def bind(
 def on_gpu(b: Bound, address: int) -> bytes:
     """What a parameter holds of an array or buffer at an address of the GPU."""
     return address.to_bytes(8, "little") if b.map is None else b.map.on_gpu(address)
-
-
-class Where(NamedTuple):
-    """Which argument an error is about; put into words only when there is an error."""
-
-    kernel: str
-    at: int
-    parameter: Parameter
-
-    def __str__(self) -> str:
-        return f"{self.kernel}, argument {self.at + 1} ({self.parameter})"
 
 
 def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
@@ -409,61 +349,3 @@ def _show(value: Any) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return f"{len(value)} bytes"
     return f"{type(value).__name__} {value!r}"
-
-
-# -- options -----------------------------------------------------------------------------------------------------------
-
-
-MEMCHECK = ("memcheck",)
-"""The checks of a launch by default."""
-
-
-def check_wishes(
-    checks: Any,
-    known: Sequence[str],
-    trace: Any,
-    *,
-    entry: Any,
-    shared: Any,
-    device: Any,
-    arch: Any,
-    counters: Any,
-    cooperative: Any,
-    budget: Any,
-    workers: Any,
-    seed: Any,
-) -> tuple[str, ...]:
-    """`LaunchError` for an invalid option of a launch; returns the checks."""
-    nothing_rare = trace is entry is arch is budget is workers is seed is None and checks is MEMCHECK
-    if nothing_rare and type(shared) is int and shared >= 0 and type(device) is str and device in DEVICES:
-        if counters is False and cooperative is False:
-            return MEMCHECK  # most launches: no option is given
-    if entry is not None and not isinstance(entry, str):
-        raise LaunchError(f"entry: the name of a kernel is wanted, got {entry!r}")
-    if not options.is_whole(shared) or shared < 0:
-        raise LaunchError(f"shared: a number of bytes is wanted, got {shared!r}")
-    check_device(device)
-    options.target("arch", arch)
-    options.switch("counters", counters)
-    options.switch("cooperative", cooperative)
-    if seed is not None and not options.is_whole(seed):
-        raise LaunchError(f"seed: a whole number is wanted, got {seed!r}")
-    for what, value, most in (("budget", budget, (1 << 63) - 1), ("workers", workers, 4096)):
-        if value is not None:
-            options.whole(what, value, 1, most)
-    if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
-        raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")
-    return _checks(checks, known)
-
-
-def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
-    """The names of checks, given one or several; "all" for all."""
-    if isinstance(checks, str) and checks == "all":
-        return tuple(known)
-    names = [checks] if isinstance(checks, str) else options.several(checks)
-    if names is None:
-        raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {checks!r}")
-    for name in names:
-        if not isinstance(name, str) or name not in known:
-            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(known)}")
-    return tuple(names)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
-from ptxlab.launch.arguments import Bound, Parameter
+from ptxlab.launch.parameters import Bound, Parameter
 
 if TYPE_CHECKING:
     from ptxlab.text.model import Function, Module
@@ -51,6 +51,7 @@ _PLANS_SIZE = 64
 def planned(kernel: Any, entry: str | None = None) -> Plan:
     """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are kept. Errors as of
     `launch`."""
+    from ptxlab.emulate.program.call_graph import entry_function
     from ptxlab.text import declared
     from ptxlab.text.collection import uncollected
 
@@ -60,7 +61,7 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
     if kept is not None and kept[1].module is module:
         return kept[1]
     uncollected(declared.check)(module)
-    function = _function(module, entry or getattr(kernel, "name", None) or None)
+    function = entry_function(module, entry or getattr(kernel, "name", None) or None)
     added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
     adapt = getattr(kernel, "adapt", None)
     scratch = int(getattr(kernel, "scratch", 0)) if added else 0
@@ -88,18 +89,6 @@ def _parsed(ptx: str) -> Module:
     from ptxlab.text import parse
 
     return parse(ptx)
-
-
-def _function(module: Module, entry: str | None) -> Function:
-    kernels = {f.name: f for f in module.kernels if f.body is not None}
-    if entry is None and len(kernels) == 1:
-        return next(iter(kernels.values()))
-    listed = ", ".join(kernels) or "none"
-    if entry is None:
-        raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
-    if entry not in kernels:
-        raise LaunchError(f"entry: no kernel {entry!r} in the module; it has {listed}")
-    return kernels[entry]
 
 
 def _parameters(kernel: Any, function: Function) -> list[Parameter]:

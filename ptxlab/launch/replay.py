@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
+from ptxlab.launch.options import three
 from ptxlab.launch.plan import planned
-from ptxlab.launch.run import _size
 
 if TYPE_CHECKING:
     from ptxlab.gpu.graph import Graph
@@ -38,6 +38,6 @@ def record(steps: Sequence[Step]) -> Graph:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
         values = [b.scalar if b.buffer is None else arguments.on_gpu(b, int(b.buffer.address)) for b in bound]
-        sizes, dependent = (_size("grid", grid), _size("block", block)), getattr(kernel, "dependent", False)
+        sizes, dependent = (three("grid", grid), three("block", block)), getattr(kernel, "dependent", False)
         nodes.append(Node(kernel, plan.function.name, *sizes, values, shared, dependent))
     return Graph(nodes)

@@ -12,7 +12,6 @@ import functools
 import html
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import options, targets
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.findings import Finding
 from ptxlab.isa.texture_object import AT, BYTES
 from ptxlab.launch import arguments
-from ptxlab.launch.arguments import Bound
 from ptxlab.launch.buffers import cpu_buffers, memory_of
-from ptxlab.launch.plan import Plan, planned
+from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
+from ptxlab.launch.parameters import Bound
+from ptxlab.launch.plan import planned
 from ptxlab.launch.textures import Surface, Texture
 from ptxlab.text.collection import resting
 
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
 
 Size = int | Sequence[int]
 
-FIRST_WITH_CLUSTERS = 90
-CHECKS = arguments.MEMCHECK
+CHECKS = MEMCHECK
 """The checks by default. memcheck is always on."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 """The checks that there are."""
@@ -117,7 +115,7 @@ def launch(
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     with resting():
-        checks = arguments.check_wishes(
+        checks = check_options(
             checks,
             ALL_CHECKS,
             trace,
@@ -136,17 +134,17 @@ def launch(
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
         variables = arguments.bind_variables(function.name, module, textures)
-        bound = plan.bind(args, variables, math.prod(_size("grid", grid)) if plan.scratch else 1)
+        bound = plan.bind(args, variables, math.prod(three("grid", grid)) if plan.scratch else 1)
         own = getattr(kernel, "block", 0)
-        sizes = _size("grid", grid), _size("block", own if block is None and own else block)
+        sizes = three("grid", grid), three("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
         only_cpu |= {"textures": any(b.object is not None for b in bound)}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
-        cluster_size = None if cluster is None else _size("cluster", cluster)
+        cluster_size = None if cluster is None else three("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
-        _check_limits(plan, *sizes, shared, arch, device, cluster_size)
+        check_limits(plan, *sizes, shared, arch, device, cluster_size)
         if device != "gpu":
             _check_loads(module, function, arch)
 
@@ -185,42 +183,6 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 
 
 # -- what is launched --------------------------------------------------------------------------------------------------
-
-
-def _size(what: str, size: Any) -> tuple[int, int, int]:
-    if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
-        return size
-    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
-    if not 1 <= len(given) <= 3 or not all(map(options.is_whole, given)):
-        raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
-    x, y, z = (*(int(n) for n in given), 1, 1)[:3]
-    return x, y, z
-
-
-def _check_limits(
-    plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None,
-    device: str, cluster: tuple[int, int, int] | None,
-) -> None:  # fmt: skip
-    """`TargetError` where the target cannot hold such a launch."""
-    name = arch or plan.module.target.partition(",")[0].strip()
-    target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
-    target.check_grid(grid)
-    target.check_block(block)
-    static = plan.static_shared
-    if device == "gpu" or not target.static_shared < static <= target.optin_shared:
-        target.check_shared(static, shared)
-    else:
-        target.check_shared(0, static + shared)
-        warnings.warn(
-            f"shared memory: {plan.function.name} declares {static} bytes, which the CPU machine allows; NVIDIA's "
-            f"assembler takes {target.static_shared} for {target.name}: declare `.extern .shared` and ask for the "
-            "bytes at the launch",
-            stacklevel=3,
-        )
-    if cluster is not None and device != "gpu" and target.number < FIRST_WITH_CLUSTERS:
-        raise LaunchError(
-            f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"
-        )
 
 
 def _check_loads(module: Module, function: Function, arch: str | None) -> None:

@@ -103,6 +103,7 @@ def measured(name, problem=SMALL, change=lambda made, prepared: made):
     return contest.contest({name: prepare}, prepared.answers(), rounds=2, warm=0.0)[name]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("paged", [False, True])
 @pytest.mark.parametrize("name", ["decode_gqa", "decode_split"])
 def test_right_kernels_pass(name, paged):
@@ -137,6 +138,7 @@ def main(monkeypatch, *options):
     return decode.main()
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     file = tmp_path / "decode.json"

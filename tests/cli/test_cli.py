@@ -66,6 +66,7 @@ def test_run_passes(capsys):
     assert rows["result"] == "pass"
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("argv", "kernel", "shape"),
     [

@@ -139,6 +139,7 @@ LOUD = {Action.FILL, Action.REPLACE_FIELD, Action.COPY_MAP, *SAMPLERS}
 QUIET = [e for e in all_ops() if (e.kind == "none" and e.does not in LOUD) or e.name == "createpolicy"]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", QUIET, ids=key)
 def test_what_changes_nothing(engine: str, entry: Op) -> None:

@@ -72,7 +72,7 @@ def random_registers(rng: np.random.Generator, f: Fragment, kind: str) -> np.nda
     return np.bitwise_or.reduce(bits.astype(np.uint64) << shifts(f), axis=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("opcode", FORMS)
 def test_engines_agree_to_the_last_bit(opcode: str) -> None:

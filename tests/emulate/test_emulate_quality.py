@@ -15,7 +15,7 @@ from ptxlab.text import parse
 
 jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
-from ptxlab.emulate.jit import build, rulecode  # noqa: E402
+from ptxlab.emulate.jit import build, divergence, llvm_thread, rulecode  # noqa: E402
 from ptxlab.emulate.jit import compile as native  # noqa: E402
 from ptxlab.emulate.jit.instruments import instruments_of  # noqa: E402
 
@@ -63,6 +63,7 @@ BLOCKS = 6
 @pytest.fixture
 def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a new process with an empty cache, on a machine with all the time in the world: nothing gets hot."""
+    llvm_thread.rest()
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "HOT", float("inf"))
     native.folder.cache_clear()
@@ -75,8 +76,8 @@ def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 class Launched:
     """The kernel, ready to be launched: again and again, in whatever code there is."""
 
-    def __init__(self, **options: Any) -> None:
-        self.program, self.memory = lower(parse(TEXT)), Memory()
+    def __init__(self, text: str = TEXT, **options: Any) -> None:
+        self.program, self.memory = lower(parse(text)), Memory()
         self.out = self.memory.allocate(4 * 64 * BLOCKS, "out", np.zeros(64 * BLOCKS, np.uint32))
         params = np.uint64(self.out.address).tobytes()
         self.launch = Launch((BLOCKS, 1, 1), (64, 1, 1), params, workers=1, **options)
@@ -137,6 +138,30 @@ class NoLine:
 
     def tick(self) -> None:
         """Nothing is due."""
+
+
+@pytest.mark.parametrize("checks", [("memcheck",), ALL], ids=len)
+def test_the_function_for_diverged_warps_has_what_is_needed(
+    nothing_built: None, monkeypatch: pytest.MonkeyPatch, checks: tuple[str, ...]
+) -> None:
+    """A few blocks at first; all, with the same result, when lanes come to another while they are apart."""
+    few = Launched(TEXT.replace("add.u32 %r2, %r2, 1000;", "st.shared.u32 [%r4], 1;"), checks=checks)
+    few.again()
+    assert few.built._which == "part"
+    inner = "    setp.lt.u32 %p2, %r1, 3;\n    @%p2 bra SOME;\n    add.u32 %r2, %r2, 1;\nSOME:\n"
+    text = TEXT.replace("    add.u32 %r2, %r2, 1000;\n", inner + "    add.u32 %r2, %r2, 25;\n" * 40)
+    grown = Launched(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)
+    found = grown.again()
+    assert grown.built._which == "slow"
+    grown.built.improve()
+    assert grown.again() == found
+    monkeypatch.setattr(divergence, "MOST", 0)
+    native.folder.cache_clear()
+    monkeypatch.setenv("PTXLAB_CACHE", "off")
+    build._recent.clear()
+    whole = Launched(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)
+    assert whole.built._part is None
+    assert whole.again() == found
 
 
 def test_later_programs_find_good_rules(nothing_built: None) -> None:

@@ -14,6 +14,7 @@ from reconvergence_points import reconvergence_points
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
+from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.reconvergence import onward
 from ptxlab.emulate.rules import turns
@@ -348,3 +349,36 @@ DONE:
     st.global.u32 [%rd3], %r1;
 """), x=x)  # fmt: skip
     assert x.tolist() == [0, 31]
+
+
+# -- sides of a branch that the fast function runs itself --------------------------------------------------------------
+
+_IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st.global.u32 [%rd3], %r5;"
+
+
+@needs_both
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (_IF.format(falls="add.u32 %r5, %r5, %r1;", after=""), "falls"),
+        (_IF.format(falls="", after=""), "none"),
+        (_IF.format(falls="add.u32 %r5, %r5, %r1; bra M;", after="add.u32 %r5, %r5, 7; M: "), "both"),
+        # a register that is the same in all lanes where the warp is converged: not behind this
+        (_IF.format(falls="mov.u32 %r6, 3;", after="mov.u32 %r5, %r6; "), "diverges"),
+        (_IF.format(falls="add.u32 %r5, %r1, 1; bar.warp.sync -1;", after=""), "diverges"),
+        (_IF.format(falls="add.u32 %r5, %r5, %r1;" * 40, after=""), "diverges"),
+    ],
+)
+def test_short_sides_of_a_branch(body: str, expected: str) -> None:
+    from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.sides import sides_of
+
+    program = lower(parse(kernel(body)))
+    uniform, alive = uniform_registers(program), live_in(program)
+    (block,) = (b for b in program.blocks if program.codes[b.last - 1].guard is not None)
+    found = sides_of(program, uniform, alive, block, program.codes[block.last - 1])
+    ran = {(True, True): "both", (True, False): "falls", (False, True): "jumps", (False, False): "none"}
+    assert (ran[found.falls is not None, found.jumps is not None] if found else "diverges") == expected
+    (step, by_step), (jit, by_jit) = (run(engine, kernel(body), threads=40, counters=True) for engine in ENGINES)
+    assert step.tolist() == jit.tolist()
+    assert (by_step.lines, by_step.counters) == (by_jit.lines, by_jit.counters)

@@ -30,7 +30,7 @@ def operands(rng: np.random.Generator, types: str, n: int, k: int) -> tuple[np.n
     return a, b, rng.integers(-9, 10, (64, n))
 
 
-@pytest.mark.sweep(14)
+@pytest.mark.sweep(28)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", FAMILIES)
 @pytest.mark.parametrize("part", range(8))

@@ -10,6 +10,7 @@ from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.coverage import report
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.opcode} {c.where}")
 def test_measured_again(case: Case) -> None:
     (noted,) = [r for r in accuracy(case.opcode) if r.where == case.where]

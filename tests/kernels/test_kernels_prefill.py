@@ -139,6 +139,7 @@ def test_rows_that_see_no_key(name):
     assert out.error.ok
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("scale", [0.7, 0.0, -0.4])
 @pytest.mark.parametrize("name", KERNELS)
 def test_any_scale(name, scale):

@@ -16,6 +16,7 @@ def _tokens(text: str) -> list[tuple[object, str]]:
     return [(kind, value) for kind, value in PtxLexer().get_tokens(text) if kind is not Whitespace]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_no_error_token_in_the_corpus(path: Path) -> None:
     text = path.read_bytes().decode().replace("\r\n", "\n")

@@ -218,7 +218,7 @@ class Run:
                 worker.result = grid(address_of(worker.context))
                 if worker.result == S.NEEDS_SLOW:
                     start = time.perf_counter()
-                    slow = self.built.slow()
+                    slow = self.built.slow(whole=worker.context.slow != 0)
                     self.kept.append(slow)
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)

@@ -9,6 +9,7 @@ vector access, and anything else a gather or scatter.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.transfer import Seen, Transfers
-from ptxlab.emulate.jit.values import LLVM, Address, Value, constant
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
@@ -25,6 +26,21 @@ from ptxlab.isa import fragments, types
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
+
+
+Placed = tuple[str, str, str, str, str, str]
+"""Where 32 addresses lie: the host's pointer, the record of writes, the pattern, the offsets from the pointer, and the
+offset of the first lane of each half-warp."""
+_PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Code for addresses in a row: it ends in the block `end` and goes on at `label`, with `placed`."""
+
+    label: str
+    end: str
+    placed: Placed
 
 
 class Memory(Part):
@@ -203,25 +219,84 @@ class Memory(Part):
         """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
         low = group.low - (offset_of(self.e.code) - offset)
         at = self.m.add(base, self.m.const(base.type, low)) if low else base
-        space, size = self.e.code.space, access_shape(self.e.code)[2]
+        size = access_shape(self.e.code)[2]
         vector = self.m.vector(at)
+        shared = self.e.code.space == "shared"
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
+        rows = not self.e.small and not self.with_gaps() and (at.type == "i32") == shared and not at.uniform
+        found = self._if_row(group, at, size) if rows else None
+        with self.m.own_splats():
+            other = self._anywhere_in_shared(group, at, size) if shared else self._anywhere(group, vector, size)
+        end = self.t.here
+        if found is not None:
+            self.t.go(found.label)
+            self.t.at(found.label)
+            joined = [
+                self.t.let(f"phi {kind} [{row}, %{found.end}], [{general}, %{end}]")
+                for kind, row, general in zip(_PLACED, found.placed, other, strict=True)
+            ]
+            other = (joined[0], joined[1], joined[2], joined[3], joined[4], joined[5])
+        group.pointer, group.shadow, group.pattern, group.offsets, *halves = other
+        group.halves = halves[0], halves[1]
+        if not shared:
+            group.members.append((-1, 0, 0))
+            self.mixed[group.site] = vector
+
+    def _if_row(self, group: Group, at: Value, size: int) -> _Row:
+        """The way of full warps whose addresses follow each other, by far the most: one comparison shows that they do,
+        then the first address and the last are checked as scalars. Leaves the label where all others go on open."""
+        t, space = self.t, self.e.code.space
+        kind, vector = at.type, f"<{W} x {at.type}>"
+        row, fits, other, end = (t.label(name) for name in ("line", "fits", "other", "placed"))
+        first = t.let(f"extractelement {vector} {at.text}, i64 0")
+        steps = constant(np.arange(W, dtype=np.uint64).astype(f"u{BITS[kind] // 8}") * size, kind).text
+        straight = t.let(f"add {vector} {t.splat(kind, first)}, {steps}")
+        equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq {vector} {at.text}, {straight}')} to i32")
+        both = t.let(f"and i32 {equal}, {self.active.bits}")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {both}, -1')}, label %{row}, label %{other}")
+        t.at(row)
+        beyond = (W - 1) * size  # bytes from the first address to the last
         if space == "shared":
-            above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
-            if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
-                near = self.m.ult(above, self.m.const("i64", 1 << 32))
-                above = self.m.select(near, self.m.trunc("i32", above), self.m.const("i32", -1))
-            off32 = self.m.vector(above)
-            last = self.t.let(f"sub i64 %shared.size, {group.span}")
-            limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
-            above = Value(off32, "i32", False)
-            beyond = self._outside(above, self.m.add(Value(limit, "i32", True), self.m.const("i32", 1)), group.log2)
-            fits = self.t.let(f"icmp sge i64 {last}, 0")
-            bad = self.t.let(f"select i1 {fits}, i32 {beyond}, i32 {self.active.bits}")
-            self.e.stops.if_any(bad, at, S.GROUP_FLAG)
-            group.pointer, group.offsets = "%shared", off32
-            group.pattern = self.pattern(off32, size)
-            return
+            off = t.let(f"zext i32 {t.let(f'sub i32 {first}, {self.program.shared_start}')} to i64")
+            host, shadow = "%shared", "0"
+            last = t.let(f"sub i64 %shared.size, {group.span + beyond}")
+            some = t.let(f"icmp sge i64 {last}, 0")
+            limit = t.let(f"ashr i64 {last}, {group.log2}")
+            near = t.let(f"icmp ule i64 {self._rotate('i64', off, group.log2)}, {limit}")
+            good = t.let(f"and i1 {some}, {near}")
+        else:
+            _, (known, places, host, shadow) = self.site(group)
+            off = t.let(f"sub i64 {first}, {known}")
+            limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(beyond >> group.log2))])
+            good = t.let(f"icmp ult i64 {self._rotate('i64', off, group.log2)}, {limit}")
+        t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
+        t.at(fits)
+        narrow = constant(np.arange(W, dtype=np.uint32) * size, "i32").text
+        near32 = t.splat("i32", t.let(f"trunc i64 {off} to i32"))
+        offsets = t.let(f"add <{W} x i32> {near32}, {narrow}")
+        second = t.let(f"add i64 {off}, {W // 2 * size}")
+        t.go(end)
+        t.at(other)
+        return _Row(end, fits, (host, shadow, "0", offsets, off, second))
+
+    def _anywhere_in_shared(self, group: Group, at: Value, size: int) -> Placed:
+        """32 offsets in shared memory, checked one by one."""
+        above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
+        if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
+            near = self.m.ult(above, self.m.const("i64", 1 << 32))
+            above = self.m.select(near, self.m.trunc("i32", above), self.m.const("i32", -1))
+        off32 = self.m.vector(above)
+        last = self.t.let(f"sub i64 %shared.size, {group.span}")
+        limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
+        above = Value(off32, "i32", False)
+        beyond = self._outside(above, self.m.add(Value(limit, "i32", True), self.m.const("i32", 1)), group.log2)
+        fits = self.t.let(f"icmp sge i64 {last}, 0")
+        bad = self.t.let(f"select i1 {fits}, i32 {beyond}, i32 {self.active.bits}")
+        self.e.stops.if_any(bad, at, S.GROUP_FLAG)
+        return "%shared", "0", self.pattern(off32, size), off32, *self.halves(off32)
+
+    def _anywhere(self, group: Group, vector: str, size: int) -> Placed:
+        """32 addresses, checked one by one against the allocation that the site caches."""
         check, good, miss, done, mixed = (self.t.label(name) for name in ("check", "good", "miss", "done", "mixed"))
         self.t.do(f"br label %{check}")
         self.t.at(check)
@@ -235,7 +310,7 @@ class Memory(Part):
         self.t.do(f"store <{W} x i64> {vector}, ptr %addrs, align 64")
         code = self.t.let(
             f"call i32 @miss.lanes(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, i64 {group.span}, "
-            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, "
+            f"i64 {group.log2}, i32 {S.SPACES[self.e.code.space]}, i32 {int(group.write)}, ptr {site}, "
             f"i32 {self.e.code.index | S.GROUP_FLAG})"
         )
         self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
@@ -245,15 +320,20 @@ class Memory(Part):
         self.t.at(mixed)
         self.t.go(done)
         self.t.at(done)
-        group.pattern = self.t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
-        group.offsets = self.t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
-        group.pointer, group.shadow = host, shadow
-        group.members.append((-1, 0, 0))
-        self.mixed[group.site] = vector
+        pattern = self.t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
+        offsets = self.t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
+        return host, shadow, pattern, offsets, *self.halves(offsets)
+
+    def halves(self, offsets: str) -> tuple[str, str]:
+        """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
+        lane's may be negative."""
+        lanes = [self.t.let(f"extractelement <{W} x i32> {offsets}, i64 {lane}") for lane in (0, W // 2)]
+        first, second = (self.t.let(f"sext i32 {at} to i64") for at in lanes)
+        return first, second
 
     def pattern(self, off32: str, size: int) -> str:
-        """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. A warp with
-        inactive lanes gathers."""
+        """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. Where lanes
+        are inactive, a row with gaps is one pattern, all others are gathered."""
         if not self.e.small:
             return self._pattern(off32, size).text
         name, vector = f"pattern.{size}", f"<{W} x i32>"
@@ -275,7 +355,16 @@ class Memory(Part):
         one = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, 0')}, i32 1, i32 5")
         some = t.let(f"select i1 {t.let(f'icmp eq i32 {ones}, -1')}, i32 {one}, i32 2")
         some = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 {row}, i32 {some}")
-        return Value(t.let(f"select i1 {t.let(f'icmp eq i32 {self.active.bits}, -1')}, i32 {some}, i32 2"), "i32", True)
+        others = "2"
+        if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
+            others = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 6, i32 2")
+        whole = t.let(f"icmp eq i32 {self.active.bits}, -1")
+        return Value(t.let(f"select i1 {whole}, i32 {some}, i32 {others}"), "i32", True)
+
+    def with_gaps(self) -> bool:
+        """Whether rows with inactive lanes are told from other addresses: where some lanes are likely to be inactive,
+        and the CPU has loads and stores under a mask."""
+        return self.e.wide and (self.e.small or self.active.partly or self.e.code.guard is not None)
 
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
         """i32: the active lanes whose offset is misaligned, or whose element begins at the end or behind it."""

@@ -22,9 +22,12 @@ class ActiveMask:
         self.bits, self.vector = "", ""
         self.block_bits, self.block_vector = "", ""
         self.guard: Value | None = None
+        self.partly = False
+        """Whether live lanes may not be running the block: those keep what their registers hold."""
 
-    def begin(self, bits: str) -> None:
+    def begin(self, bits: str, *, partly: bool) -> None:
         """At a label: these lanes run."""
+        self.partly = partly
         self.block_bits = bits
         self.block_vector = self.lanes(bits)
         self.bits, self.vector = bits, self.block_vector

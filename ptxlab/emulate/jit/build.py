@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.divergence import diverging_blocks
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
 from ptxlab.emulate.jit.linked_rules import called, parts, scheduler
@@ -62,6 +64,8 @@ class Loaded:
         self.program, self.cpu, self.instruments, self.entry = program, cpu, instruments, entry
         self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
+        self._which = ""
+        """Which slow function that is."""
         self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
         self._making = threading.Lock()
         self._seconds = 0.0
@@ -72,13 +76,14 @@ class Loaded:
         """Whether there is no better code, or it is being made."""
 
     def _made(self, which: str, quality: int, rules: int) -> tuple[Half, native.Code, int]:
-        """One of the two functions, of this quality or better; its code, loaded with rules of that quality or better;
-        and the lowest quality of the rules."""
+        """One of the functions ("fast", "slow", or "part" of the slow one), of this quality or better; its code, loaded
+        with rules of that quality or better; and the lowest quality of the rules."""
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             with resting():
-                small, slow = quality == QUICK, which == "slow"
-                module = module_text(self.program, self.cpu, self.instruments, slow=slow, small=small)
+                small, slow = quality == QUICK, which != "fast"
+                only = self._part if which == "part" else None
+                module = module_text(self.program, self.cpu, self.instruments, slow=slow, small=small, only=only)
             blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
             blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
             half = Half(blob(), module.state_size, module.sites, quality, module.rules)
@@ -109,14 +114,21 @@ class Loaded:
             wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
         return object_codes(wanted, quality)
 
-    def slow(self) -> native.Code:
-        """The function for diverged warps, compiled now if it has not been."""
+    @functools.cached_property
+    def _part(self) -> frozenset[int] | None:
+        """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
+        return None if self.instruments.trace else diverging_blocks(self.program, uniform_registers(self.program))
+
+    def slow(self, *, whole: bool = False) -> native.Code:
+        """The function for diverged warps, compiled now if it has not been. whole: the blocks in which warps were
+        expected to diverge do not suffice."""
         with self._making:
             slow = self._slow
-            if slow is None:
-                _, slow, rules = self._made("slow", QUICK, QUICK)
+            if slow is None or (whole and self._which == "part"):
+                which = "slow" if whole or self._part is None else "part"
+                _, slow, rules = self._made(which, QUICK, QUICK)
                 with self._lock:
-                    self._slow = slow
+                    self._slow, self._which = slow, which
                     self._good = self._good and rules == GOOD
             return slow
 
@@ -135,9 +147,13 @@ class Loaded:
         QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
         self._good = True
         _, fast, _ = self._made("fast", GOOD, GOOD)
-        slow = None if self._slow is None else self._made("slow", QUICK, GOOD)[1]
         with self._lock:
-            self.fast, self._slow = fast, slow or self._slow
+            which = self._which
+        slow = self._made(which, QUICK, GOOD)[1] if which else None
+        with self._lock:
+            self.fast = fast
+            if which and which == self._which:
+                self._slow = slow
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
@@ -176,12 +192,15 @@ class ModuleText:
     rules: tuple[str, ...]
 
 
-def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool, small: bool) -> ModuleText:
-    """The module of one of a program's two functions. small: rather short, and so built quickly, than fast."""
+def module_text(
+    program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool, small: bool, only: frozenset[int] | None = None
+) -> ModuleText:
+    """The module of one of a program's two functions. small: rather short, and so built quickly, than fast. only: the
+    blocks that it has, if not all."""
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = RegisterFile(program, uniform)
-    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow, small=small)
+    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow, small=small, only=only)
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)

@@ -91,6 +91,12 @@ class Control(Part):
         self._branches(target)
         self.flow.jump(block, target)
 
+    def passes(self, code: Code) -> None:
+        """A plain branch at the end of a side (see `sides`): nobody needs to jump."""
+        for instrument in self.e.instruments:
+            instrument.ends(code)
+        self._branches(self.m.const("i32", self.e.pc(code.target)))
+
     def _branches(self, target: Value | None) -> None:
         for instrument in self.e.instruments:
             instrument.branches(target)

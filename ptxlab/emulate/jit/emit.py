@@ -89,7 +89,7 @@ class Emitter:
         """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` the jump from the
         function's entry to the warp's program counter."""
         for each in self.program.blocks:
-            self.groups, self.sites = plan_groups(self.program, each.first, each.last, self.sites)
+            self.plan(each)
             block(each)
         body, self.t.lines = self.t.lines, []
         self._enter()
@@ -97,6 +97,10 @@ class Emitter:
         lines = [f"define i32 @{self.name}({SIGNATURE}) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
         return "\n".join(self.constants) + "\n" + "\n".join(lines) + "\n"
+
+    def plan(self, block: Block) -> None:
+        """The accesses of a block that is next share checks, at sites of their own."""
+        self.groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
 
     def _enter(self) -> None:
         """The function's entry: buffers, and fields of the context, the CTA and the warp."""
@@ -167,13 +171,13 @@ class Emitter:
 
     # -- blocks and instructions ---------------------------------------------------------------------------------------
 
-    def begin(self, bits: str) -> None:
-        """At a label: only the lanes that run are known."""
+    def begin(self, bits: str, *, partly: bool = False) -> None:
+        """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
         self.uncut = 0
         self.registers.begin()
         self.memory.mixed.clear()
         self.machine.forget_splats()
-        self.active.begin(bits)
+        self.active.begin(bits, partly=partly or self.slow)
         for instrument in reversed(self.instruments):
             instrument.begins()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.sides import Sides, sides_of
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block
@@ -90,11 +91,38 @@ class Fast(Part):
                 self.go(block.next)
             with t.ends_if(self.active.whole_block()):
                 self.go(there)
+        sides = sides_of(self.program, self.e.uniform, self.e.alive, block, self.e.code)
+        if sides is not None:
+            self._run_sides(sides)
+            return
         others = f"splat (i32 {self.e.pc(block.next)})"
         pcs = t.let(
             f"select <{W} x i1> {self.active.vector}, <{W} x i32> {self.m.vector(target)}, <{W} x i32> {others}"
         )
         self._split(pcs, self.e.alive_after(block))
+
+    def _run_sides(self, sides: Sides) -> None:
+        """The lanes disagree at a branch with short sides: each side for its lanes, that of the smaller program counter
+        first, as lanes of a diverged warp would go."""
+        jumps = self.active.bits
+        falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
+        ran = [(side, bits) for side, bits in ((sides.falls, falls), (sides.jumps, jumps)) if side is not None]
+        for side, bits in sorted(ran, key=lambda each: each[0].index):
+            self._side(side, bits)
+        self.go(sides.join)
+
+    def _side(self, block: Block, bits: str) -> None:
+        """A block for some of the lanes."""
+        self.e.plan(block)
+        self.e.begin(bits, partly=True)
+        self.e.count(block, bits)
+        for code in self.program.codes[block.first : block.last]:
+            self.e.instruction(code)
+            if Control.is_control(code):
+                self.control.passes(code)
+            else:
+                self.e.execution.emit(code)
+        self.e.registers.flush(self.e.alive_after(block))
 
     def _only_target(self) -> int:
         """The block of a jump with a single target."""

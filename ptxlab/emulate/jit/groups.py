@@ -16,7 +16,8 @@ from ptxlab.isa import types
 class Group:
     """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
     spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
-    address, host pointer, offsets and pattern of the lanes, and the record of writes."""
+    address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
+    each half-warp."""
 
     site: int
     low: int
@@ -29,6 +30,7 @@ class Group:
     offsets: str = ""
     pattern: str = ""
     shadow: str = ""
+    halves: tuple[str, str] = ("", "")
 
 
 def access_shape(code: Code) -> tuple[str, int, int]:

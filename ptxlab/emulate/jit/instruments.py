@@ -46,14 +46,15 @@ def instruments_of(launch: Launch) -> Instruments:
 
 def function(
     instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], alive: list[int], cpu: Cpu, *,
-    slow: bool, small: bool,
+    slow: bool, small: bool, only: frozenset[int] | None = None,
 ) -> tuple[Emitter, str]:  # fmt: skip
-    """The emitter of the fast or the slow function of such a build, and the function's text."""
+    """The emitter of the fast or the slow function of such a build, and the function's text. only: the slow function's
+    blocks, if not all."""
     e = Emitter(
         program, uniform, alive, file, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
         instruments=lambda e: parts(instruments, e),
     )  # fmt: skip
-    return e, Slow(e).function() if slow else Fast(e).function()
+    return e, Slow(e, only).function() if slow else Fast(e).function()
 
 
 def parts(instruments: Instruments, e: Emitter) -> list[Instrument]:

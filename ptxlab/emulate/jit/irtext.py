@@ -155,10 +155,32 @@ class Text:
         self.declared.add(f"declare void @{name}({vec}, <{W} x ptr>, <{W} x i1>)")
         self.do(f"call void @{name}({vec} {value}, <{W} x ptr> align {align} {pointers}, <{W} x i1> {mask})")
 
+    def load_masked(self, vector: str, align: int, pointer: str, mask: str) -> str:
+        """A load of a vector's elements that are in the mask, zeros for the others."""
+        lanes, suffix = _shape(vector)
+        name = f"llvm.masked.load.{suffix}.p0"
+        self.declared.add(f"declare {vector} @{name}(ptr, <{lanes} x i1>, {vector})")
+        return self.let(
+            f"call {vector} @{name}(ptr align {align} {pointer}, <{lanes} x i1> {mask}, {vector} zeroinitializer)"
+        )
+
+    def store_masked(self, vector: str, align: int, value: str, pointer: str, mask: str) -> None:
+        """A store of a vector's elements that are in the mask."""
+        lanes, suffix = _shape(vector)
+        name = f"llvm.masked.store.{suffix}.p0"
+        self.declared.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
+        self.do(f"call void @{name}({vector} {value}, ptr align {align} {pointer}, <{lanes} x i1> {mask})")
+
     def splat(self, type: str, scalar: str) -> str:
         """A vector of one scalar SSA value."""
         first = self.let(f"insertelement <{W} x {type}> poison, {type} {scalar}, i64 0")
         return self.let(f"shufflevector <{W} x {type}> {first}, <{W} x {type}> poison, <{W} x i32> zeroinitializer")
+
+
+def _shape(vector: str) -> tuple[str, str]:
+    """The lanes of a vector type, and its name in an intrinsic's: "<16 x float>" is v16f32."""
+    lanes, element = vector[1:-1].split(" x ")
+    return lanes, f"v{lanes}{element.replace('float', 'f32').replace('double', 'f64')}"
 
 
 class Switch:

@@ -82,7 +82,7 @@ class Registers(Part):
 
     def write(self, r: int, value: Value) -> None:
         """A write: inactive lanes keep the old value."""
-        if self.e.slow:
+        if self.active.partly and not self.scalar(r):
             value = self.m.select(Value(self.active.vector, "i1", False), value, self.read(r))
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))

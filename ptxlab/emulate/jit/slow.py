@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 
 class Slow(Part):
-    """Writes `@slow`."""
+    """Writes `@slow`. blocks: those that it has, if not all (see `jit.divergence`)."""
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, blocks: frozenset[int] | None = None) -> None:
         super().__init__(e)
+        self.blocks = blocks
         self.control = Control(e, self)
 
     def function(self) -> str:
@@ -45,12 +46,17 @@ class Slow(Part):
     def dispatch(self) -> None:
         cases = [f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
         for code in self.program.codes:
-            if code.properties.converges:
+            if code.properties.converges and (self.blocks is None or code.block in self.blocks):
                 cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
                 if self.program.blocks[code.block].last > code.index + 1:
                     cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
+        resume = self.t.field(S.Warp, "resume")
         self.t.lines += f"""
-  br label %dispatch
+  %d.lanes = load i32, ptr {resume}
+  store i32 %d.lanes, ptr %mask.p
+  store i32 0, ptr {resume}
+  %d.anew = icmp eq i32 %d.lanes, 0
+  br i1 %d.anew, label %dispatch, label %d.go
 dispatch:
   %d.mask = {call(go_on, "%ctx", "%ws")}
   store i32 %d.mask, ptr %mask.p
@@ -65,19 +71,32 @@ d.stop:
   %d.why = select i1 %d.done, i32 {S.DONE}, i32 {S.SUSPENDED}
   ret i32 %d.why
 d.go:
-  %d.lane = call i32 @llvm.cttz.i32(i32 %d.mask, i1 false)
+  %d.these = load i32, ptr %mask.p
+  %d.lane = call i32 @llvm.cttz.i32(i32 %d.these, i1 false)
   %d.pc.p = getelementptr i32, ptr %pcs.at, i32 %d.lane
   %d.pc = load i32, ptr %d.pc.p
-  switch i32 %d.pc, label %fault [{" ".join(cases)}]""".splitlines()[1:]
+  switch i32 %d.pc, label %d.missing [{" ".join(cases)}]
+d.missing:
+  store i32 %d.these, ptr {resume}
+  ret i32 {S.LACKING}""".splitlines()[1:]
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
         """A basic block."""
+        if self.blocks is not None and block.index not in self.blocks:
+            self._lacking(block)
+            return
         self.t.at(f"b{block.index}")
         bits = self._rejoin(block)
         self.e.count(block, bits)
         self._run(block, block.first, bits)
+
+    def _lacking(self, block: Block) -> None:
+        """A block without its code: all that can be done at its start is to go back."""
+        self.t.at(f"b{block.index}")
+        self._rejoin(block)
+        self.t.do("br label %d.missing")
 
     def _rejoin(self, block: Block) -> str:
         """The lanes that run. If all live lanes are here, the warp may go back, unless an instrument keeps it here."""

@@ -23,7 +23,8 @@ class Seen:
     The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
     where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
     shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
-    at all, 4 each half of the warp in a row, 5 each half the same. `stored`: the values of a store.
+    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
+    the values of a store.
     """
 
     code: Code
@@ -91,6 +92,8 @@ class Transfers(Part):
         arms: dict[str, tuple[int, ...]] = {"row": (0, 4)}
         if not seen.write:
             arms["one"] = (1, 5)
+        if self.e.memory.with_gaps():
+            arms["gaps"] = (6,)
         arms["any"] = ()
         if group.site in self.e.memory.mixed:
             arms["each"] = (3,)
@@ -100,6 +103,9 @@ class Transfers(Part):
         if not seen.write:
             with switch.arm("one") as results:
                 results += self._load_ones(seen)
+        if "gaps" in arms:
+            with switch.arm("gaps") as results:
+                results += self._row_with_gaps(seen, stored)
         with switch.arm("any") as results:
             for k in range(seen.count):
                 base = t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset + k * seen.step}")
@@ -123,6 +129,7 @@ class Transfers(Part):
 
         def body() -> None:
             there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
+            there.halves = self.e.memory.halves("%offsets")
             given = self._passed(seen, self._cells(seen)) if seen.write else None
             self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
 
@@ -183,6 +190,28 @@ class Transfers(Part):
         block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
         return self._deinterleave(ty, block, count)
 
+    def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
+        """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        width, block = W * count // 2, self._interleave(ty, stored) if seen.write else ""
+        half, parts = f"<{width} x {ty}>", []
+        for k, spot in enumerate(self._halves(seen)):
+            lanes = ", ".join(f"i32 {k * W // 2 + n // count}" for n in range(width))
+            vector = f"<{W} x i1>"
+            mask = t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{lanes}>")
+            if seen.write:
+                own = ", ".join(f"i32 {k * width + n}" for n in range(width))
+                wide = f"<{W * count} x {ty}>"
+                cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{width} x i32> <{own}>")
+                t.store_masked(half, seen.step, cut, spot, mask)
+            else:
+                parts.append(t.load_masked(half, seen.step, spot, mask))
+        if seen.write:
+            return []
+        both = ", ".join(f"i32 {n}" for n in range(W * count))
+        whole = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
+        return self._deinterleave(ty, whole, count)
+
     def _load_ones(self, seen: Seen) -> list[str]:
         """Each half of the warp has one address."""
         t, ty = self.t, LLVM[seen.lane]
@@ -200,9 +229,8 @@ class Transfers(Part):
     def _halves(self, seen: Seen) -> list[str]:
         """The address of the first lane of each half-warp."""
         spots = []
-        for lane in (0, W // 2):
-            at = self.t.let(f"extractelement <{W} x i32> {seen.group.offsets}, i64 {lane}")
-            spot = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {self.t.let(f'zext i32 {at} to i64')}")
+        for at in seen.group.halves:
+            spot = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}")
             spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {seen.offset}"))
         return spots
 

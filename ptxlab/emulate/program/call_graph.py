@@ -1,16 +1,30 @@
-"""The call graph: which functions may have several activations at once, and whose address is taken."""
+"""A module's functions: its entry, which may have several activations at once, and whose address is taken."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ptxlab.emulate.program.block_order import reachable
+from ptxlab.errors import LaunchError
 from ptxlab.isa import Action, action_of
 from ptxlab.text import model
-from ptxlab.text.model import Instruction, Module
+from ptxlab.text.model import Function, Instruction, Module
 
 FIRST_ADDRESS, EACH = 0x1000, 16
 """The address of the first function whose address is taken, and the distance to the next: far below all memory."""
+
+
+def entry_function(module: Module, name: str | None) -> Function:
+    """The kernel of that name; without a name the only kernel of the module."""
+    kernels = {f.name: f for f in module.kernels if f.body is not None}
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    listed = ", ".join(kernels) or "none"
+    if name is None:
+        raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
+    if name not in kernels:
+        raise LaunchError(f"entry: no kernel {name!r} in the module; it has {listed}")
+    return kernels[name]
 
 
 class CallGraph:

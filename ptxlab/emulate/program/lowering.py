@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.basic_blocks import cut
-from ptxlab.emulate.program.call_graph import CallGraph, operand_names
+from ptxlab.emulate.program.call_graph import CallGraph, entry_function, operand_names
 from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.fills import fill
 from ptxlab.emulate.program.layout import Area
@@ -23,7 +23,7 @@ from ptxlab.emulate.program.system import SystemMemory
 from ptxlab.emulate.program.textures import lower_texture
 from ptxlab.emulate.program.video import lower_video
 from ptxlab.emulate.program.wide_registers import split, whole
-from ptxlab.errors import LaunchError, UnsupportedInstruction
+from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
 from ptxlab.isa.multimem import one_device
@@ -55,7 +55,7 @@ class Lowering(Names):
         # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start behind it.
         self.shared_start = 0x400 if number and int(number[0]) >= 90 else 0
         super().__init__(module, self.shared_start, shared_gap)
-        self.kernel = self._entry(entry)
+        self.kernel = entry_function(module, entry)
         self.params, self.param_size = layout.params(self.kernel.params)
         self.functions = {f.name: f for f in module.functions if f.body is not None}
         self.codes: list[Code] = []
@@ -108,17 +108,6 @@ class Lowering(Names):
             explicit_cluster="explicitcluster" in directives,
             most_rank=int(directives.get("maxclusterrank", ("0",))[0]),
         )  # fmt: skip
-
-    def _entry(self, name: str | None) -> Function:
-        kernels = {k.name: k for k in self.module.kernels if k.body is not None}
-        if name is None and len(kernels) == 1:
-            return next(iter(kernels.values()))
-        listed = ", ".join(kernels) or "none"
-        if name is None:
-            raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
-        if name not in kernels:
-            raise LaunchError(f"entry: no kernel {name!r} in the module; it has {listed}")
-        return kernels[name]
 
     # -- functions -----------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    LACKING,
     LEFT_ALONE,
     NEEDS_CODE,
     NEEDS_SLOT,
@@ -179,6 +180,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     warp.ended = 0
     forget(warp.turns)
     warp.carry = 0
+    warp.resume = 0
     warp.cluster_arrived = 0
     warp.cluster_passed = 0
     warp.cluster_waits = 0
@@ -254,6 +256,8 @@ def take_turns(context: Context, cta: Cta) -> u32:
             outcome = end_quantum(context, cta, warp)
             if outcome != GO_ON:
                 return outcome
+        elif result == LACKING:
+            return NEEDS_SLOW
         else:
             return FAULT
     return GO_ON

@@ -17,8 +17,8 @@ SPACES = {
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
 
-DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
-"""What the functions that run a warp return."""
+DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING = 0, 1, 2, 3, 4, 5
+"""What the functions that run a warp return; LACKING: the code of the block that is next was not built."""
 STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE = 2, 3, 4, 5
 """What the scheduler returns besides DONE and FAULT."""
 
@@ -287,6 +287,7 @@ class Warp(Record, align=64):
     first_live: u32  # the lanes that a CTA begins with
     warp_id: u32
     traced: u32  # whether its steps are recorded
+    resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
     products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]

@@ -1,0 +1,79 @@
+"""Which blocks the function for diverged warps should have: those that lanes may run while others are elsewhere.
+
+A warp diverges at a branch whose guard is not the same in all lanes, and its lanes reconverge at the branch's immediate
+post-dominator. What may run between the two is little in most programs: what one thread does for all, a loop that
+waits. Building only that saves most of the time that the function for diverged warps takes. It is a guess and no more:
+when lanes come to a block that is missing, the whole function is built, and they go on in it where they are.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.liveness import successors
+from ptxlab.emulate.program.model import Code, Group, Program, Reg
+from ptxlab.emulate.program.reconvergence import body
+from ptxlab.isa.actions import Action
+
+BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
+
+MOST = 0.25
+"""The share of a program's instructions that the function may have in place of all."""
+
+
+def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | None:
+    """The blocks between branches that lanes may take differently and their immediate post-dominators, as far as they
+    are few: a branch around half of the program rather tells warps apart than lanes. None if there are none.
+
+    uniform: the registers that are known to be the same in all lanes of a converged warp."""
+    after = [successors(program, block.index) for block in program.blocks]
+    ends = [program.codes[block.last - 1] for block in program.blocks]
+    apart = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
+    meeting = _immediate_post_dominators(after) if apart else []
+    regions = [_between(program, after, after[at], meeting[at]) for at in apart]
+    found: set[int] = set()
+    for region in sorted(regions, key=lambda region: _size(program, region)):
+        if _size(program, found | region) > MOST * len(program.codes):
+            break
+        found |= region
+    return frozenset(found) or None
+
+
+def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:
+    """The blocks on ways from some blocks to another, that one not included; functions called on the way are."""
+    found = reachable((s for s in starts if s != end), lambda at: (s for s in after[at] if s != end))
+    calls = [program.blocks[b] for b in found if program.codes[program.blocks[b].last - 1].action is Action.CALL]
+    return found.union(*(body(program.codes, program.blocks, start) for block in calls for start in block.targets))
+
+
+def _size(program: Program, blocks: set[int]) -> int:
+    """The instructions of some blocks."""
+    return sum(program.blocks[b].last - program.blocks[b].first for b in blocks)
+
+
+def _varies(code: Code, uniform: list[bool]) -> bool:
+    """Whether lanes of a converged warp may leave a block by different ways."""
+    read = [code.guard[0]] if code.guard is not None else []
+    for source in code.sources:
+        elements = source.elements if isinstance(source, Group) else (source,)
+        read += [e.index for e in elements if isinstance(e, Reg)]
+    return not all(uniform[r] for r in read)
+
+
+def _immediate_post_dominators(after: list[list[int]]) -> list[int]:
+    """For each block the first one that all ways from it to the end share, -1 if there is none."""
+    everything = (1 << len(after)) - 1
+    on_all_ways = [everything if following else 0 for following in after]  # bit sets, without the block itself
+    changed = True
+    while changed:
+        changed = False
+        for at in reversed(range(len(after))):
+            shared = everything
+            for s in after[at]:
+                shared &= on_all_ways[s] | 1 << s
+            if after[at] and shared != on_all_ways[at]:
+                on_all_ways[at], changed = shared, True
+    nearest = []
+    for shared in on_all_ways:
+        some = [b for b in range(len(after)) if shared >> b & 1]
+        nearest.append(max(some, key=lambda b: on_all_ways[b].bit_count(), default=-1))
+    return nearest

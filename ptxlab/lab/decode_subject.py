@@ -1,0 +1,222 @@
+"""Decode rungs in the explorer: `pl.decode` over a random cache."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ptxlab import kernels, reference
+from ptxlab.attention import caches
+from ptxlab.kernels import Parameter
+from ptxlab.lab import sampled
+from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, makers, series
+from ptxlab.lab.softmax_steps import steps
+from ptxlab.lab.subject import (
+    Judgement,
+    Ran,
+    Shape,
+    Values,
+    machines,
+    plain_attention,
+    random_inputs,
+    ways,
+)
+from ptxlab.launch.run import cpu_engine
+
+DECODE = (
+    Parameter("seq_k", "keys of each sequence so far", 64, minimum=0, maximum=16384),
+    Parameter("splits", "into how many parts the keys are cut", 4, minimum=1, maximum=64),
+    *PROBLEM,
+)
+"""The parameters of a decode problem. `splits` counts for kernels that split."""
+_SECTOR = 8
+"""Entries of a block table in a sector."""
+SPLIT = ("decode_split", "decode_gqa", "decode_reduce")
+
+
+class Decode(Attention):
+    """A decode rung: `pl.decode` on a random cache; `decode_reduce` is shown as the second half of `decode_split`."""
+
+    problem: tuple[Parameter, ...] = DECODE
+    costs = sampled.DECODING
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        hidden = {"probes", "partial", "length"}
+        self.building = tuple(_runnable(p) for p in spec.parameters.values() if p.name not in hidden)
+        if spec.name not in SPLIT:
+            self.problem = tuple(p for p in DECODE if p.name != "splits")
+
+    def build(self, values: Values) -> Any:
+        """The kernel as `pl.decode` launches it: with `splits` above 1, `decode_gqa` stores partial results."""
+        more = {"partial": values["splits"] > 1} if "partial" in self.spec.parameters else {}
+        return self.spec.build(**{p.name: values[p.name] for p in self.building}, **more)
+
+    def shape(self, built: Any, values: Values) -> Shape:
+        """Of the kernel's own launch."""
+        splits = values.get("splits", 1) if self.name in SPLIT[:2] else 1
+        shape: Shape = built.launch_shape(values["batch"], values["heads"], values["kv_heads"], splits)
+        return shape
+
+    def rows(self, values: Values) -> tuple[str, int]:
+        """One for each query head."""
+        return "query head", values["heads"]
+
+    def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
+        """One for each sequence that is run; its rows are the query heads."""
+        sample = self._plan(values)
+        return [(str(b), (b, 0)) for b in (range(values["batch"]) if sample is None else sample.sequences)]
+
+    def _plan(self, values: Values) -> sampled.DecodePlan | None:
+        if values["kv_heads"] < 1 or values["heads"] % values["kv_heads"]:
+            return None  # the check says so
+        return sampled.decode_plan(values, self.name == "decode_gqa")
+
+    def run(self, built: Any, values: Values, device: str) -> Ran:
+        """Runs on every machine that there is, and compares with float64."""
+        sample = self._plan(values)
+        if sample is None:
+            return self._whole(built, values, device)
+        where = next((d for d in machines(device) if d != "gpu"), cpu_engine())
+        ran = self._whole(built, {**values, **sample.problem}, where)
+        return sampled.of_decoding(ran, values, sample, self.shape(built, values)[0])
+
+    def _whole(self, built: Any, values: Values, device: str) -> Ran:
+        """Every head of every sequence."""
+        config = built.config
+        _, heads, kv, keys = (values[n] for n in ("batch", "heads", "kv_heads", "seq_k"))
+        q, key, value, table = self._inputs(config, values)
+        results = {where: self._decode(built, values, where, (q, key, value, table)) for where in machines(device)}
+        first = next(iter(results.values()))
+        errors, ratios, exact, plain = [], [], [], []
+        for b in range(len(q)):
+            k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
+            row = q[b][None, :, None]
+            expected = reference.attention(row, k, v)
+            bound, _ = reference.tolerance(first.o[b][None, :, None], row, k, v, expected)
+            error = np.abs(first.o[b].astype(np.float64) - expected.o[0, :, 0])
+            errors.append(error[None])
+            ratios.append((error / np.maximum(np.broadcast_to(bound, expected.o.shape)[0, :, 0], 1e-300))[None])
+            exact.append(expected.o[0, :, 0])
+            plain.append(plain_attention(row, k, v, causal=False, dtype=q.dtype)[0, :, 0])
+        assert heads % kv == 0
+        judged = Judgement(
+            first.error,
+            np.stack(errors),
+            np.stack(ratios),
+            "query head",
+            ways({d: r.o for d, r in results.items()}, np.stack(exact), np.stack(plain), f"numpy {q.dtype}"),
+        )
+        shown = 1 if self.name == "decode_reduce" else 0
+        counted = next((r for d, r in results.items() if d != "gpu"), None)
+        others = tuple(run for n, run in enumerate(first.runs) if n != shown)
+        counts = counted.runs[shown].counters if counted else None
+        return Ran(first.runs[shown], counts, others, judged, kept=(q, key, value, table))
+
+    def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
+        """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""
+        b, keys, number = head[0], values["seq_k"], row
+        q, key, value, table = ran.kept
+        title = (f"sequence {b}, " if len(q) > 1 else "") + f"head {row}"
+        if ran.sampled is not None:  # where the problem that was run has the head
+            number = ran.sampled.rows[row]
+            title = f"sequence {ran.sampled.heads[b][0]}, head {number}"
+            b, row = divmod(b * len(ran.sampled.rows) + row, q.shape[1])
+        out = self._decode(built, values, ran.run.device, ran.kept, state=[(b, row)])
+        assert out.state is not None
+        parts = "key" if self.name == "decode" else "split" if len(out.runs) > 1 else "warp"
+        common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": number}
+        if keys == 0:
+            return {**common, "note": "Nothing to sum: there are no keys, so O = 0 and LSE = −∞."}
+        k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
+        query = q[b][None, :, None]
+        size = 1 if parts == "key" else keys
+        exact = reference.attention(query, k, v, tile=size, rows=[(0, row, 0)]).state
+        assert exact is not None
+        probing = out.kernels[-1]
+        common["makers"] = makers(probing.module, built.module)
+        if parts == "key":
+            kv_head = row // (query.shape[1] // k.shape[1])
+            walk = steps(query[0, row, 0], k[0, kv_head], v[0, kv_head], reference.default_scale(query.shape[3]), 1)
+            return {**common, **walk, "kernel": series(out.state[0]), "numpy": series(exact[0])}
+        m, total, _ = exact[0][-1]
+        mine = out.state[0].astype(np.float64)
+        top = float(mine[:, 0].max())
+        merged = {"m": finite(top), "l": finite((mine[:, 1] * mine[:, 2]).sum()), "numpy_m": finite(m)}
+        exactly, _ = out.exact(0)
+        return {
+            **common,
+            "kernel": series(out.state[0]),
+            "numpy": series(exactly),
+            "parts": True,
+            "merged": {**merged, "numpy_l": finite(total)},
+        }
+
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """The same cache, or what is run of it; of two launches the one that is shown."""
+        sample = self._plan(values)
+        if sample is not None:
+            units = values["heads"] // sample.each
+            number = sample.block(sampled.asked(trace), self.shape(built, values)[0], units)
+            trace, values = dataclasses.replace(trace, blocks=number), {**values, **sample.problem}
+        out = self._decode(built, values, cpu_engine(), self._inputs(built.config, values), trace=trace)
+        return out.runs[1 if self.name == "decode_reduce" else 0].trace
+
+    def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
+        """Query heads, or the groups that share a key/value head, in x, sequences in y; the first split."""
+        (x, _, _), *_ = self.shape(built, values)
+        group = values["heads"] // values["kv_heads"]
+        at = row if x == values["heads"] else row // group * (x // values["kv_heads"]) + row % group // 16
+        return int(min(at, x - 1) + x * head[0])
+
+    def tiles(self, built: Any, values: Values) -> dict[str, Any]:
+        """Heads against keys, cut by the splits of the grid."""
+        splits = values.get("splits", 1) if self.name in SPLIT else 1
+        size = 1 if self.name == "decode" else max(1, -(-values["seq_k"] // splits))
+        return {
+            "rows": values["heads"],
+            "keys": values["seq_k"],
+            "tile_q": 1,
+            "tile_kv": size,
+            "causal": False,
+            "row_name": "query head",
+        }
+
+    def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
+        """q, the cache and, for a paged one, the block table, whose pages lie in no order. Each of its rows begins a
+        sector, so that reading one costs the same wherever it stands: a few sequences then count as all do."""
+        q, k, v = random_inputs({**values, "seq_k": max(values["seq_k"], 1)}, 1, config)
+        q = q[:, :, 0]
+        if config.cache == "dense":
+            return q, k, v, None
+        key, value, table = caches.in_pages(k, v, config.page_size, seed=values["seed"])
+        aligned = np.full((len(table), -(-table.shape[1] // _SECTOR) * _SECTOR), -1, np.int32)
+        aligned[:, : table.shape[1]] = table
+        return q, key, value, aligned
+
+    def _decode(self, built: Any, values: Values, device: str, inputs: tuple[Any, Any, Any, Any], **more: Any) -> Any:
+        """`pl.decode` of this kernel; of `decode_split` where this is the kernel that merges."""
+        from ptxlab.attention.decode import decode
+
+        q, key, value, table = inputs
+        if self.name == "decode_reduce":
+            c = built.config
+            kernel = kernels.get("decode_split", "decode").build(head_dim=c.head_dim, dtype=c.dtype, arch=c.arch)
+        else:
+            kernel = built
+        splits = values.get("splits")
+        counts = device in ("cpu", "step") and not more
+        lengths = np.full(len(q), values["seq_k"], np.int32)
+        return decode(
+            q, key, value, lengths, table, kernel=kernel, splits=splits, device=device, counters=counts, **more
+        )
+
+
+def _runnable(p: Parameter) -> Parameter:
+    """A parameter without the choice that only CUDA graphs need: caches behind pointers."""
+    if p.name != "cache":
+        return p
+    kinds = tuple(kind for kind in p.choices if kind != "pointers")
+    return Parameter(p.name, p.says, kinds[0], kinds)

@@ -1,0 +1,200 @@
+"""Prefill rungs in the explorer: `pl.attention` over random q, k and v."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.errors import TargetError
+from ptxlab.kernels import Parameter
+from ptxlab.lab import sampled
+from ptxlab.lab.attention_subject import PROBLEM, Attention, makers, series
+from ptxlab.lab.softmax_steps import steps
+from ptxlab.lab.subject import (
+    Judgement,
+    Ran,
+    Shape,
+    Values,
+    machines,
+    place,
+    places,
+    plain_attention,
+    random_inputs,
+    ways,
+)
+from ptxlab.launch.run import cpu_engine
+
+PREFILL = (
+    Parameter("seq_q", "query rows (Sq); of large problems a few blocks are run", 64, minimum=1, maximum=16384),
+    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=16384),
+    *PROBLEM,
+)
+"""The parameters of a prefill problem, which do not change the PTX."""
+
+
+class Prefill(Attention):
+    """A prefill rung: `pl.attention` on random inputs."""
+
+    problem: tuple[Parameter, ...] = PREFILL
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.building = tuple(_buildable(spec, p) for p in spec.parameters.values() if p.name != "probes")
+        self.problem = tuple(
+            dataclasses.replace(p, default=_telling(self)) if p.name == "seq_k" else p for p in self.problem
+        )
+
+    def shape(self, built: Any, values: Values) -> Shape:
+        """Of the kernel's own launch."""
+        shape: Shape = built.launch_shape(
+            values["batch"], values["heads"], values["kv_heads"], values["seq_q"], values["seq_k"]
+        )
+        return shape
+
+    def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
+        """One for each head of each sequence; of a problem that is sampled those that are run."""
+        sample = self._plan(values)
+        if sample is None:
+            return places(values["batch"], values["heads"])
+        return [(f"batch {b}, head {h}", (b, h)) for b, h in sample.heads]
+
+    def rows(self, values: Values) -> tuple[str, int]:
+        """Of the queries."""
+        return "query row", values["seq_q"]
+
+    def _plan(self, values: Values) -> sampled.Plan | None:
+        """Which blocks are run; None where all are."""
+        try:
+            config = self.configured(values)
+        except TargetError:
+            return None  # the build says why
+        return sampled.plan(values, config.tile_q)
+
+    def run(self, built: Any, values: Values, device: str) -> Ran:
+        """Runs on every machine that there is, and compares with float64."""
+        from ptxlab.attention.prefill import attention
+
+        config = built.config
+        sample = sampled.plan(values, config.tile_q)
+        if sample is not None:
+            return sampled.run(built, values, device, sample)
+        q, k, v = random_inputs(values, values["seq_q"], config)
+        results = {
+            where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
+            for where in machines(device)
+        }
+        first = next(iter(results.values()))
+        computed: dict[str, Any] = {"tile": built.tile_kv, "precision": built.precision}
+        # What the kernel saw: its inputs as it rounds them.
+        sq, sk, sv = (x if built.precision is None else x.astype(built.precision) for x in (q, k, v))
+        expected = reference.attention(sq, sk, sv, causal=config.causal)
+        bound, _ = reference.tolerance(first.o, sq, sk, sv, expected, causal=config.causal, **computed)
+        measured = reference.measure(first.o, first.lse, q, k, v, causal=config.causal, expected=expected, **computed)
+        plain = plain_attention(sq, sk, sv, causal=config.causal, dtype=first.o.dtype)
+        error = np.abs(first.o.astype(np.float64) - expected.o)
+        judged = Judgement(
+            measured,
+            error,
+            error / np.maximum(bound, np.finfo(np.float64).tiny),
+            ways=ways({d: r.o for d, r in results.items()}, expected.o, plain, f"numpy {first.o.dtype}"),
+        )
+        counts = next((r.counters for r in results.values() if r.counters), None)
+        return Ran(first.run, counts, judged=judged, kept=(q, k, v))
+
+    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+        """The same problem; of a sampled one the block alone."""
+        from ptxlab.attention.prefill import attention
+
+        sample = self._plan(values)
+        if sample is not None:
+            return sampled.recorded(built, values, trace, sample)
+        config = built.config
+        q, k, v = random_inputs(values, values["seq_q"], config)
+        return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace
+
+    def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
+        """Where the kernel's own grid has the row."""
+        grid, *_ = self.shape(built, values)
+        at, heads, sequences = min(row, values["seq_q"] - 1), values["heads"], values["batch"]
+        if not (head[0] < sequences and head[1] < heads):
+            return 0
+        return int(built.block_of(grid, heads, *head, at))
+
+    def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any]:
+        """The kernel is run once more in its probing build."""
+        from ptxlab.attention.prefill import attention
+
+        b, h = head
+        rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, built.config.causal
+        number = row
+        if ran.sampled is None:
+            q, k, v = ran.kept
+            title = f"{place(b, h, q.shape)}row {row}"
+        else:  # the block of the row, as the problem that was run
+            here, seen = divmod(row, built.config.tile_q)
+            block = ran.kept[1][h][here]
+            q, k, v = block.alone
+            (batch, which), number = ran.sampled.heads[h], ran.sampled.rows[row]
+            title = f"batch {batch}, head {which}, row {number}"
+            b, h, row, rows, keys = 0, 0, seen, q.shape[2], k.shape[2]
+        unit = "key" if tile == 1 else f"KV tile of {tile} keys"
+        common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": number}
+        if reference.visible_keys(row, rows, keys, causal) == 0:
+            why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
+            return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
+        if ran.sampled is None:
+            probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)]).state
+        else:
+            probed = sampled.launched(built, block, ran.run.device, row)[2][None]
+        if built.precision is not None:  # what the kernel saw
+            q, k, v = (x.astype(built.precision) for x in (q, k, v))
+        seen, kv_head = reference.visible_keys(row, rows, keys, causal), h // (q.shape[1] // k.shape[1])
+        scale = reference.default_scale(q.shape[3])
+        walk = steps(q[b, h, row], k[b, kv_head, :seen], v[b, kv_head, :seen], scale, tile)
+        q, shown = (q, row) if causal else (q[:, :, row : row + 1], 0)  # without a mask one row is enough
+        exact = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, shown)])
+        assert exact.state is not None
+        assert probed is not None
+        return {
+            **common,
+            "kernel": series(probed[0]),
+            "numpy": series(exact.state[0]),
+            **walk,
+            "makers": makers(built.with_probes().module, built.module),
+        }
+
+    def tiles(self, built: Any, values: Values) -> dict[str, Any]:
+        """Rows and keys as the kernel cuts them."""
+        c = built.config
+        return {
+            "rows": values["seq_q"],
+            "keys": values["seq_k"],
+            "tile_q": c.tile_q,
+            "tile_kv": c.tile_kv,
+            "causal": bool(c.causal),
+            "row_name": "query row",
+        }
+
+
+def _buildable(spec: Any, p: Parameter) -> Parameter:
+    """A parameter whose default the kernel has; the default target is one that it can be built for."""
+    if p.name != "arch" or p.default in p.choices:
+        return p
+    for arch in p.choices:
+        try:
+            spec.configure(head_dim=64, causal=False, dtype=spec.dtypes[0], arch=arch)
+        except TargetError:
+            continue
+        return dataclasses.replace(p, default=arch)
+    return dataclasses.replace(p, default=p.choices[0])
+
+
+def _telling(subject: Prefill) -> int:
+    """Keys that show what a rung is about: a few tiles, or 64 keys one by one."""
+    if not subject.spec.tile:
+        return 64
+    tile: int = subject.spec.configure(**{p.name: p.default for p in subject.building}).tile_kv
+    return tile * (4 if tile >= 64 else 6)
