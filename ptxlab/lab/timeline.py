@@ -57,8 +57,8 @@ class Span:
 def timeline(recording: Recording) -> dict[str, Any] | None:
     """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says, line,
     mbarrier, bytes]]}], roles: [[block, first warp, last warp]], phases: {mbarrier: [[time, number, says]]}, names:
-    {mbarrier: what the program calls it}, cut: whether there is more} for a page. None where nothing is asynchronous in the trace, or where steps of its warps are
-    missing."""
+    {mbarrier: what the program calls it}, cut: whether there is more} for a page. None where nothing is asynchronous
+    in the trace, or where steps of its warps are missing."""
     places = places_of(recording)
     if places is None:
         return None
