@@ -27,7 +27,7 @@ class Roles:
         self.k = k
         self.threads = 0  # of a block, if the kernel promises it
         self.inside = False
-        self.asked: dict[int, int] = {}  # registers a thread by warpgroup
+        self.asked: dict[int, int] = {}  # registers per thread, by warpgroup
         self.group: Register[u32] | None = None
 
     def role(self, numbers: tuple[int, ...], registers: int | None, site: Site) -> Block[u32]:
