@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overloa
 
 from ptxlab import targets
 from ptxlab.builder import math64, traps
-from ptxlab.builder.flow import Block
+from ptxlab.builder.blocks import Block
 from ptxlab.builder.immediates import half_bits
 from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pipeline import Pipeline

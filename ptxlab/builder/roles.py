@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import traps
+from ptxlab.builder.blocks import Block
 from ptxlab.builder.emit import Scope
-from ptxlab.builder.flow import Block, If
+from ptxlab.builder.nodes import If
 from ptxlab.builder.registers import Register
 from ptxlab.builder.types import pred, u32
 
