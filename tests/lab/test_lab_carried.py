@@ -86,7 +86,7 @@ def test_what_python_asks_for_wrongly_changes_nothing(explorer: Any, wrong: dict
 @pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", kernels.names())
 def test_one_move_makes_any_two_values_fit(name: str) -> None:
-    """Where each fits by itself. A value that does not is tried beside defaults: beside another it may take two moves."""
+    """Where each fits by itself. One that does not is tried beside defaults only: elsewhere it may take two moves."""
     subject = named(name)
     offered = {p.name: controls.offered(controls.control(p)) for p in subject.building}
     base = {p.name: p.default for p in subject.parameters}
