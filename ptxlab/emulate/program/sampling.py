@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from itertools import product
 
+from ptxlab.emulate.program import mipmaps
 from ptxlab.isa.texture_object import ADDRESSES, AT, TEXEL
 
 SIZES = {"x": "width", "y": "height", "z": "depth"}
@@ -43,7 +44,14 @@ def text(
     compares = _COMPARE if compared else ""
     if not mip:
         return compares + _lookup(geometry, integers, offsets, results, type_, gathered, compared, "%d{}")
-    parts = [compares, _LEVELS, _level(integers) if mip == "level" else _slopes(geometry), _BETWEEN]
+    parts = [
+        compares,
+        mipmaps.LEVELS,
+        mipmaps.given(integers)
+        if mip == "level"
+        else mipmaps.by_slopes(geometry, {a: SIZES[a] for a in AXES[geometry]}),
+        mipmaps.BETWEEN,
+    ]
     channels = _channels(results, type_)
     for k in "01":
         parts += [
@@ -53,7 +61,7 @@ def text(
             _lookup(geometry, integers, offsets, tuple(channels), "b32", None, compared, f"%t{k}_{{}}", True),
             "}\n",
         ]
-    parts += [_BLENDED.format(c) for c in channels]
+    parts += [mipmaps.BLENDED.format(c) for c in channels]
     parts.append(_results(results, type_, "%t0_{}", "%d{}"))
     return "".join(parts)
 
@@ -64,7 +72,7 @@ def _lookup(
 ) -> str:  # fmt: skip
     """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
     axes = AXES[geometry]
-    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), _LEVEL_DATA if leveled else ""]
+    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), mipmaps.LEVEL_DATA if leveled else ""]
     cube = geometry in ("cube", "acube")
     if cube:
         parts += [_FACE, _SEAMLESS]
@@ -115,79 +123,7 @@ mov.b32 %layer, 0;
 """
 
 
-# -- mipmaps -----------------------------------------------------------------------------------------------------------
-
-_LEVELS = f"""
-.reg .b32 %count, %lev0, %lev1, %mips; .reg .f32 %l, %weight, %most, %m, %g; .reg .pred %blend;
-ld.global.b32 %count, [%t+{AT["num_mipmap_levels"]}];
-sub.u32 %count, %count, 1;
-cvt.rn.f32.u32 %most, %count;
-ld.global.b32 %mips, [%s+{AT["mip_filter"]}];
-setp.ne.u32 %blend, %mips, 0;
-"""
-_LEVEL_DATA = f"""
-ld.global.b64 %at, [%t+{AT["levels"]}];
-add.u64 %at, %at, %t;
-mad.wide.u32 %data, %lev, 8, %at;
-ld.global.b64 %data, [%data];
-add.u64 %data, %data, %at;
-"""
-_BETWEEN = """
-max.f32 %l, %l, 0f00000000;
-min.f32 %l, %l, %most;
-@!%blend add.f32 %l, %l, 0f3F000000;      // the nearest level
-cvt.rmi.u32.f32 %lev0, %l;
-min.u32 %lev0, %lev0, %count;
-add.u32 %lev1, %lev0, 1;
-min.u32 %lev1, %lev1, %count;
-@!%blend mov.b32 %lev1, %lev0;
-cvt.rmi.f32.f32 %weight, %l;
-sub.f32 %weight, %l, %weight;
-mul.f32 %weight, %weight, 256.0;          // 8 bits of fraction, as between texels
-cvt.rni.f32.f32 %weight, %weight;
-mul.f32 %weight, %weight, 0f3B800000;
-"""
-_BLENDED = """
-{{ .reg .f32 %g, %a, %b;
-sub.f32 %g, 1.0, %weight;
-mov.b32 %a, %t0_{0};
-mov.b32 %b, %t1_{0};
-mul.f32 %a, %a, %g;
-fma.rn.f32 %a, %b, %weight, %a;
-@%blend mov.b32 %t0_{0}, %a;
-}}
-"""
-
-
-def _level(integers: bool) -> str:
-    """The level %l that an instruction gives; with integer coordinates it is an integer."""
-    return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
-
-
-def _slopes(geometry: str) -> str:
-    """The level %l out of derivatives: log2 of the longer one of the two, in texels. Of a cube with several levels it
-    stops the kernel."""
-    if geometry.endswith("cube"):
-        return """
-.reg .pred %many;
-setp.ne.u32 %many, %count, 0;
-@!%many bra finest;
-trap;
-finest:
-mov.f32 %l, 0f00000000;
-"""
-    steps = [".reg .f32 %long_p, %long_q, %step, %scale; .reg .b32 %sized; .reg .pred %texels;\n"]
-    steps.append(f"ld.global.b32 %sized, [%s+{AT['normalized_coords']}];\nsetp.eq.u32 %texels, %sized, 0;\n")
-    steps.append("mov.f32 %long_p, 0f00000000;\nmov.f32 %long_q, 0f00000000;\n")
-    for a in AXES[geometry]:
-        steps.append(f"ld.global.b32 %sized, [%t+{AT[SIZES[a]]}];\ncvt.rn.f32.u32 %scale, %sized;\n")
-        steps.append("@%texels mov.f32 %scale, 1.0;\n")
-        for which in "pq":
-            steps.append(f"mul.f32 %step, %{which}{a}, %scale;\n")
-            steps.append(f"fma.rn.f32 %long_{which}, %step, %step, %long_{which};\n")
-    steps.append("max.f32 %l, %long_p, %long_q;\nlg2.approx.f32 %l, %l;\nmul.f32 %l, %l, 0f3F000000;\n")
-    return "".join(steps)
-
+# -- depths ------------------------------------------------------------------------------------------------------------
 
 _COMPARE = f"""
 .reg .b32 %rule, %how; .reg .f32 %held; .reg .pred %is, %plain;
