@@ -12,7 +12,8 @@ def normal(rng: Numbers, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape, dtype=np.float32)
 
 
-def _matrices(rng: Numbers, n: int, dtype: type = np.float32) -> list[object]:
+def matrices(rng: Numbers, n: int, dtype: type = np.float32) -> list[object]:
+    """Two square factors, a place for their product, and their size."""
     a, b = (normal(rng, n, n).astype(dtype) for _ in range(2))
     return [a, b, np.zeros((n, n), np.float32 if dtype == np.float16 else dtype), np.int32(n)]
 
@@ -76,7 +77,7 @@ KERNELS = [
     ),
     Kernel(
         "matmul_naive", "a thread per element, all from global memory", (16, 16), (16, 16),
-        lambda rng: _matrices(rng, 256), (2,),
+        lambda rng: matrices(rng, 256), (2,),
         """extern "C" __global__ void matmul_naive(const float *a, const float *b, float *c, int n) {
     int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
     float s = 0;
@@ -88,7 +89,7 @@ KERNELS = [
     ),
     Kernel(
         "matmul_swapped", "a thread per element, x along the rows: nothing coalesced", (8, 32), (32, 8),
-        lambda rng: _matrices(rng, 256), (2,),
+        lambda rng: matrices(rng, 256), (2,),
         """extern "C" __global__ void matmul_swapped(const float *a, const float *b, float *c, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
     float s = 0;
@@ -100,7 +101,7 @@ KERNELS = [
     ),
     Kernel(
         "matmul_tiled", "tiles of 16 x 16 in shared memory", (16, 16), (16, 16),
-        lambda rng: _matrices(rng, 256), (2,),
+        lambda rng: matrices(rng, 256), (2,),
         """extern "C" __global__ void matmul_tiled(const float *a, const float *b, float *c, int n) {
     __shared__ float as[16][16], bs[16][16];
     int x = threadIdx.x, y = threadIdx.y, i = blockIdx.y * 16 + y, j = blockIdx.x * 16 + x;
@@ -119,7 +120,7 @@ KERNELS = [
     ),
     Kernel(
         "matmul_f64", "f64, a thread per element", (16, 16), (16, 16),
-        lambda rng: _matrices(rng, 256, np.float64), (2,),
+        lambda rng: matrices(rng, 256, np.float64), (2,),
         """extern "C" __global__ void matmul_f64(const double *a, const double *b, double *c, int n) {
     int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
     double s = 0;
@@ -131,7 +132,7 @@ KERNELS = [
     ),
     Kernel(
         "matmul_f16", "f16 in, sums in f32", (16, 16), (16, 16),
-        lambda rng: _matrices(rng, 256, np.float16), (2,),
+        lambda rng: matrices(rng, 256, np.float16), (2,),
         """#include <cuda_fp16.h>
 extern "C" __global__ void matmul_f16(const __half *a, const __half *b, float *c, int n) {
     int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
@@ -144,7 +145,7 @@ extern "C" __global__ void matmul_f16(const __half *a, const __half *b, float *c
     ),
     Kernel(
         "matmul_wmma", "tensor cores: wmma of 16 x 16 x 16, f16", (16, 16), 32,
-        lambda rng: _matrices(rng, 256, np.float16), (2,),
+        lambda rng: matrices(rng, 256, np.float16), (2,),
         """#include <mma.h>
 using namespace nvcuda;
 extern "C" __global__ void matmul_wmma(const __half *a, const __half *b, float *c, int n) {

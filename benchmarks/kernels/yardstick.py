@@ -18,6 +18,7 @@ from ptxlab.emulate.jit import Run
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.runtime.report import Launch, Report
+from ptxlab.text import parse
 
 Numbers = np.random.Generator
 COMPILE_C = ("gcc", "-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC")
@@ -46,7 +47,8 @@ DIVERGED = "lanes part and meet again: most instructions run for a few of the 32
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel: `cuda` has an entry `name`, `c` a function `name` that takes the same arguments.
+    """One kernel: `cuda` has an entry `name`, or `ptx` makes its PTX; `c` has a function `name` that takes the same
+    arguments.
 
     style: what is typical of it, for the table. arguments: makes them, arrays and numpy scalars. written: which of them
     the kernel writes, compared with `tolerance`, relative to the largest value (0: to the bit).
@@ -65,6 +67,7 @@ class Kernel:
     shared: int = 0
     options: tuple[str, ...] = ()
     reason: str = ""
+    ptx: Callable[[], str] | None = None
 
 
 def three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -78,11 +81,15 @@ class OnMachine:
 
     def __init__(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
         self.kernel, self.memory = kernel, Memory()
-        compiled = pl.cuda(kernel.cuda, entry=kernel.name, options=kernel.options, file=f"{kernel.name}.cu")
-        self.program = lower(compiled.module)
+        if kernel.ptx is not None:
+            self.program = lower(parse(kernel.ptx()))
+        else:
+            compiled = pl.cuda(kernel.cuda, entry=kernel.name, options=kernel.options, file=f"{kernel.name}.cu")
+            self.program = lower(compiled.module)
+        unused = [np.uint64(0)] * (len(self.program.params) - len(arguments))  # Triton's scratch memory
         packed = bytearray(self.program.param_size)
         places = []
-        for param, value in zip(self.program.params, arguments, strict=True):
+        for param, value in zip(self.program.params, [*arguments, *unused], strict=True):
             raw = value
             if isinstance(value, np.ndarray):
                 place = self.memory.allocate(value.nbytes, param.name, value.copy())

@@ -31,6 +31,8 @@ PRODUCTS = "wgmma"
 """The kind of the spans that are groups of products."""
 GROUP = 4
 """Warps of a warpgroup."""
+MBARRIER = 8
+"""Bytes of an mbarrier."""
 MOST = 4000
 """Spans that a page is given."""
 
@@ -54,9 +56,9 @@ class Span:
 
 def timeline(recording: Recording) -> dict[str, Any] | None:
     """{time, turns: [[block, warp, steps, time]], rows: [{block, warp, spans: [[kind, begin, end, step, says, line,
-    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], phases: {mbarrier: [[time, number, says]]}, cut:
-    whether there is more} for a page. None where nothing is asynchronous in the trace, or where steps of its warps are
-    missing."""
+    mbarrier, bytes]]}], roles: [[block, first warp, last warp]], phases: {mbarrier: [[time, number, says]]}, names:
+    {mbarrier: what the program calls it}, cut: whether there is more} for a page. None where nothing is asynchronous
+    in the trace, or where steps of its warps are missing."""
     places = places_of(recording)
     if places is None:
         return None
@@ -88,7 +90,20 @@ def timeline(recording: Recording) -> dict[str, Any] | None:
         for mbarrier, some in phases(recording, events).items()
     }
     begun = {"time": int(time[-1]), "turns": turns, "rows": rows}
-    return {**begun, "roles": roles(found), "phases": ended, "cut": left <= 0}
+    return {**begun, "roles": roles(found), "phases": ended, "names": names(recording, found), "cut": left <= 0}
+
+
+def names(recording: Recording, found: dict[tuple[int, int], list[Span]]) -> dict[str, str]:
+    """What the program calls each mbarrier, and its address: `full 0x400`, or of several `full[1] 0x408`."""
+    out = {}
+    for mbarrier in sorted({span.mbarrier for spans in found.values() for span in spans} - {""}):
+        at = int(mbarrier.partition(":")[2] or "0", 16)
+        out[mbarrier] = f"mbarrier {at:#x}"
+        for name, start, size in recording.shared:
+            if start <= at < start + size:
+                which = f"[{(at - start) // MBARRIER}]" if size > MBARRIER else ""
+                out[mbarrier] = f"{name}{which} {at:#x}"
+    return out
 
 
 def replayed(recording: Recording, found: dict[tuple[int, int], list[Span]]) -> list[MbarrierEvent]:

@@ -62,6 +62,7 @@ def test_copies_and_waits(device: str) -> None:
     assert waiting["wait"][4].startswith(f"waits for phase 0 of mbarrier 0x600, line {at + 2}: ")
     says = f"phase 0 ends with the bytes of a copy that warp 1, line {at} has started"
     assert found["phases"] == {"0:0x600": [[copying["copy"][2], 0, says]]}
+    assert found["names"] == {"0:0x600": "full 0x600"}
     assert copying["copy"][5:] == [at, "0:0x600", 512]
     assert waiting["wait"][5:] == [at + 2, "0:0x600", 0]
     assert found["roles"] == [[0, 0, 1]]  # both wait at one line
@@ -133,7 +134,7 @@ def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     assert page.locator(".pl-times rect").count() == sum(1 + bool(span[6]) for span in spans)
     page.click("button:has-text('Warps')")
     names = page.eval_on_selector_all(".pl-times .pl-tick-name", "all => all.map((e) => e.textContent)")
-    assert names == ["block 0, warp 0", "block 0, warp 1", "mbarrier 0x600"]
+    assert names == ["block 0, warp 0", "block 0, warp 1", "full 0x600"]
     page.click('section[aria-label="Timeline"] button:has-text("Table")')
     cells = 'section[aria-label="Timeline"] table >> nth=0 >> tbody'
     steps = len(shown.recording.walk(0, 0)) + len(shown.recording.walk(0, 1))
@@ -145,6 +146,7 @@ def test_the_page_draws_it(chromium: Any, tmp_path: Any) -> None:
     page.wait_for_selector(f'.ptxlab-debugger[data-step="{copy[3]}"]')
     assert "cp.async.bulk" in page.inner_text(".pl-status")
     assert page.inner_text('[aria-label="Timeline"] .pl-readout').startswith("Here: 1 copy of 512 bytes in flight")
+    assert page.inner_text(".pl-access") == f"Starts: {copy[4]}."
     assert not errors
     page.close()
 
@@ -172,19 +174,22 @@ def test_roles(parts: Any) -> None:
     data = {
         "roles": [[0, 0, 0], [0, 1, 2]],
         "phases": {"0:0x10": [[6, 0, "phase 0 ends"]]},
+        "names": {"0:0x10": "full[1] 0x10"},
         "rows": [{"block": 0, "warp": warp, "spans": some} for warp, some in enumerate(spans)],
     }
     shown = "(data) => [roleRows(data), mbarrierRows(data), [0, 3, 7].map((at) => underWay(data, roleRows(data), at))]"
     rows, mbarriers, now = parts(shown, data)
+    started = "(data) => [startedIn(data, '0:0', 4), startedIn(data, '0:0', 3), startedIn(data, '0:1', 1)]"
+    assert parts(started, data) == [["Starts: a copy."], [], []]
     assert [row["name"] for row in rows] == ["block 0, warp 0", "block 0, warps 1–2"]
     assert rows[1]["spans"] == [
         ["wgmma", 2, 6, 1, "a group", 8, "", 0, 0, 1],
         ["wait", 5, 8, 2, "warp 1 waits", 9, "0:0x10", 0, 0, 1],
         ["wait", 5, 9, 2, "warp 2 waits", 9, "0:0x10", 0, 0, 2],
     ]
-    assert [(row["name"], len(row["spans"])) for row in mbarriers] == [("mbarrier 0x10", 3)]
+    assert [(row["name"], len(row["spans"])) for row in mbarriers] == [("full[1] 0x10", 3)]
     assert now == [
         "",
         "1 copy of 512 bytes in flight; 1 wgmma group in flight",
-        "1 copy of 512 bytes in flight; warps 1, 2 wait for mbarrier 0x10, of which 1 phase is over",
+        "1 copy of 512 bytes in flight; warps 1, 2 wait for full[1] 0x10, of which 1 phase is over",
     ]

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import lab_server
 from explorer_page import EXPLORER, choose, control, number, settle, tick, type_on_slider, until
@@ -180,15 +180,18 @@ def settle_page(page: Any) -> None:
     page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line")
 
 
+S = TypeVar("S", bound=Scenes)
+
+
 @contextmanager
-def scenes() -> Iterator[Scenes]:
-    """JupyterLab and Chromium; their files are gone afterwards."""
+def scenes(kind: type[S]) -> Iterator[S]:
+    """Scenes of a kind in JupyterLab and Chromium; their files are gone afterwards."""
     browser = doctor.browser()
     if browser is None:
         raise SystemExit("explorer_pictures: needs Chromium or Chrome")
     with tempfile.TemporaryDirectory() as place, lab_server.server(Path(place)) as jupyter:
         with lab_server.lab_page(jupyter, browser, *SIZES[0]) as (page, folder):
-            yield Scenes(page, jupyter, folder)
+            yield kind(page, jupyter, folder)
 
 
 def take(page: Any, seen: str, folder: Path, name: str) -> list[str]:
@@ -216,7 +219,7 @@ def main(folder: Path, only: tuple[str, ...] = ()) -> None:
     """Takes the pictures, or only those of some scenes, and writes the page."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = []
-    with scenes() as made:
+    with scenes(Scenes) as made:
         for chain in CHAINS:
             if only and not any(scene.__name__ in only for scene in chain):
                 continue

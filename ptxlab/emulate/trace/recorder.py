@@ -211,7 +211,7 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
     """The header of a trace: enough to show it without the kernel."""
     return {
         "kernel": program.name, "arch": program.arch, "file": program.file, "grid": launch.grid, "block": launch.block,
-        "cluster": launch.cluster_size,
+        "cluster": launch.cluster_size, "shared": program.shared_names,
         "text": "\n".join(program.lines),
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
         "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],

@@ -112,6 +112,7 @@ class Recording:
         self.kernel, self.arch, self.text = str(head["kernel"]), str(head["arch"]), str(head["text"])
         self.grid, self.block = tuple(head["grid"]), tuple(head["block"])
         self.cluster: tuple[int, int, int] = tuple(head.get("cluster", (1, 1, 1)))
+        self.shared: list[tuple[str, int, int]] = [tuple(v) for v in head.get("shared", ())]  # name, address, bytes
         self.codes: list[tuple[int, str, bool]] = [tuple(c) for c in head["codes"]]
         self.registers: list[tuple[str, str, str, str]] = [tuple(r) for r in head["registers"]]
         names = [r[0] for r in self.registers]

@@ -128,7 +128,7 @@ function render({ model, el }) {
     timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
-    access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : []);
+    access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || []);
     status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);

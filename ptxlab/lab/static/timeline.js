@@ -59,9 +59,15 @@ function mbarrierRows(data) {
     }
   const place = (key) => key.split(":").map(Number), order = (a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1];
   return [...found.keys()].sort(order).map((key) => {
-    const [block, address] = key.split(":");
-    return { name: `mbarrier ${address}${several ? ` of block ${block}` : ""}`, of: [], shared: SHARE, spans: found.get(key), phases: data.phases[key] || [] };
+    const [block] = key.split(":");
+    return { name: `${data.names[key]}${several ? ` of block ${block}` : ""}`, of: [], shared: SHARE, spans: found.get(key), phases: data.phases[key] || [] };
   });
+}
+
+/** The copies that a step of a warp starts, in sentences. */
+function startedIn(data, key, step) {
+  const row = data.rows.find(({ block, warp }) => `${block}:${warp}` === key);
+  return (row ? row.spans : []).filter(([kind, , , at]) => kind === "copy" && at === step).map(([, , , , says]) => `Starts: ${says}.`);
 }
 
 /** What is under way at a time, in words; `roles`: of `roleRows`. */
@@ -75,7 +81,7 @@ function underWay(data, roles, now) {
   const waiting = new Map(waits.map((span) => [span[6], []]));
   for (const span of waits) waiting.get(span[6]).push(span.at(-1));
   const over = (key) => (data.phases[key] || []).filter(([time]) => time <= now).length;
-  for (const [key, warps] of waiting) said.push(`warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for mbarrier ${key.split(":")[1]}${over(key) ? `, of which ${over(key)} phase${over(key) === 1 ? " is" : "s are"} over` : ""}`);
+  for (const [key, warps] of waiting) said.push(`warp${warps.length === 1 ? "" : "s"} ${warps.join(", ")} wait${warps.length === 1 ? "s" : ""} for ${data.names[key]}${over(key) ? `, of which ${over(key)} phase${over(key) === 1 ? " is" : "s are"} over` : ""}`);
   return said.join("; ");
 }
 
@@ -133,6 +139,7 @@ function makeTimeline(data, onseek) {
       h("td", null, `${block}:${warp}`), h("td", null, h("button.pl-quiet", { type: "button", onclick: () => onseek(block, warp, step) }, String(step + 1))), h("td", null, says))))))]);
   return {
     el,
+    started: (key, step) => startedIn(data, key, step),
     /** Marks the step of a warp in all rows. */
     at(key, step) {
       let left = step;
