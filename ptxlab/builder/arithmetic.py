@@ -1,4 +1,4 @@
-"""What the operators and methods of registers do: variables, arithmetic, and the errors of what a register is not."""
+"""The operators and methods of registers: variables, arithmetic, and the errors for what a register cannot do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Arithmetic(Emitter):
         self.emit(self._mov(var.type), value, into=var, site=site)
 
     def retarget(self, value: Register[Any], var: Register[Any]) -> bool:
-        """Makes the last instruction, if `value` is its unnamed result, write `var`; says whether it did."""
+        """Lets the last instruction write `var` itself where `value` is its unnamed result; returns whether it did."""
         last = self.scope.nodes[-1] if self.scope.nodes else None
         if not isinstance(last, Instr) or value.hint is not None or isinstance(value, Var):
             return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overloa
 
 from ptxlab import targets
 from ptxlab.builder import math64, traps
-from ptxlab.builder.flow import Block
+from ptxlab.builder.blocks import Block
 from ptxlab.builder.immediates import half_bits
 from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pipeline import Pipeline
@@ -117,7 +117,7 @@ class Builder(Probes, Instructions):
         self.emit(self._mov(type), value, into=var, site=site)
 
     def copy(self, value: Register[T]) -> T:
-        """The present value in a register of its own: one `mov`. What `old = row_max` does not do."""
+        """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
         site = self.source.here(sys._getframe(1))
         if not isinstance(value, Register):
             raise traps.error(site, f"k.copy wants a register, found {value!r}")
@@ -246,7 +246,7 @@ class Builder(Probes, Instructions):
     @overload
     def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
     def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any:
-        """2 to the power x. f32: one `ex2.approx`. f64, which PTX has no instruction for: see `math64.exp2`."""
+        """2 to the power x. f32: one `ex2.approx`. PTX has no instruction for f64: see `math64.exp2`."""
         site = self.source.here(sys._getframe(1))
         if isinstance(x, Register) and x.type is f64:
             return math64.exp2(self, x, site)
@@ -309,7 +309,7 @@ class Builder(Probes, Instructions):
         return index
 
     def barrier(self, number: int = 0, threads: int | None = None) -> None:
-        """`bar.sync`: waits until all threads of the block (or `threads` of them) are here; their shared-memory
+        """`bar.sync`: waits until all threads of the block (or `threads` of them) have arrived; their shared-memory
         writes are visible after it. `number` chooses one of 16 barriers."""
         site = self.source.here(sys._getframe(1))
         if threads is None and self.roles.inside:
@@ -335,7 +335,7 @@ class Builder(Probes, Instructions):
         return Pipeline(self, stages, arrivals, site, f"{names}_" if isinstance(names, str) else "")
 
     def launch_bounds(self, threads: int, blocks: int | None = None) -> None:
-        """Promises at most `threads` threads a block (`.maxntid`), and asks for `blocks` blocks a multiprocessor
+        """Promises at most `threads` threads per block (`.maxntid`), and asks for `blocks` blocks per multiprocessor
         (`.minnctapersm`): the assembler then knows how many registers a thread may have."""
         self.roles.threads = threads
         self.directives["maxntid"] = f"{threads}, 1, 1"

@@ -46,7 +46,7 @@ class Memory(Arithmetic):
     def load(self, pointer: Ptr[T], count: int | None = None, *, vector: int = 1, **modifiers: Any) -> T | list[T]:
         """Loads one element, or `count` consecutive ones with immediate offsets, `vector` (1, 2 or 4) at a time.
 
-        One instruction an element (or a vector): `query = k.load(q + row * D, D)` gives `%query0, %query1, ...`.
+        One instruction per element (or per vector): `query = k.load(q + row * D, D)` gives `%query0, %query1, ...`.
         The address of a vector must be aligned to the vector's size. Further keywords are modifiers of `ld`.
         """
         site = self.source.here(sys._getframe(1))

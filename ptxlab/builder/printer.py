@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder.emit import Instr, Mem, Vec
-from ptxlab.builder.flow import If, Loop, Node
+from ptxlab.builder.nodes import If, Loop, Node
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import Span

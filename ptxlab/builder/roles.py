@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import traps
+from ptxlab.builder.blocks import Block
 from ptxlab.builder.emit import Scope
-from ptxlab.builder.flow import Block, If
+from ptxlab.builder.nodes import If
 from ptxlab.builder.registers import Register
 from ptxlab.builder.types import pred, u32
 
@@ -27,7 +28,7 @@ class Roles:
         self.k = k
         self.threads = 0  # of a block, if the kernel promises it
         self.inside = False
-        self.asked: dict[int, int] = {}  # registers a thread by warpgroup
+        self.asked: dict[int, int] = {}  # registers per thread, by warpgroup
         self.group: Register[u32] | None = None
 
     def role(self, numbers: tuple[int, ...], registers: int | None, site: Site) -> Block[u32]:

@@ -1,6 +1,6 @@
 """Writes `instructions.pyi` from the instruction table: `python -m ptxlab.builder.stubs`.
 
-One method an opcode, with the operand names, the modifiers with their words, and the table's own description, so that
+One method per opcode, with the operand names, the modifiers with their words, and the table's own description, so that
 editors complete and explain every instruction. A test compares the committed file with what this makes.
 """
 

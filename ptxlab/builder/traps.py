@@ -59,7 +59,7 @@ def close(word: str, words: Iterable[str]) -> str:
 
 
 def truth(site: Site, shown: str) -> BuildTypeError:
-    """The error of `bool(register)`, worded for the syntax that asked."""
+    """The error of `bool(register)`, in the words of the syntax that asked for it."""
     has = f"{shown} is a register, which has a value only when the kernel runs"
     word, node = site.test or ("", None)
     why, write = "its truth value is asked for when the kernel is built", "with k.if_(p):"

@@ -88,7 +88,7 @@ class f64(Register["f64"], bits=64, declared="f64", prefix="fd", kind="float"):
 
 
 class pred(Register["pred"], bits=1, declared="pred", prefix="p", kind="pred"):
-    """A predicate: one bit a thread, what comparisons give and `k.if_`, `k.guard`, `k.select` take."""
+    """A predicate: one bit per thread, which comparisons give and `k.if_`, `k.guard`, `k.select` take."""
 
 
 _INTEGERS = (u8, s8, b8, u16, s16, b16, u32, s32, b32, u64, s64, b64)

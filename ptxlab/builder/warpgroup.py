@@ -32,7 +32,7 @@ class Products:
         self.groups: list[dict[int, Register[Any]]] = []
 
     def follow(self, form: Form, read: list[Any], written: Iterable[Any], site: Site | None) -> BuildError | None:
-        """An instruction is written; what is wrong with that."""
+        """Takes note of an instruction that is written; returns what is wrong with it, if anything."""
         action = form.op.does
         if action is Action.WARPGROUP_FENCE:
             self.fenced = True
@@ -68,7 +68,7 @@ class SharedStores:
         self.stored = self.fenced = False
 
     def follow(self, form: Form, site: Site | None) -> BuildError | None:
-        """An instruction is written; what is wrong with that."""
+        """Takes note of an instruction that is written; returns what is wrong with it, if anything."""
         action = form.op.does
         if action in STORES and (form.space or "").startswith("shared"):
             self.stored = True

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ptxlab import __version__
 from ptxlab.cli.run import build, print_json, run_kernel
 from ptxlab.errors import PtxlabError
 
@@ -40,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ptxlab", description="Learn how attention runs on a GPU, one PTX instruction at a time."
     )
+    parser.add_argument("--version", action="version", version=f"ptxlab {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def command(name: str, run: Any, says: str) -> argparse.ArgumentParser:

@@ -93,7 +93,7 @@ def run_kernel(options: argparse.Namespace) -> int:
 
 
 def _decode_build(options: argparse.Namespace) -> Any:
-    """A decode kernel as the command asks for it; it has one query row a head, and --seq-len keys."""
+    """A decode kernel as the command asks for it; it has one query row per head, and --seq-len keys."""
     from ptxlab import kernels
     from ptxlab.attention.heuristics import SPLITTING
 

@@ -21,9 +21,17 @@ AT = {
     "tag": 0, "width": 4, "height": 8, "depth": 12, "array_size": 16, "channel_data_type": 20, "channel_order": 24,
     "normalized_coords": 28, "num_mipmap_levels": 32, "filter_mode": 36, "addr_mode_0": 40, "addr_mode_1": 44,
     "addr_mode_2": 48, "num_samples": 52, "force_unnormalized_coords": 56, "memory_layout": 60, "border": 64,
-    "data": 80, "pitch": 88, "slice": 96,
+    "data": 80, "pitch": 88, "slice": 96, "compare": 104, "mip_filter": 108, "levels": 112,
 }  # fmt: skip
-"""Where each field lies. All have 32 bits but `border` (four words) and `data`, `pitch` and `slice` (64 bits)."""
+"""Where each field lies. All have 32 bits but `border` (four words) and `data`, `pitch`, `slice` and `levels` (64).
+`levels` is where a table lies, in bytes from the object: for each mipmap level, in 64 bits, where its texels lie, in
+bytes from the table."""
+
+COMPARES = {
+    "never": 16, "less": 17, "equal": 18, "less_equal": 19, "greater": 20, "not_equal": 29, "greater_equal": 22,
+    "always": 31,
+}  # fmt: skip
+"""How a depth is compared: 16, and 1, 2, 4, 8 where it may be less, equal, greater, or not comparable (a NaN)."""
 
 FILTERS = ("nearest", "linear")
 ADDRESSES = ("wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptxlab.kernels.spec import Built
 
 THREADS = 128
-"""Threads a block of the one-thread-a-row kernels, and so query rows a block."""
+"""Threads per block of the kernels with one thread per row, and so query rows per block."""
 
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
 
@@ -69,7 +69,7 @@ class Config:
     ) -> Config:  # fmt: skip
         """The kernel and its tiles for a problem: the quickest rung that takes it, never over a limit of the target.
 
-        seq_q, seq_kv: query rows and keys a head. kernel: a rung to choose the tiles of, instead of the best one. The
+        seq_q, seq_kv: query rows and keys per head. kernel: a rung to choose the tiles of, instead of the best one. The
         result's `repr` says what was chosen and why; its fields are what `kernels.get(c.kernel).build(...)` takes, and
         `c.build()` does that. `TargetError` where no rung takes the problem.
         """

@@ -1,6 +1,6 @@
 """Rung 10: one query and a cache of keys: one warp goes through them, its lanes share the row.
 
-When text is generated, each new token asks all keys so far, once. There is one query row a head, so the work is a
+When text is generated, each new token asks all keys so far, once. There is one query row per head, so the work is a
 matrix times a vector: every key and value is loaded, used for two multiplications, and never seen again. What counts is
 bytes a second, not FLOPs.
 

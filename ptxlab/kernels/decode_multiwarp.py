@@ -32,7 +32,7 @@ AT_ONCE = 16
 """Registers of 32 bits that a lane fills with keys before it uses the first, and as many again with values."""
 
 THREADS = 512
-"""Threads for which a multiprocessor should have registers: two blocks of 8 warps, 128 registers a thread."""
+"""Threads for which a multiprocessor should have registers: two blocks of 8 warps, 128 registers per thread."""
 
 
 def make(config: DecodeConfig) -> Kernel:

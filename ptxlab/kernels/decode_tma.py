@@ -96,7 +96,7 @@ class TensorRing:
             self.phase.set(self.phase ^ 1)
 
     def clear(self, values: Ptr[Any], left: u32) -> None:
-        """The values from row `left` on become zeros; two lanes a row."""
+        """The values from row `left` on become zeros; two lanes per row."""
         k, row = self.k, self.lane >> 1
         mine = values + (row * (LINE // 4) + (self.lane & 1) * (LINE // 8))
         zeros = k.vars(b32, 4, 0)

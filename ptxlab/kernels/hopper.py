@@ -257,7 +257,7 @@ def shared_bytes(config: Config) -> int:
 L2 = 50 << 20
 """Bytes of the L2 cache of an H100 or H200."""
 TILES = {64: (192, 128), 128: (128, 128), 192: (128, 64), 256: (128, 64)}
-"""Query rows and keys a tile, by head_dim: what fits into the registers of the consumers, beside O."""
+"""Query rows and keys per tile, by head_dim: what fits into the registers of the consumers, beside O."""
 
 
 def prefer(config: Config) -> Config:

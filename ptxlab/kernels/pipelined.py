@@ -241,7 +241,7 @@ def any_below_one(k: Builder, shrinks: Sequence[list[Any]]) -> Any:
 def skips_rescaling(config: Config) -> bool:
     """Whether a warp steps over O's rescaling where all factors are 1.
 
-    Not with 128 keys a tile: S takes so many registers that the assembler would spill on both sides of the branch.
+    Not with 128 keys per tile: S takes so many registers that the assembler would spill on both sides of the branch.
     """
     return config.tile_kv <= 64
 

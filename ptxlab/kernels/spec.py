@@ -234,7 +234,7 @@ class Spec(Rung):
         return config
 
     def _smaller(self, config: Config, asked: dict[str, int]) -> Config | None:
-        """The next smaller configuration: fewer keys a tile, then fewer rows; None where there is none."""
+        """The next smaller configuration: fewer keys per tile, then fewer rows; None where there is none."""
         smallest = self.tile_kv.minimum
         if self.tile is not None and "tile_kv" not in asked and config.tile_kv // 2 >= smallest:
             return dataclasses.replace(config, tile_kv=config.tile_kv // 2)

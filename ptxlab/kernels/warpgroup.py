@@ -1,6 +1,6 @@
 """Matrices for `wgmma`: tiles in shared memory, the descriptors that say where they lie, and products of a warpgroup.
 
-A tile is cut into panels of 64 elements, 128 bytes a row, and a panel swizzled: chunk c of row r (16 bytes) lies at
+A tile is cut into panels of 64 elements, 128 bytes per row, and a panel swizzled: chunk c of row r (16 bytes) lies at
 c ^ (r & 7). So eight rows fill 1024 bytes, and that is what the hardware knows as the swizzle of 128 bytes.
 
     panel 0, columns 0 to 63        panel 1, columns 64 to 127      ...
@@ -30,7 +30,7 @@ SWIZZLE_128 = 1 << 62
 UNIT = 16
 """Bytes that addresses and distances in a descriptor are counted in."""
 ROWS_A_PASS = 16
-"""Rows that 128 threads copy at a time, eight threads a row."""
+"""Rows that 128 threads copy at a time, eight threads per row."""
 Scores = list[list[Var[f32]]]
 
 

@@ -309,7 +309,9 @@ def _run_on_cpu(
 def _object(texels: int, staged: NDArray[np.uint8], address: int) -> NDArray[np.uint8]:
     """What the variable at an address holds of a texture whose texels lie elsewhere."""
     made = staged[:BYTES].copy()
-    made[AT["data"] : AT["data"] + 8] = np.array([texels + BYTES - address], np.int64).view(np.uint8)
+    for start in (AT["data"], AT["levels"]):
+        at = made[start : start + 8]
+        at[:] = (at.view(np.int64) + (texels - address)).view(np.uint8)
     return made
 
 

@@ -23,8 +23,10 @@ from ptxlab.isa.texture_object import (
     BYTES,
     CHANNEL_ORDERS,
     CHANNEL_TYPES,
+    COMPARES,
     NORMALIZED_TYPES,
     SURFACE,
+    TEXEL,
     TEXTURE,
 )
 from ptxlab.launch.buffers import Array
@@ -83,7 +85,7 @@ def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:
     """The bytes of an object."""
     made = np.zeros(BYTES, np.uint8)
     for name, value in fields.items():
-        width = 8 if name in ("data", "pitch", "slice") else 4
+        width = 8 if name in ("data", "pitch", "slice", "levels") else 4
         made[AT[name] : AT[name] + width] = np.frombuffer(
             (value % (1 << 8 * width)).to_bytes(width, "little"), np.uint8
         )
@@ -98,19 +100,25 @@ class Texture(_Shaped):
     "element" gives elements as they are, "normalized" integers of 8 and 16 bits as floats from 0 or -1 to 1. channels:
     1, 2 or 4, the array's last dimension; left out, each element is a texel. layers: the first dimension counts layers
     (`tex.a1d`, `tex.a2d`). cube: it counts the faces of cubes, +x, -x, +y, -y, +z, -z. border: what lies outside, a
-    number or one for each channel. A channel that the array does not have is 0, the fourth 1.
+    number or one for each channel. A channel that the array does not have is 0, the fourth 1. levels: the coarser
+    mipmap levels, each half as wide, high and deep, rounded down, but not below 1. mip_filter: "point" takes the
+    nearest level, "linear" interpolates between two. compare: makes it a depth texture: the depth that an instruction
+    gives is compared with each texel before the filter; "less_equal" gives 1 where depth <= texel, else 0.
     """
 
     def __init__(
         self, array: Array, *, filter: str = "point", address: str | Sequence[str] = "clamp", normalized: bool = False,
         read: str = "element", channels: int = 0, layers: bool = False, cube: bool = False,
-        border: float | Sequence[float] = 0,
+        border: float | Sequence[float] = 0, levels: Sequence[Array] = (), mip_filter: str = "point",
+        compare: str = "",
     ) -> None:  # fmt: skip
         super().__init__(array, channels, layers or cube)
         addresses = (address,) * 3 if isinstance(address, str) else (*address, "clamp", "clamp")[:3]
         for what, value, known in (
             ("filter", filter, FILTER),
             ("read", read, READ),
+            ("mip_filter", mip_filter, FILTER),
+            ("compare", compare or "never", COMPARES),
             *(("address", one, ADDRESS) for one in addresses),
         ):
             if value not in known:
@@ -122,13 +130,21 @@ class Texture(_Shaped):
                 f"Texture: read='normalized' is for {', '.join(NORMALIZED_TYPES)}; the array holds {array.dtype.name}"
             )
         self.integers = array.dtype.kind != "f" and read == "element"
-        if filter == "linear" and self.integers:
+        if "linear" in (filter, mip_filter if levels else "") and self.integers:
             raise LaunchError(
                 f"Texture: a linear filter gives fractions, and {array.dtype.name} is read as an integer\n"
                 "  write:  read='normalized', or pass array.astype(np.float32)"
             )
         if cube and (self.layers % 6 or len(self.sizes) != 2 or self.sizes[0] != self.sizes[1]):
             raise LaunchError(f"Texture: cubes have six square faces each, the array's shape is {array.shape}")
+        if compare and (channels or array.dtype.kind != "f"):
+            raise LaunchError(
+                f"Texture: depths are floats of one channel, the array holds {array.dtype.name}"
+                + (f" in {channels} channels" if channels else "")
+            )
+        self.levels, self.mip_filter, self.compare = [array, *levels], mip_filter, compare
+        for k, level in enumerate(levels, 1):
+            self._check_level(k, level)
         colour = (border,) * 4 if isinstance(border, int | float) else (*border, 0, 0, 0, 0)[:4]
         self.filter, self.normalized, self.read, self.addresses = filter, normalized or cube, read, addresses
         self.border = np.array(colour, np.float32 if not self.integers else np.int64).astype(self._word)
@@ -138,17 +154,43 @@ class Texture(_Shaped):
         kind = self.array.dtype.kind
         return np.float32 if not self.integers else np.uint32 if kind == "u" else np.int32
 
-    def staged(self) -> NDArray[np.uint8]:
-        """The object and its texels, four words each."""
-        values = self.array.reshape(-1, self.channels)
+    def _check_level(self, k: int, level: Array) -> None:
+        """Whether an array is the mipmap level k of the texture."""
+        fixed = 1 if self.layers > 1 else 0
+        shape = list(self.array.shape)
+        spatial = range(fixed, fixed + len(self.sizes))
+        wanted = tuple(max(n >> k, 1) if axis in spatial else n for axis, n in enumerate(shape))
+        if level.shape != wanted or level.dtype != self.array.dtype:
+            raise LaunchError(
+                f"Texture: level {k} of {self.array.dtype.name} {shape} has the shape {wanted}, "
+                f"got {level.dtype.name} {level.shape}"
+            )
+
+    def _texels(self, array: Array) -> NDArray[np.uint8]:
+        """The texels of a level, four words each."""
+        values = array.reshape(-1, self.channels)
         if self.read == "normalized":
-            most = np.iinfo(self.array.dtype).max
+            most = np.iinfo(array.dtype).max
             values = np.maximum(values.astype(np.float32) / np.float32(most), np.float32(-1))
         texels = np.zeros((len(values), 4), self._word)
         texels[:, 3] = 1
         texels[:, : self.channels] = values
+        return texels.reshape(-1).view(np.uint8)
+
+    def staged(self) -> NDArray[np.uint8]:
+        """The object, the table of its levels, and their texels."""
+        texels = [self._texels(level) for level in self.levels]
+        first = BYTES + -(-8 * len(texels) // TEXEL) * TEXEL
+        starts = first + np.cumsum([0, *(len(each) for each in texels[:-1])])
+        table = np.zeros(first - BYTES, np.uint8)
+        table[: 8 * len(texels)] = (starts - BYTES).astype(np.uint64).view(np.uint8)
         fields = self.fields() | {
             "tag": TEXTURE,
+            "data": first,
+            "levels": BYTES,
+            "num_mipmap_levels": len(texels),
+            "mip_filter": FILTER[self.mip_filter],
+            "compare": COMPARES.get(self.compare, 0),
             "filter_mode": FILTER[self.filter],
             "normalized_coords": int(self.normalized),
             **{f"addr_mode_{k}": ADDRESS[word] for k, word in enumerate(self.addresses)},
@@ -157,7 +199,7 @@ class Texture(_Shaped):
             fields["channel_data_type"] = NORMALIZED_TYPES[self.array.dtype.name]
         made = encoded(fields)
         made[AT["border"] : AT["border"] + 16] = self.border.view(np.uint8)
-        return np.concatenate([made, texels.reshape(-1).view(np.uint8)])
+        return np.concatenate([made, table, *texels])
 
     def take(self, staged: NDArray[np.uint8]) -> None:
         """What is left of a texture behind a launch: nothing, it cannot be written to."""

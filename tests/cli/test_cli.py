@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ptxlab import kernels
+from ptxlab import __version__, kernels
 from ptxlab.cli import main as cli
 from ptxlab.gpu import assembler
 
@@ -20,6 +20,12 @@ def run(capsys, *argv):
     status = cli.main(argv)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"ptxlab {__version__}\n")
 
 
 def test_list(capsys):

@@ -154,6 +154,38 @@ def test_types_of_elements(kind: str) -> None:
     assert out.astype(float).tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
 
 
+@triton.jit
+def product_kernel(a_ptr, b_ptr, c_ptr, K, N: tl.constexpr, BLOCK: tl.constexpr):
+    m, n = tl.arange(0, N), tl.arange(0, N)
+    total = tl.zeros((N, N), tl.float32)
+    for start in range(0, K, BLOCK):
+        k = start + tl.arange(0, BLOCK)
+        a = tl.load(a_ptr + m[:, None] * K + k[None, :])
+        total = tl.dot(a, tl.load(b_ptr + k[:, None] * N + n[None, :]), total)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(
+    ("arch", "kind", "instruction"),
+    [
+        ("sm_80", "float8_e5m2", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        ("sm_89", "float8_e4m3fn", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+        ("sm_90", "float8_e4m3fn", "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3"),
+    ],
+)
+def test_products_of_fp8(arch: str, kind: str, instruction: str) -> None:
+    import ml_dtypes
+
+    rng, dtype = np.random.default_rng(0), getattr(ml_dtypes, kind)
+    a, b = rng.standard_normal((64, 128)).astype(dtype), rng.standard_normal((128, 64)).astype(dtype)
+    c = np.zeros((64, 64), np.float32)
+    kernel = pl.triton(product_kernel, a, b, c, 128, N=64, BLOCK=64, arch=arch)
+    assert instruction in kernel.ptx
+    assert pl.launch(kernel, 1, None, a, b, c, 128, device="cpu", checks="all").findings == []
+    np.testing.assert_allclose(c, a.astype(float) @ b.astype(float), atol=1e-5)
+
+
 def test_views_strides_and_arrays_that_overlap() -> None:
     base = np.arange(64, dtype=np.float32)
     with pl.triton(checks="all"):

@@ -10,7 +10,7 @@ import pytest
 from emulate_programs import ALL_CHECKS, DEVICES
 
 import ptxlab as pl
-from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.errors import DeviceFault, LaunchError, UnsupportedInstruction
 from ptxlab.gpu import assembler
 from ptxlab.text.validate import validate
 
@@ -311,6 +311,106 @@ def test_surfaces_with_atomics_and_outside(device: str) -> None:
     assert caught.value.line == 25
 
 
+RIGHT = {"never": np.less, "less": np.less, "equal": np.equal, "less_equal": np.less_equal, "greater": np.greater,
+         "not_equal": np.not_equal, "greater_equal": np.greater_equal, "always": np.equal}  # fmt: skip
+
+
+@devices
+@pytest.mark.sweep(5)
+@pytest.mark.parametrize("filter", ["point", "linear"])
+@pytest.mark.parametrize("compare", RIGHT)
+def test_depths(device: str, compare: str, filter: str) -> None:
+    """A depth is compared with each texel first; then the results are filtered."""
+    image = np.random.default_rng(2).integers(0, 3, (5, 6, 1)).astype(np.float32)
+    where = places(64, -1, 7)
+    where[:, 2] = np.random.default_rng(3).integers(0, 3, 64)
+    body = LOOK["2d"].format("f32").replace("]", "], %z").replace("], %z, %z", "], %z")
+    texture = pl.Texture(image[..., 0], filter=filter, compare=compare)
+    got = run(device, body, where, texture).view(np.float32)
+    for place, found in zip(where, got, strict=True):
+        holds = RIGHT[compare](place[2], image) if compare not in ("never", "always") else compare == "always"
+        against = np.broadcast_to(holds, image.shape).astype(np.float32)
+        wanted = lookup(against, place[:2], linear=filter == "linear", address="clamp", normalized=False)
+        np.testing.assert_allclose(found, [*wanted, 0, 0, 1], atol=2e-6)
+
+
+@devices
+def test_depths_gathered_and_textures_without(device: str) -> None:
+    where = np.array([[1, 1, 4, 0]], np.float32)
+    body = "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd3, {%x, %y}], %z;" + "".join(
+        f"\n    mov.b32 %r{k + 3}, %f{k};" for k in (1, 2, 3, 4)
+    )
+    got = run(device, body, where, pl.Texture(IMAGE, compare="less"))
+    assert got.view(np.float32).tolist() == [[0, 1, 0, 0]]  # 4 < 4, 5, 1, 0
+    with pytest.raises(DeviceFault) as caught:
+        run(device, body, where, pl.Texture(IMAGE))
+    assert caught.value.message == (
+        "tld4.r.2d.v4.f32.f32: %rd3 is no depth texture; write: pl.Texture(..., compare='less_equal')"
+    )
+    deep = LOOK["3d"].format("f32").replace("]", "], %w")
+    with pytest.raises(UnsupportedInstruction) as refused:
+        run(device, deep, where, pl.Texture(IMAGE))
+    assert refused.value.message.endswith(
+        "depths are compared in textures of 1d, 2d, a1d, a2d, cube and acube: tex.3d.v4.f32.f32 has the operand %w"
+    )
+
+
+@devices
+@pytest.mark.sweep(5)
+@pytest.mark.parametrize("form", ["level", "grad"])
+@pytest.mark.parametrize("mip_filter", ["point", "linear"])
+@pytest.mark.parametrize("geometry", ["1d", "2d", "3d", "a2d", "cube"])
+def test_mipmaps(device: str, geometry: str, mip_filter: str, form: str) -> None:
+    """The level is given, or chosen by the longer one of two derivatives in texels."""
+    rng, layers = np.random.default_rng(4), geometry[0] == "a"
+    sizes = {"1d": (13,), "2d": (6, 9), "3d": (4, 5, 6), "a2d": (6, 9), "cube": (8, 8)}[geometry]
+    first = {"a2d": (2,), "cube": (6,)}.get(geometry, ())
+    levels = [rng.normal(size=(*first, *(max(n >> k, 1) for n in sizes))).astype(np.float32) for k in range(4)]
+    texture = pl.Texture(levels[0], levels=levels[1:], mip_filter=mip_filter, filter="linear", normalized=True,
+                         layers=layers, cube=geometry == "cube")  # fmt: skip
+    where = places(24, 0.1, 0.9, seed=5)
+    where[:, 3] = np.linspace(-1, 4, 24)  # the level
+    if geometry == "cube":
+        where[:, 0] = 1  # the face +x
+    coordinates = {"1d": "{%x}", "2d": "{%x, %y}", "3d": "{%x, %y, %z, %z}", "a2d": "{1, %x, %y, %y}",
+                   "cube": "{%x, %y, %z, %z}"}[geometry]  # fmt: skip
+    widest = max(sizes)
+    if form == "level":
+        more = "%w"
+    else:  # the second derivative is along the widest axis and the longer one: 2**level texels of it
+        along = ["%f2" if n == widest else "%f3" for n in sizes[::-1]]
+        along = along[: along.index("%f2") + 1] + ["%f3"] * (len(along) - along.index("%f2") - 1)
+        slopes = ["{" + ", ".join((each * 4)[:4] if geometry in ("3d", "cube") else each) + "}" for each in (
+            ["%f3"] * len(sizes), along)]  # fmt: skip
+        more = ", ".join(slopes)
+    body = f"""ex2.approx.f32 %f2, %w;
+    div.rn.f32 %f2, %f2, {float(widest)};
+    mov.f32 %f3, 0f00000000;
+    tex.{form}.{geometry}.v4.f32.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {coordinates}], {more};"""
+    if form == "grad" and geometry == "cube":
+        with pytest.raises(DeviceFault, match=r"derivatives choose no mipmap level of a cube here; write: tex\.level"):
+            run(device, body, where, texture)
+        return
+    got = run(device, body, where, texture).view(np.float32)
+
+    def at(place: Any, level: int) -> Any:
+        image = levels[min(level, 3)][..., None]
+        if geometry == "cube":
+            image, place = image[0], ((1 - place[2]) / 2, (1 - place[1]) / 2)
+        elif layers:
+            image = image[1]
+        return lookup(image, place[: len(sizes)], linear=True, address="clamp", normalized=True)
+
+    tolerance = 2e-6 if form == "level" else 2e-2  # `lg2.approx`: a fraction may be rounded the other way
+    for place, found in zip(where, got, strict=True):
+        level = min(max(float(place[3]), 0.0), 3.0)
+        weight = np.round(256 * (level % 1)) / 256
+        low, high = (
+            (math.floor(level), math.floor(level) + 1) if mip_filter == "linear" else 2 * (math.floor(level + 0.5),)
+        )
+        np.testing.assert_allclose(found[0], (1 - weight) * at(place, low) + weight * at(place, high), atol=tolerance)
+
+
 @devices
 def test_no_texture(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
@@ -350,6 +450,12 @@ F32 = np.zeros((4, 4), np.float32)
     (lambda: pl.Texture(F32.astype(np.uint8), filter="linear"), "Texture: a linear filter gives fractions, and uint8 "
      "is read as an integer\n  write:  read='normalized', or pass array.astype(np.float32)"),
     (lambda: pl.Texture(F32, cube=True), "Texture: cubes have six square faces each, the array's shape is (4, 4)"),
+    (lambda: pl.Texture(F32, compare="smaller"), "Texture: compare is one of 'never', 'less', 'equal', 'less_equal', "
+     "'greater', 'not_equal', 'greater_equal', 'always', got 'smaller'"),
+    (lambda: pl.Texture(F32, channels=4, compare="less"), "Texture: depths are floats of one channel, the array holds "
+     "float32 in 4 channels"),
+    (lambda: pl.Texture(F32, levels=[F32]), "Texture: level 1 of float32 [4, 4] has the shape (2, 2), got "
+     "float32 (4, 4)"),
     (lambda: pl.Texture(F32[:0]), "Texture: the array is empty, its shape is (0, 4)"),
     (lambda: pl.Surface(F32.T[1:]), "Surface: the array must be C-contiguous and writable"),
 ])  # fmt: skip

@@ -3,8 +3,11 @@
 Coordinates in texels come from normalized ones by the size. Point sampling takes the texel that a coordinate lies in.
 The linear filter interpolates between those whose centres surround it, with fractions of 8 bits: "stored in 9-bit fixed
 point format with 8 bits of fractional value (so 1.0 is exactly represented)" (CUDA Programming Guide, "Linear
-Filtering"). The guide does not say how a fraction is rounded; it goes to the nearest here. Faces of a cube, and their
-coordinates, follow the guide's table of cubemaps; near an edge texels of that face alone are taken.
+Filtering"). The guide does not say how a fraction is rounded; it goes to the nearest here, between mipmap levels, too.
+PTX ISA says of depths: "each element fetched from texture is compared", 1 or 0 each, and "these per-element comparison
+results are used for the filtering"; how they are compared is the texture's, with the depth on the left, as in graphics.
+Faces of a cube, and their coordinates, follow the guide's table of cubemaps; near an edge texels of that face alone are
+taken.
 """
 
 from __future__ import annotations
@@ -31,12 +34,37 @@ MODES = {"x": "addr_mode_0", "y": "addr_mode_1", "z": "addr_mode_2"}
 
 @functools.lru_cache(maxsize=256)
 def text(
-    geometry: str, *, integers: bool, offsets: bool, results: tuple[int, ...], type_: str, gathered: int | None
-) -> str:
-    """The statements of one lookup. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32), %ox
-    %oy %oz offsets, %index of an array, %d0.. what is given. gathered: the channel that `tld4` gathers."""
+    geometry: str, *, integers: bool, offsets: bool, results: tuple[int, ...], type_: str, gathered: int | None,
+    mip: str = "", compared: bool = False,
+) -> str:  # fmt: skip
+    """The statements of one instruction. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32),
+    %ox %oy %oz offsets, %index of an array, %depth, %lod or the derivatives %px %py %pz and %qx %qy %qz, %d0.. what is
+    given. gathered: the channel that `tld4` gathers. mip: "level" or "grad"."""
+    compares = _COMPARE if compared else ""
+    if not mip:
+        return compares + _lookup(geometry, integers, offsets, results, type_, gathered, compared, "%d{}")
+    parts = [compares, _LEVELS, _level(integers) if mip == "level" else _slopes(geometry), _BETWEEN]
+    channels = _channels(results, type_)
+    for k in "01":
+        parts += [
+            f".reg .b32 {', '.join(f'%t{k}_{c}' for c in channels)};\n{{\n.reg .b32 %lev; mov.b32 %lev, %lev{k};\n"
+        ]
+        parts += [
+            _lookup(geometry, integers, offsets, tuple(channels), "b32", None, compared, f"%t{k}_{{}}", True),
+            "}\n",
+        ]
+    parts += [_BLENDED.format(c) for c in channels]
+    parts.append(_results(results, type_, "%t0_{}", "%d{}"))
+    return "".join(parts)
+
+
+def _lookup(
+    geometry: str, integers: bool, offsets: bool, results: tuple[int, ...], type_: str, gathered: int | None,
+    compared: bool, given: str, leveled: bool = False,
+) -> str:  # fmt: skip
+    """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
     axes = AXES[geometry]
-    parts = [_FIELDS, *(_axis_fields(a) for a in axes)]
+    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), _LEVEL_DATA if leveled else ""]
     if geometry in ("cube", "acube"):
         parts.append(_FACE)
     coordinates = dict(zip("xy", ("%ca", "%cb"), strict=True)) if geometry.endswith("cube") else {}
@@ -45,21 +73,22 @@ def text(
     if integers:
         parts += [f"mov.b32 %i0{a}, %{a};\n" + (f"add.s32 %i0{a}, %i0{a}, %o{a};\n" if offsets else "") for a in axes]
         parts += [_resolved(a, 0) for a in axes]
-        parts += [_texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}")]
+        parts += [_texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}", given)]
         return "".join(parts)
     parts += [_in_texels(a, coordinates.get(a, f"%{a}"), offsets) for a in axes]
     if gathered is not None:
         parts += [_neighbours(a) for a in axes]
         corners = ((0, 1), (1, 1), (1, 0), (0, 0))
-        parts += [_texel(corner, axes) for corner in corners]
+        parts += [_texel(corner, axes, compared) for corner in corners]
         parts += [f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results]
         return "".join(parts)
     nearest = [f"cvt.rmi.s32.f32 %i0{a}, %u{a};\n" + _resolved(a, 0) for a in axes]
-    point = [*nearest, _texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}")]
+    point = [*nearest, _texel((0,) * len(axes), axes, compared)]
+    point.append(_results(results, type_, "%c_" + "0" * len(axes) + "_{}", given))
     linear = [_neighbours(a) for a in axes]
-    linear += [_texel(corner, axes) for corner in product((0, 1), repeat=len(axes))]
+    linear += [_texel(corner, axes, compared) for corner in product((0, 1), repeat=len(axes))]
     linear += [_filtered(axes, channel) for channel in _channels(results, type_)]
-    linear.append(_results(results, type_, "%v_{}"))
+    linear.append(_results(results, type_, "%v_{}", given))
     parts += ["@%linear bra between;\n{\n", *point, "}\nbra.uni done;\nbetween:\n{\n", *linear, "}\ndone:\n"]
     return "".join(parts)
 
@@ -83,12 +112,112 @@ mov.b32 %layer, 0;
 """
 
 
-def _axis_fields(a: str) -> str:
-    """The size and the address mode of a dimension."""
+# -- mipmaps -----------------------------------------------------------------------------------------------------------
+
+_LEVELS = f"""
+.reg .b32 %count, %lev0, %lev1, %mips; .reg .f32 %l, %weight, %most, %m, %g; .reg .pred %blend;
+ld.global.b32 %count, [%t+{AT["num_mipmap_levels"]}];
+sub.u32 %count, %count, 1;
+cvt.rn.f32.u32 %most, %count;
+ld.global.b32 %mips, [%s+{AT["mip_filter"]}];
+setp.ne.u32 %blend, %mips, 0;
+"""
+_LEVEL_DATA = f"""
+ld.global.b64 %at, [%t+{AT["levels"]}];
+add.u64 %at, %at, %t;
+mad.wide.u32 %data, %lev, 8, %at;
+ld.global.b64 %data, [%data];
+add.u64 %data, %data, %at;
+"""
+_BETWEEN = """
+max.f32 %l, %l, 0f00000000;
+min.f32 %l, %l, %most;
+@!%blend add.f32 %l, %l, 0f3F000000;      // the nearest level
+cvt.rmi.u32.f32 %lev0, %l;
+min.u32 %lev0, %lev0, %count;
+add.u32 %lev1, %lev0, 1;
+min.u32 %lev1, %lev1, %count;
+@!%blend mov.b32 %lev1, %lev0;
+cvt.rmi.f32.f32 %weight, %l;
+sub.f32 %weight, %l, %weight;
+mul.f32 %weight, %weight, 256.0;          // 8 bits of fraction, as between texels
+cvt.rni.f32.f32 %weight, %weight;
+mul.f32 %weight, %weight, 0f3B800000;
+"""
+_BLENDED = """
+{{ .reg .f32 %g, %a, %b;
+sub.f32 %g, 1.0, %weight;
+mov.b32 %a, %t0_{0};
+mov.b32 %b, %t1_{0};
+mul.f32 %a, %a, %g;
+fma.rn.f32 %a, %b, %weight, %a;
+@%blend mov.b32 %t0_{0}, %a;
+}}
+"""
+
+
+def _level(integers: bool) -> str:
+    """The level %l that an instruction gives; with integer coordinates it is an integer."""
+    return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
+
+
+def _slopes(geometry: str) -> str:
+    """The level %l out of derivatives: log2 of the longer one of the two, in texels. Of a cube with several levels it
+    stops the kernel."""
+    if geometry.endswith("cube"):
+        return """
+.reg .pred %many;
+setp.ne.u32 %many, %count, 0;
+@!%many bra finest;
+trap;
+finest:
+mov.f32 %l, 0f00000000;
+"""
+    steps = [".reg .f32 %long_p, %long_q, %step, %scale; .reg .b32 %sized; .reg .pred %texels;\n"]
+    steps.append(f"ld.global.b32 %sized, [%s+{AT['normalized_coords']}];\nsetp.eq.u32 %texels, %sized, 0;\n")
+    steps.append("mov.f32 %long_p, 0f00000000;\nmov.f32 %long_q, 0f00000000;\n")
+    for a in AXES[geometry]:
+        steps.append(f"ld.global.b32 %sized, [%t+{AT[SIZES[a]]}];\ncvt.rn.f32.u32 %scale, %sized;\n")
+        steps.append("@%texels mov.f32 %scale, 1.0;\n")
+        for which in "pq":
+            steps.append(f"mul.f32 %step, %{which}{a}, %scale;\n")
+            steps.append(f"fma.rn.f32 %long_{which}, %step, %step, %long_{which};\n")
+    steps.append("max.f32 %l, %long_p, %long_q;\nlg2.approx.f32 %l, %l;\nmul.f32 %l, %l, 0f3F000000;\n")
+    return "".join(steps)
+
+
+_COMPARE = f"""
+.reg .b32 %rule, %how; .reg .f32 %held; .reg .pred %is, %plain;
+ld.global.b32 %rule, [%s+{AT["compare"]}];
+setp.ne.u32 %plain, %rule, 0;
+@%plain bra depths;
+trap;
+depths:
+"""
+"""What a comparison with %depth needs; a texture without it stops the kernel."""
+_COMPARED = """
+mov.b32 %held, {0};
+mov.b32 %how, 8;
+setp.lt.f32 %is, %depth, %held; @%is mov.b32 %how, 1;
+setp.eq.f32 %is, %depth, %held; @%is mov.b32 %how, 2;
+setp.gt.f32 %is, %depth, %held; @%is mov.b32 %how, 4;
+and.b32 %how, %how, %rule;
+setp.ne.u32 %is, %how, 0;
+selp.b32 {0}, 0x3F800000, 0, %is;
+"""
+
+
+# -- coordinates -------------------------------------------------------------------------------------------------------
+
+
+def _axis_fields(a: str, leveled: bool) -> str:
+    """The size, that of a mipmap level where there is one, and the address mode of a dimension."""
+    halved = f"shr.u32 %n{a}, %n{a}, %lev;\nmax.u32 %n{a}, %n{a}, 1;" if leveled else ""
     return f"""
 .reg .b32 %n{a}, %last{a}, %mode{a}, %twice{a}, %i0{a}, %i1{a}; .reg .f32 %u{a}, %f{a}, %size{a};
 .reg .pred %wrap{a}, %mirror{a}, %border{a};
 ld.global.b32 %n{a}, [%t+{AT[SIZES[a]]}];
+{halved}
 sub.s32 %last{a}, %n{a}, 1;
 shl.b32 %twice{a}, %n{a}, 1;
 cvt.rn.f32.u32 %size{a}, %n{a};
@@ -177,8 +306,9 @@ selp.b32 {r}, %e, {r}, %mirror{a};
 """
 
 
-def _texel(corner: tuple[int, ...], axes: str) -> str:
-    """Loads the texel at a corner into %c_<corner>_0 to 3; outside it is the border."""
+def _texel(corner: tuple[int, ...], axes: str, compared: bool = False) -> str:
+    """Loads the texel at a corner into %c_<corner>_0 to 3; outside it is the border. compared: its first channel then
+    says what the comparison with the depth gives."""
     name = "".join(map(str, corner))
     position = dict(zip(axes, corner, strict=True))
     steps = ["mov.b32 %q, %layer;\n"]
@@ -193,7 +323,7 @@ def _texel(corner: tuple[int, ...], axes: str) -> str:
 {"".join(steps)}mad.wide.u32 %at, %q, {TEXEL}, %data;
 ld.global.v4.b32 {{{", ".join(channels)}}}, [%at];
 setp.ne.u32 %out, 0, 0;
-{outside}{chosen}"""
+{outside}{chosen}{_COMPARED.format(channels[0]) if compared else ""}"""
 
 
 def _filtered(axes: str, channel: int) -> str:
@@ -212,15 +342,15 @@ def _filtered(axes: str, channel: int) -> str:
     return "".join(steps)
 
 
-def _results(results: tuple[int, ...], type_: str, name: str) -> str:
-    """What is read, in the form that is asked for."""
+def _results(results: tuple[int, ...], type_: str, name: str, given: str) -> str:
+    """What is read, in the form that is asked for. name, given: registers of channels and of results."""
     steps = []
     for k in results:
         if type_ == "f16x2":
             low, high = name.format(2 * k), name.format(2 * k + 1)
-            steps.append(f"mov.b32 %m, {low};\nmov.b32 %g, {high};\ncvt.rn.f16x2.f32 %d{k}, %g, %m;\n")
+            steps.append(f"mov.b32 %m, {low};\nmov.b32 %g, {high};\ncvt.rn.f16x2.f32 {given.format(k)}, %g, %m;\n")
         elif type_ == "f16":
-            steps.append(f"mov.b32 %m, {name.format(k)};\ncvt.rn.f16.f32 %d{k}, %m;\n")
+            steps.append(f"mov.b32 %m, {name.format(k)};\ncvt.rn.f16.f32 {given.format(k)}, %m;\n")
         else:
-            steps.append(f"mov.b32 %d{k}, {name.format(k)};\n")
+            steps.append(f"mov.b32 {given.format(k)}, {name.format(k)};\n")
     return "".join(steps)

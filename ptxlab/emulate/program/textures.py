@@ -130,8 +130,9 @@ def _query(now: _Lowered) -> None:
     load = f"ld.global.b32 %d, [%t+{AT[str(found.query)]}];"
     if len(operands) > 2:
         names["%level"] = now.operand(operands[2]) or Literal(0)
-        load += "\n{ .reg .b32 %n; .reg .pred %there;\nmov.b32 %n, %level; setp.eq.u32 %there, %n, 0;\n"
-        load += "selp.b32 %d, %d, 0, %there; }"
+        load += "\n{ .reg .b32 %n, %k; .reg .pred %there;\nmov.b32 %k, %level;\n"
+        load += f"ld.global.b32 %n, [%t+{AT['num_mipmap_levels']}]; setp.lt.u32 %there, %k, %n;\n"
+        load += "shr.u32 %d, %d, %k; max.u32 %d, %d, 1; selp.b32 %d, %d, 0, %there; }"
     now.put(*_object(load, "%t", what, *tags)[:1], names, what)
 
 
@@ -162,19 +163,31 @@ def _sample(now: _Lowered) -> None:
     kind = "f32" if now.found.ctype != "s32" else "b32"
     for letter, value in zip("xyz", values[:coordinates], strict=False):
         names[f"%{letter}"] = _given(now, value, kind)
-    extra = {"level": 1, "grad": 2}.get(found.opcode.split(".")[1], 0)
-    rest = rest[extra:]
+    mip = found.opcode.split(".")[1]
+    mip = mip if mip in ("level", "grad") else ""
+    if mip == "level":
+        level = rest.pop(0)
+        names["%lod"] = _given(now, now.operand(level), kind)
+    elif mip == "grad":
+        for letter in "pq":
+            slopes = now.elements(rest.pop(0), coordinates, "derivatives")
+            for k, slope in enumerate(slopes[:coordinates]):
+                names[f"%{letter}{'xyz'[k]}"] = _given(now, slope, "f32")
     offsets = None
     if rest and isinstance(rest[0], model.Vector):
         offsets = now.elements(rest.pop(0), coordinates, "offsets")
     elif rest and coordinates == 1 and (source := now.operand(rest[0])) is not None and _integer(now, source):
         offsets = [source]
         rest.pop(0)
-    if rest:
+    compared = bool(rest)
+    if compared and geometry in ("3d", "2dms", "a2dms"):
         raise UnsupportedInstruction(
-            f"the CPU machine does not compare depths: {found.opcode} has the operand {rest[0]}", line=line,
-            source=now.low.text(line), column=now.instruction.column, file=now.low.module.file,
+            f"depths are compared in textures of 1d, 2d, a1d, a2d, cube and acube: {found.opcode} has the operand "
+            f"{rest[0]}", line=line, source=now.low.text(line), column=now.instruction.column,
+            file=now.low.module.file,
         )  # fmt: skip
+    if compared:
+        names["%depth"] = _given(now, now.operand(rest[0]), "f32")
     for letter, value in zip("xyz"[:coordinates], offsets or (), strict=False):
         names[f"%o{letter}"] = _given(now, value, "b32")
     group = now.operand(dest)
@@ -186,7 +199,7 @@ def _sample(now: _Lowered) -> None:
     results = tuple(k for k, e in enumerate(elements) if e is not None)
     text = sampling.text(
         geometry, integers=kind == "b32", offsets=offsets is not None, results=results, type_=str(found.type),
-        gathered=None if found.comp is None else "rgba".index(str(found.comp)),
+        gathered=None if found.comp is None else "rgba".index(str(found.comp)), mip=mip, compared=compared,
     )  # fmt: skip
     what = f"{found.opcode}: {address.base} is no texture"
     checked = _object("", "%t", what, TEXTURE)[0]
@@ -194,6 +207,12 @@ def _sample(now: _Lowered) -> None:
     if samplers:
         reasons.append(f"{found.opcode}: {samplers[0]} is no sampler")
         checked += _object("", "%s", "", SAMPLER, TEXTURE)[0]
+    if compared:
+        reasons.append(
+            f"{found.opcode}: {address.base} is no depth texture; write: pl.Texture(..., compare='less_equal')"
+        )
+    if mip == "grad" and geometry.endswith("cube"):
+        reasons.append(f"{found.opcode}: derivatives choose no mipmap level of a cube here; write: tex.level")
     now.put(checked + text, names, *reasons)
     if isinstance(resident, Reg):
         now.put("setp.eq.u32 %p, 0, 0;", {"%p": resident})
