@@ -22,6 +22,7 @@ AT = {
     "normalized_coords": 28, "num_mipmap_levels": 32, "filter_mode": 36, "addr_mode_0": 40, "addr_mode_1": 44,
     "addr_mode_2": 48, "num_samples": 52, "force_unnormalized_coords": 56, "memory_layout": 60, "border": 64,
     "data": 80, "pitch": 88, "slice": 96, "compare": 104, "mip_filter": 108, "levels": 112,
+    "seamless": 120,
 }  # fmt: skip
 """Where each field lies. All have 32 bits but `border` (four words) and `data`, `pitch`, `slice` and `levels` (64).
 `levels` is where a table lies, in bytes from the object: for each mipmap level, in 64 bits, where its texels lie, in

@@ -104,13 +104,14 @@ class Texture(_Shaped):
     mipmap levels, each half as wide, high and deep, rounded down, but not below 1. mip_filter: "point" takes the
     nearest level, "linear" interpolates between two. compare: makes it a depth texture: the depth that an instruction
     gives is compared with each texel before the filter; "less_equal" gives 1 where depth <= texel, else 0.
+    seamless: the linear filter of a cube goes across the edges of its faces.
     """
 
     def __init__(
         self, array: Array, *, filter: str = "point", address: str | Sequence[str] = "clamp", normalized: bool = False,
         read: str = "element", channels: int = 0, layers: bool = False, cube: bool = False,
         border: float | Sequence[float] = 0, levels: Sequence[Array] = (), mip_filter: str = "point",
-        compare: str = "",
+        compare: str = "", seamless: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(array, channels, layers or cube)
         addresses = (address,) * 3 if isinstance(address, str) else (*address, "clamp", "clamp")[:3]
@@ -142,6 +143,9 @@ class Texture(_Shaped):
                 f"Texture: depths are floats of one channel, the array holds {array.dtype.name}"
                 + (f" in {channels} channels" if channels else "")
             )
+        if seamless and not cube:
+            raise LaunchError("Texture: seamless is of cubes\n  write:  cube=True")
+        self.seamless = seamless
         self.levels, self.mip_filter, self.compare = [array, *levels], mip_filter, compare
         for k, level in enumerate(levels, 1):
             self._check_level(k, level)
@@ -188,6 +192,7 @@ class Texture(_Shaped):
             "tag": TEXTURE,
             "data": first,
             "levels": BYTES,
+            "seamless": int(self.seamless),
             "num_mipmap_levels": len(texels),
             "mip_filter": FILTER[self.mip_filter],
             "compare": COMPARES.get(self.compare, 0),

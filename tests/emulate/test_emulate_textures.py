@@ -412,6 +412,36 @@ def test_mipmaps(device: str, geometry: str, mip_filter: str, form: str) -> None
 
 
 @devices
+@pytest.mark.parametrize("geometry", ["cube", "acube"])
+def test_seamless_cubes(device: str, geometry: str) -> None:
+    """What is read on an edge or at a corner is the same from each face; away from edges nothing changes."""
+    image = np.random.default_rng(6).normal(size=(12 if geometry == "acube" else 6, 5, 5)).astype(np.float32)
+    layer = np.uint32(1).view(np.float32)
+    near, sides = np.float32(1 - 2**-20), []
+    for a, b in ((0, 1), (1, 2), (0, 2)):
+        for s in (-1, 1):
+            for t in (-1, 1):
+                for along in (-0.9, -0.37, 0.2, 0.75, near):
+                    place = [along, along, along, layer]
+                    for big, small in ((a, b), (b, a)):
+                        one = list(place)
+                        one[big], one[small] = (s, t * near) if big == a else (t, s * near)
+                        sides.append(one)
+    where = np.array(sides, np.float32)
+    where[:, 3] = layer
+    texture = pl.Texture(image, cube=True, filter="linear", seamless=True)
+    got = run(device, LOOK[geometry].format("f32"), where, texture).view(np.float32)[:, 0]
+    np.testing.assert_allclose(got[0::2], got[1::2], atol=2e-2)  # a fraction of 1/256 may fall the other way
+    plain = run(device, LOOK[geometry].format("f32"), where, pl.Texture(image, cube=True, filter="linear"))
+    apart = np.abs(plain.view(np.float32)[0::2, 0] - plain.view(np.float32)[1::2, 0])
+    assert (apart > 0.1).mean() > 0.7
+    inside = np.array([[1, 0.3, -0.5, 0], [-0.2, 0.6, -1, 0], [0.1, 1, 0.55, 0]], np.float32)
+    seen = [run(device, LOOK[geometry].format("f32"), inside, pl.Texture(image, cube=True, filter="linear", seamless=s))
+            for s in (False, True)]  # fmt: skip
+    assert (seen[0] == seen[1]).all()
+
+
+@devices
 def test_no_texture(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), pl.Surface(np.zeros(4, np.uint8)))
@@ -456,6 +486,7 @@ F32 = np.zeros((4, 4), np.float32)
      "float32 in 4 channels"),
     (lambda: pl.Texture(F32, levels=[F32]), "Texture: level 1 of float32 [4, 4] has the shape (2, 2), got "
      "float32 (4, 4)"),
+    (lambda: pl.Texture(F32, seamless=True), "Texture: seamless is of cubes\n  write:  cube=True"),
     (lambda: pl.Texture(F32[:0]), "Texture: the array is empty, its shape is (0, 4)"),
     (lambda: pl.Surface(F32.T[1:]), "Surface: the array must be C-contiguous and writable"),
 ])  # fmt: skip

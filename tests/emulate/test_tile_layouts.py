@@ -111,13 +111,21 @@ def test_another_stride(device: str) -> None:
     assert found(device, 128, 128, 128, 1024, more="add.u32 %r5, %r5, 32;") == []
 
 
+STORE = "st.shared.v4.b32 [%r6+{at}], {{%r2, %r2, %r2, %r2}};"
+COPY = "cp.async.cg.shared.global [%r6+{at}], [%rd1], 16;"
+
+
 @pytest.mark.parametrize("device", DEVICES)
-def test_what_a_thread_has_written_over_is_not_judged(device: str) -> None:
-    """It may have put the tile into another order."""
-    store = "fence.proxy.async;\n bar.sync 0;\n mad.lo.u32 %r6, %r1, 64, %r5;\n" + "".join(
-        f" st.shared.v4.b32 [%r6+{16 * k}], {{%r2, %r2, %r2, %r2}};\n" for k in range(4)
-    )
+@pytest.mark.parametrize("one", [STORE, COPY])
+def test_what_a_thread_has_written_over_is_not_judged(device: str, one: str) -> None:
+    """It may have put the tile into another order. That it needs a fence is known all the same."""
+    store = "bar.sync 0;\n mad.lo.u32 %r6, %r1, 64, %r5;\n" + "".join(one.format(at=16 * k) + "\n" for k in range(4))
+    store += "cp.async.wait_all;\n"
     assert found(device, 128, 128, 0, 1024, 128, more=f"{store} fence.proxy.async;\n bar.sync 0;") == []
+    assert {*found(device, 128, 128, 128, 1024, 128, more=f"{store} bar.sync 0;")} == {
+        "async proxy without a fence: a wgmma reads what a thread has stored, and no fence makes it seen by the async "
+        "proxy; write fence.proxy.async; behind the stores, before the barrier"
+    }
 
 
 def by_threads(descriptor: int) -> str:

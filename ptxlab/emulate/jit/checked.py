@@ -73,6 +73,11 @@ class Checks(Part):
         if self._copies:
             self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
         if self._tiles and self.e.code.properties.stores:
+            self.tile_stored(mask, members, start)
+
+    def tile_stored(self, mask: str, members: str, start: int) -> None:
+        """Notes stores to shared memory that the async proxy may read; %addrs holds the offsets."""
+        if self._tiles:
             self.t.do(call(async_proxy.stored, *THERE, mask, "%addrs", members, str(start)))
 
     def copied(self, code: Code, places: Value, size: int) -> None:

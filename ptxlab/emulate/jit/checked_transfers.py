@@ -115,6 +115,7 @@ class CheckedTransfers(CheckInstrument):
             self.checks.stored(code, self.active.bits, ANYWHERE, 0, size)
         if self.checks.sync:
             self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
+            self.checks.tile_stored(self.active.bits, self.checks.members(members), self.program.shared_start)
 
     def _complete(self, code: Code, size: int) -> str:
         """i32: the lanes that copy all their bytes, and not zeros."""

@@ -7,7 +7,7 @@ Filtering"). The guide does not say how a fraction is rounded; it goes to the ne
 PTX ISA says of depths: "each element fetched from texture is compared", 1 or 0 each, and "these per-element comparison
 results are used for the filtering"; how they are compared is the texture's, with the depth on the left, as in graphics.
 Faces of a cube, and their coordinates, follow the guide's table of cubemaps; near an edge texels of that face alone are
-taken.
+taken, or with `seamless` those of the faces beside it, by the direction of their centres.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ def _lookup(
     """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
     axes = AXES[geometry]
     parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), _LEVEL_DATA if leveled else ""]
-    if geometry in ("cube", "acube"):
-        parts.append(_FACE)
+    cube = geometry in ("cube", "acube")
+    if cube:
+        parts += [_FACE, _SEAMLESS]
     coordinates = dict(zip("xy", ("%ca", "%cb"), strict=True)) if geometry.endswith("cube") else {}
     if geometry[0] == "a" or geometry == "cube":
         parts.append(_layer(geometry))
@@ -79,14 +80,16 @@ def _lookup(
     if gathered is not None:
         parts += [_neighbours(a) for a in axes]
         corners = ((0, 1), (1, 1), (1, 0), (0, 0))
-        parts += [_texel(corner, axes, compared) for corner in corners]
+        parts += [_texel(corner, axes, compared, cube) for corner in corners]
+        parts.append(_corners() if cube else "")
         parts += [f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results]
         return "".join(parts)
     nearest = [f"cvt.rmi.s32.f32 %i0{a}, %u{a};\n" + _resolved(a, 0) for a in axes]
     point = [*nearest, _texel((0,) * len(axes), axes, compared)]
     point.append(_results(results, type_, "%c_" + "0" * len(axes) + "_{}", given))
     linear = [_neighbours(a) for a in axes]
-    linear += [_texel(corner, axes, compared) for corner in product((0, 1), repeat=len(axes))]
+    linear += [_texel(corner, axes, compared, cube) for corner in product((0, 1), repeat=len(axes))]
+    linear.append(_corners() if cube else "")
     linear += [_filtered(axes, channel) for channel in _channels(results, type_)]
     linear.append(_results(results, type_, "%v_{}", given))
     parts += ["@%linear bra between;\n{\n", *point, "}\nbra.uni done;\nbetween:\n{\n", *linear, "}\ndone:\n"]
@@ -262,6 +265,57 @@ fma.rn.f32 %ca, %ca, 0f3F000000, 0f3F000000; fma.rn.f32 %cb, %cb, 0f3F000000, 0f
 """
 
 
+_SEAMLESS = f"""
+.reg .b32 %seamless, %at_face; .reg .pred %across;
+mov.b32 %at_face, %face;
+ld.global.b32 %seamless, [%s+{AT["seamless"]}];
+setp.ne.u32 %across, %seamless, 0;
+"""
+
+
+def _across(x: int, y: int) -> str:
+    """The number %q of the texel of a cube at %i: beyond the edge of its face the one there that the same direction
+    goes through, or without `seamless` the nearest of the face."""
+    return f"""
+{{
+.reg .f32 %x, %y, %z, %sc_, %tc_, %one, %minus_s, %minus_t; .reg .b32 %px, %py; .reg .pred %on, %flat;
+selp.b32 %px, %i{x}x, %r{x}x, %across;
+selp.b32 %py, %i{y}y, %r{y}y, %across;
+cvt.rn.f32.s32 %sc_, %px; fma.rn.f32 %sc_, %sc_, 2.0, 1.0; div.rn.f32 %sc_, %sc_, %sizex; sub.f32 %sc_, %sc_, 1.0;
+cvt.rn.f32.s32 %tc_, %py; fma.rn.f32 %tc_, %tc_, 2.0, 1.0; div.rn.f32 %tc_, %tc_, %sizey; sub.f32 %tc_, %tc_, 1.0;
+neg.f32 %minus_s, %sc_; neg.f32 %minus_t, %tc_;
+and.b32 %q, %at_face, 1; setp.eq.u32 %on, %q, 0; selp.f32 %one, 1.0, -1.0, %on;      // +1 or -1 along the major axis
+selp.f32 %x, %sc_, %minus_s, %on; mov.f32 %y, %minus_t; mov.f32 %z, %one;            // z
+shr.u32 %q, %at_face, 1;
+setp.eq.u32 %flat, %q, 0;
+@%flat mov.f32 %x, %one; @%flat selp.f32 %z, %minus_s, %sc_, %on;                    // x
+setp.eq.u32 %flat, %q, 1;
+@%flat mov.f32 %x, %sc_; @%flat mov.f32 %y, %one; @%flat selp.f32 %z, %tc_, %minus_t, %on;      // y
+{_FACE}
+mul.f32 %ca, %ca, %sizex; cvt.rmi.s32.f32 %px, %ca; max.s32 %px, %px, 0; min.s32 %px, %px, %lastx;
+mul.f32 %cb, %cb, %sizey; cvt.rmi.s32.f32 %py, %cb; max.s32 %py, %py, 0; min.s32 %py, %py, %lasty;
+sub.u32 %q, %layer, %at_face; add.u32 %q, %q, %face;
+mad.lo.u32 %q, %q, %ny, %py;
+mad.lo.u32 %q, %q, %nx, %px;
+}}
+"""
+
+
+def _corners() -> str:
+    """At a corner of a cube three texels meet: the fourth one is their mean."""
+    steps = [".reg .pred %meet; .reg .b32 %odd; .reg .f32 %mean, %part;\n"]
+    for x, y in product((0, 1), repeat=2):
+        others = [(a, b) for a, b in product((0, 1), repeat=2) if (a, b) != (x, y)]
+        steps.append(
+            f"setp.ne.and.s32 %meet, %i{x}x, %r{x}x, %across;\nsetp.ne.and.s32 %meet, %i{y}y, %r{y}y, %meet;\n"
+        )
+        for channel in range(4):
+            steps.append("mov.f32 %mean, 0f00000000;\n")
+            steps += [f"mov.b32 %part, %c_{a}{b}_{channel};\nadd.f32 %mean, %mean, %part;\n" for a, b in others]
+            steps.append(f"div.rn.f32 %mean, %mean, 3.0;\n@%meet mov.b32 %c_{x}{y}_{channel}, %mean;\n")
+    return "".join(steps)
+
+
 def _in_texels(a: str, coordinate: str, offsets: bool) -> str:
     """The coordinate %u, in texels."""
     scaled = f"mul.f32 %m, {coordinate}, %size{a};\nselp.f32 %u{a}, %m, {coordinate}, %normalized;\n"
@@ -306,9 +360,9 @@ selp.b32 {r}, %e, {r}, %mirror{a};
 """
 
 
-def _texel(corner: tuple[int, ...], axes: str, compared: bool = False) -> str:
-    """Loads the texel at a corner into %c_<corner>_0 to 3; outside it is the border. compared: its first channel then
-    says what the comparison with the depth gives."""
+def _texel(corner: tuple[int, ...], axes: str, compared: bool = False, cube: bool = False) -> str:
+    """Loads the texel at a corner into %c_<corner>_0 to 3; outside it is the border, or the neighbouring face of a
+    cube. compared: its first channel then says what the comparison with the depth gives."""
     name = "".join(map(str, corner))
     position = dict(zip(axes, corner, strict=True))
     steps = ["mov.b32 %q, %layer;\n"]
@@ -316,6 +370,8 @@ def _texel(corner: tuple[int, ...], axes: str, compared: bool = False) -> str:
     for a in "zyx":
         if a in position:
             steps.append(f"mad.lo.u32 %q, %q, %n{a}, %r{position[a]}{a};\n")
+    if cube:
+        steps = [_across(position["x"], position["y"])]
     channels = [f"%c_{name}_{k}" for k in range(4)]
     chosen = "".join(f"selp.b32 {c}, %b_{k}, {c}, %out;\n" for k, c in enumerate(channels))
     return f"""

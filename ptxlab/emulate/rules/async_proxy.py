@@ -7,7 +7,7 @@ the last product that reads them, in 64 bits, 0 for none:
 
     63..42  code index      41..37  warp      31..0  of a store: the fence that it waits for; of a product: its number
 
-Of several warps that read a tile the last one is remembered. Stores by `cp.async` are not followed.
+Of several warps that read a tile the last one is remembered.
 """
 
 from __future__ import annotations

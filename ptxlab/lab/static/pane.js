@@ -155,17 +155,20 @@ function makePane(title, onselect) {
     },
     /** [the line to keep in sight, its pixels below the top]: the current one where it is in sight, else the first. */
     place(accept) {
-      const inSight = (y) => y > -LINE && y < body.clientHeight;
-      const below = (line) => row(line).getBoundingClientRect().top - body.getBoundingClientRect().top;
+      const height = room || body.clientHeight, inSight = (y) => y > -LINE && y < height;
+      const moved = body.querySelector(".pl-complaint"); // else all lines are equally high, and need not be measured: that would lay out the page
+      const below = (line) => (moved ? row(line).getBoundingClientRect().top - body.getBoundingClientRect().top : (line - 1) * LINE - scrolled);
       if (current && row(current) && inSight(below(current)) && accept(current)) return [current, below(current)];
-      const first = Math.floor(body.scrollTop / LINE) + 1;
-      for (let line = first; line < first + body.clientHeight / LINE; line++) if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
+      const first = Math.floor(scrolled / LINE) + 1;
+      for (let line = first; line < first + height / LINE; line++) if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
       return null;
     },
     /** Scrolls so that a line is so many pixels below the top. */
     put(line, below) {
       const target = row(line);
-      if (target) body.scrollTop = topOf(target) - below;
+      if (!target) return;
+      body.scrollTop = topOf(target) - below;
+      scrolled = body.scrollTop; // before the event says so
     },
     select(lines, scroll) {
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
