@@ -149,8 +149,8 @@ class AssemblyError(PtxError):
 class CompileError(PtxlabError):
     """The compiler of CUDA C++ or Triton refused a kernel; the message is in its own words, with line and caret.
 
-    `line` is the 1-based line of the first complaint in `file` (0 where unknown), `source` that line's text, `column` and
-    `length` the place in it (0 where unknown), `hint` what to do about it, `log` all that the compiler said.
+    `line` is the 1-based line of the first complaint in `file` (0 where unknown), `source` that line's text, `column`
+    and `length` the place in it (0 where unknown), `hint` what to do about it, `log` all that the compiler said.
     """
 
     def __init__(
