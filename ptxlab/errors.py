@@ -149,14 +149,16 @@ class AssemblyError(PtxError):
 class CompileError(PtxlabError):
     """The compiler of CUDA C++ or Triton refused a kernel; the message is in its own words, with line and caret.
 
-    `line` is the 1-based line of the first complaint in `file` (0 where unknown) and `source` that line's text, `hint`
-    what to do about it, `log` all that the compiler said.
+    `line` is the 1-based line of the first complaint in `file` (0 where unknown), `source` that line's text, `column`
+    and `length` the place in it (0 where unknown), `hint` what to do about it, `log` all that the compiler said.
     """
 
     def __init__(
-        self, message: str, *, line: int = 0, source: str = "", file: str = "", hint: str = "", log: str = ""
-    ) -> None:
+        self, message: str, *, line: int = 0, source: str = "", file: str = "", hint: str = "", log: str = "",
+        column: int = 0, length: int = 0,
+    ) -> None:  # fmt: skip
         self.message, self.line, self.source, self.file, self.hint, self.log = message, line, source, file, hint, log
+        self.column, self.length = column, length
         super().__init__(f"{message}\n  hint:   {hint}" if hint else message)
 
 

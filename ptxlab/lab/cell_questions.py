@@ -6,12 +6,13 @@ The plugin in `labextension/` opens a comm to the notebook's kernel for this; wi
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 from typing import Any
 
 from IPython.core.error import UsageError
 
-from ptxlab.errors import PtxlabError, UnavailableError
+from ptxlab.errors import CompileError, PtxlabError, UnavailableError
 from ptxlab.lab import language
 from ptxlab.lab.magics import STUBS
 
@@ -59,5 +60,19 @@ def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
         return []
     except PtxlabError as error:
         line: int = getattr(error, "line", 0)
-        return [error] if line else []
+        return complaints(getattr(error, "log", "")) or ([error] if line else [])
     return []
+
+
+_COMPLAINT = re.compile(r"^cell\.cu\((\d+)\): error[^:]*: (.*)\n  (.*)\n  (\s*)\^", re.MULTILINE)
+"""NVRTC shows the line itself, and a caret below the place, both moved by two spaces."""
+
+
+def complaints(log: str) -> list[PtxlabError]:
+    """Each error of NVRTC's log at its place."""
+    found: list[PtxlabError] = []
+    for number, message, source, before in _COMPLAINT.findall(log):
+        word = re.match(r"\w*", source[len(before) :])
+        length = len(word[0]) if word else 0
+        found.append(CompileError(message, line=int(number), source=source, column=len(before) + 1, length=length))
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
+from ptxlab.frontends.cuda import available
 from ptxlab.lab import assets, cell_questions, language
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
@@ -190,6 +191,16 @@ def test_a_cell_is_explained_and_checked_below_its_magic() -> None:
     assert cell_questions.answer({"kind": "check", "text": "%%ptx\n# YOUR CODE HERE\n"}) == []
     told = cell_questions.answer({"kind": "explain", "text": "%%ptx\n.reg .u32 %t;", "word": "%t"})
     assert told == {"word": "%t", "says": "A register of type .u32."}
+
+
+@pytest.mark.skipif(not available(), reason="needs NVRTC: pip install cuda-bindings nvidia-cuda-nvrtc")
+def test_each_mistake_of_a_cuda_cell_is_marked_at_its_place() -> None:
+    wrong = '%%cuda --grid 1\nextern "C" __global__ void f(int *x) {\n  yes = 3;\n\tif (x) { *x = some(1); }\n}\n'
+    found = cell_questions.answer({"kind": "check", "text": wrong})
+    assert [(mark["line"], mark["column"], mark["length"], mark["message"]) for mark in found] == [
+        (3, 3, 3, 'identifier "yes" is undefined'),
+        (4, 16, 4, 'identifier "some" is undefined'),
+    ]
 
 
 # -- the bundle --------------------------------------------------------------------------------------------------------

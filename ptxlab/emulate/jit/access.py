@@ -247,8 +247,11 @@ class Memory(Part):
         then the first address and the last are checked as scalars. Leaves the label where all others go on open."""
         t, space = self.t, self.e.code.space
         kind, vector = at.type, f"<{W} x {at.type}>"
-        row, fits, other, end = (t.label(name) for name in ("line", "fits", "other", "placed"))
-        first = t.let(f"extractelement {vector} {at.text}, i64 0")
+        likely, row, fits, other, end = (t.label(name) for name in ("likely", "line", "fits", "other", "placed"))
+        first, middle = (t.let(f"extractelement {vector} {at.text}, i64 {lane}") for lane in (0, W // 2))
+        apart = t.let(f"sub {kind} {middle}, {first}")  # two lanes tell most of the other patterns, for less
+        t.do(f"br i1 {t.let(f'icmp eq {kind} {apart}, {W // 2 * size}')}, label %{likely}, label %{other}")
+        t.at(likely)
         steps = constant(np.arange(W, dtype=np.uint64).astype(f"u{BITS[kind] // 8}") * size, kind).text
         straight = t.let(f"add {vector} {t.splat(kind, first)}, {steps}")
         equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq {vector} {at.text}, {straight}')} to i32")
@@ -315,7 +318,7 @@ class Memory(Part):
         )
         self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
         self.t.at(good)
-        pattern = self.pattern(off32, size)
+        pattern, good = self.pattern(off32, size), self.t.here
         self.t.go(done)
         self.t.at(mixed)
         self.t.go(done)
@@ -335,10 +338,25 @@ class Memory(Part):
         """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. Where lanes
         are inactive, a row with gaps is one pattern, all others are gathered."""
         if not self.e.small:
-            return self._pattern(off32, size).text
+            return self._pattern_by_two(off32, size)
         name, vector = f"pattern.{size}", f"<{W} x i32>"
         self.e.helper(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
         return self.t.let(f"call i32 @{name}({vector} {off32}, i32 {self.active.bits})")
+
+    def _pattern_by_two(self, off32: str, size: int) -> str:
+        """The pattern; two lanes that are neither in a row nor the same tell without the others."""
+        t = self.t
+        maybe, known = t.label("maybe"), t.label("known")
+        first, second = (t.let(f"extractelement <{W} x i32> {off32}, i64 {lane}") for lane in (0, 1))
+        step = t.let(f"sub i32 {second}, {first}")
+        some = t.let(f"or i1 {t.let(f'icmp eq i32 {step}, {size}')}, {t.let(f'icmp eq i32 {step}, 0')}")
+        before = t.here
+        t.do(f"br i1 {some}, label %{maybe}, label %{known}")
+        t.at(maybe)
+        found = self._pattern(off32, size).text
+        t.go(known)
+        t.at(known)
+        return t.let(f"phi i32 [2, %{before}], [{found}, %{maybe}]")
 
     def _pattern(self, off32: str, size: int) -> Value:
         t, half = self.t, W // 2
