@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ptxlab.isa import Action, Form, FormError, form, types
+from ptxlab.isa import Action, Form, FormError, form, fragments, types
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
 from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
@@ -20,6 +20,8 @@ READ_SPECIAL = (Action.MOVE, Action.CONVERT)
 """What can be done with special registers."""
 TAKE_ADDRESSES = (Action.MOVE, Action.CONVERT_ADDRESS)
 """What can be done with the names of variables."""
+FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT)
+"""Instructions whose operands are fragments: so many registers of each lane."""
 LENIENT = ("f16x2", "b128")
 """Types of registers that the assembler takes in many places."""
 
@@ -41,8 +43,10 @@ class Misfit:
 
 def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
     """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
-    if found.op.loose or found.op.kind == "warp":
+    if found.op.loose:
         return None
+    if found.op.kind == "warp":
+        return _of_the_warp(instruction, found, find)
     specs = [spec for spec in found.op.operands if not spec.second]
     firm = next((k for k, spec in enumerate(specs) if spec.optional), len(specs))
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
@@ -55,7 +59,11 @@ def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
         elif (kind := _kind(found, k, spec, operand)) is not None:
             wrong = kind
         else:
-            wrong = _wrong(found, k, found.operand_type(spec), spec.role == "src", operand, find)
+            wanted = found.operand_type(spec)
+            if wanted == "vec":
+                wrong = _vector(found, k, spec.role == "src", operand, find)
+            else:
+                wrong = _wrong(found, k, wanted, spec.role == "src", operand, find)
         if wrong is not None:
             return wrong
     return None
@@ -86,14 +94,22 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
         return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
     if isinstance(operand, Number):
         return _literal(found, k, wanted, operand)
-    if not isinstance(operand, Name) or operand.text == "_":
+    if not isinstance(operand, Name):
         return None
     name = operand.text
+    if name == "_":
+        return (
+            Misfit(k, f"{found.opcode} reads a value here; _ stands only where a result is not wanted")
+            if read
+            else None
+        )
     variable = find(name)
     if variable is None:  # a special register, a label or a function
         return _special(found, k, wanted, name) if read and name in SPECIAL else None
+    if variable.space != "reg" and not read:
+        return Misfit(k, f"{found.opcode} writes to a register here, found the variable {name}")
     if variable.space != "reg":
-        if found.op.does in TAKE_ADDRESSES or not read:
+        if found.op.does in TAKE_ADDRESSES:
             return None
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
@@ -104,6 +120,11 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
 
 def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand) -> Misfit | None:
     """An operand of a kind that can never stand where one value does: an address, braces, two results, a minus."""
+    if found.operand_type(spec) == "int" and isinstance(operand, Address | Vector):
+        return Misfit(k, f"{found.opcode} takes an integer here, found {operand}")
+    far = found.op.does is Action.MBARRIER_ARRIVE and str(found.space) == "shared::cluster"
+    if far and spec.role == "dst" and operand != Name("_"):
+        return Misfit(k, f"{found.opcode} gives no state of an mbarrier in another block: write _ here", "_")
     if found.operand_type(spec) not in types.WIDTH:
         return None
     if isinstance(operand, Address):
@@ -122,6 +143,50 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand) -> Misfit | 
     if isinstance(operand, Sum) and found.op.does is Action.VIDEO and operand.offset:
         return Misfit(k, f"{found.opcode} takes a register here, found {operand}")
     return None
+
+
+def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
+    """What an operand of a matrix instruction can never be, of whatever type its registers are."""
+    specs = [spec for spec in found.op.operands if not spec.second]
+    held = fragments.operands(found) if found.op.does in FRAGMENTS else {}
+    for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
+        if spec.optional and len(instruction.operands) != len(specs):
+            return None
+        if spec.role == "addr":
+            wrong = _address(found, k, operand, find)
+            if wrong is not None:
+                return wrong
+            continue
+        if isinstance(operand, Address) and spec.name in held:
+            return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}")
+        if spec.name in held and held[spec.name].registers > 1 and _single(operand, find):
+            return Misfit(k, f"{found.opcode} takes {held[spec.name].registers} registers in braces, found {operand}")
+        for part in operand.elements if isinstance(operand, Vector) else (operand,):
+            if isinstance(part, Sum) and part.scale < 0:
+                return Misfit(k, f"{found.opcode} takes no minus before a register, found {part}")
+            if isinstance(part, Name) and (variable := find(part.text)) is not None and variable.space != "reg":
+                return Misfit(k, f"{found.opcode} takes registers here, found the variable {part}")
+    return None
+
+
+def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Misfit | None:
+    """One register or number where several are wanted, or one among several of another type."""
+    if isinstance(operand, Vector):
+        each = (_wrong(found, k, str(found.type), read, element, find) for element in operand.elements)
+        return next((wrong for wrong in each if wrong is not None), None)
+    if not _single(operand, find):
+        return None
+    return Misfit(k, f"{found.opcode} takes {str(found.vec)[1:]} registers in braces, found {operand}")
+
+
+def _single(operand: Operand, find: Find) -> bool:
+    """Whether an operand is one register or number, no vector."""
+    if isinstance(operand, Name):
+        variable = find(operand.text)
+        if variable is None:
+            return operand.text in SPECIAL
+        return variable.vector == 1 or "." in operand.text
+    return isinstance(operand, Number | Sum)
 
 
 def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:

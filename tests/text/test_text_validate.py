@@ -211,6 +211,16 @@ def test_a_number_of_another_kind() -> None:
          "{ .reg .b64 %a; ld.global.f32 %f1, [%a]; }"),
         ("add.u32 5, %r1, %r2;", "writes to a register here, found 5", ""),
         ("{ .reg .b16 %h; add.f16 %h, %h, 1.0; }", "takes no literal of type .f16", ""),
+        ("add.u32 %r1, %r2, _;", "reads a value here; _ stands only where a result is not wanted", ""),
+        ("add.u32 table, %r1, %r2;", "writes to a register here, found the variable table", ""),
+        ("{ .reg .f16 %h<2>; .reg .b64 %a; st.global.v2.f32 [%a], {%h0, %h1}; }",
+         "takes .f32 or .b32 here; %h0 is .f16", ""),
+        ("{ .reg .b64 %a; st.global.v2.f32 [%a], %f1; }", "takes 2 registers in braces, found %f1", ""),
+        ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, %r1, {%r3}, {%r1, %r2};",
+         "takes 2 registers in braces, found %r1", ""),
+        ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, -%r2}, {%r3}, {%r1, %r2};",
+         "takes no minus before a register, found -%r2", ""),
+        ("{ .reg .b64 %a; discard.global.L2 [%a], [%a]; }", "takes an integer here, found [%a]", ""),
     ],
 )  # fmt: skip
 def test_operands_that_do_not_fit(line: str, says: str, write: str) -> None:
