@@ -8,7 +8,7 @@ an `.f32` instruction, `.b32`, `.u32` and `.s32` ones in a `.u32` instruction, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from ptxlab.isa import Action, Form, FormError, form, fragments, types
@@ -41,8 +41,9 @@ class Misfit:
     type: str = ""
 
 
-def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
-    """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
+def misfit(instruction: Instruction, found: Form, find: Find, labels: Collection[str] = ()) -> Misfit | None:
+    """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them.
+    labels: the names of the function's labels."""
     if found.op.loose:
         return None
     if found.op.kind == "warp":
@@ -56,7 +57,9 @@ def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
             return Misfit(k, f"{found.opcode} takes no braces here, found {operand}", str(operand)[1:-1])
         if spec.role == "addr":
             wrong = _address(found, k, operand, find)
-        elif (kind := _kind(found, k, spec, operand)) is not None:
+        elif isinstance(operand, Name) and operand.text in labels and _takes_no_label(found, spec):
+            wrong = Misfit(k, f"{found.opcode} takes no label here, found {operand}")
+        elif (kind := _kind(found, k, spec, operand, find)) is not None:
             wrong = kind
         else:
             wanted = found.operand_type(spec)
@@ -118,9 +121,15 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
     return Misfit(k, f"{found.opcode} takes {_in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
 
 
-def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand) -> Misfit | None:
+def _takes_no_label(found: Form, spec: OperandSpec) -> bool:
+    """Whether the name of a label cannot stand here: branches and `mov` take one."""
+    return found.operand_type(spec) in types.WIDTH and found.op.does not in TAKE_ADDRESSES and found.op.kind != "flow"
+
+
+def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) -> Misfit | None:
     """An operand of a kind that can never stand where one value does: an address, braces, two results, a minus."""
-    if found.operand_type(spec) == "int" and isinstance(operand, Address | Vector):
+    declared = isinstance(operand, Name) and find(operand.text) is not None
+    if found.operand_type(spec) == "int" and (declared or isinstance(operand, Address | Vector)):
         return Misfit(k, f"{found.opcode} takes an integer here, found {operand}")
     far = found.op.does is Action.MBARRIER_ARRIVE and str(found.space) == "shared::cluster"
     if far and spec.role == "dst" and operand != Name("_"):
@@ -174,7 +183,7 @@ def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Mi
     if isinstance(operand, Vector):
         each = (_wrong(found, k, str(found.type), read, element, find) for element in operand.elements)
         return next((wrong for wrong in each if wrong is not None), None)
-    if not _single(operand, find):
+    if not _single(operand, find) or not isinstance(operand, Name):  # a number stands for all elements in `sust`
         return None
     return Misfit(k, f"{found.opcode} takes {str(found.vec)[1:]} registers in braces, found {operand}")
 

@@ -244,7 +244,7 @@ class _Validator:
             yield self.later(instruction, functools.partial(self.under, instruction, instruction.guard.name, error))
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
-        wrong = misfit(instruction, used, find) if least <= len(instruction.operands) <= most else None
+        wrong = misfit(instruction, used, find, self.labels) if least <= len(instruction.operands) <= most else None
         if wrong is not None:
             declared = {name: find(name) for name in chain.from_iterable(map(names_in, instruction.operands))}
             yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, declared.get))

@@ -4,7 +4,7 @@
 
 for 2000 texts of seed 0. Each text is a small kernel of examples from the instruction table with one to three
 mutations: types, modifiers, operand kinds, counts, versions, targets, spaces, declarations. Texts on which the two
-do not agree are grouped by what the one that refuses says, the most frequent first, each with an example. The assembler
+do not agree are grouped by what the one that refuses says, in families of causes, each with an example. The assembler
 runs in a process of its own, for there are texts that end it.
 """
 
@@ -222,13 +222,43 @@ def changed(ptx: str) -> str:
     return " | ".join(lines)
 
 
+FAMILIES = {
+    "a flag that is written twice (`.approx.approx`)": r"ptxlab.* not take \.(aligned|approx|sat|shiftamt|sync|uni) here",
+    "a register of another type or width, or a label, where the table has no rule": "Arguments mismatch",
+    "braces: a vector where one register stands, or the other way round": "[Vv]ector",
+    "`_` where a result may not be left out, or as a source": "Sink|discard|near '_'",
+    "a destination that is no register": "Result register|must be register|reference expected|register expected",
+    "a special register as an operand that may be none": "Special register",
+    "a number out of its range": "out of range|unexpected value",
+    "selectors of video instructions": "video selector",
+    "a variable of another state space than the instruction's": "State space|[Ii]llegal to write",
+    "addresses of 32 bits, which newer targets do not have": "-Bit ABI",
+    "an error inside the assembler": "Internal compiler error",
+}
+"""Why the two differ, by the message of the one that refuses; the rest is not explained."""
+
+
+def family(name: str) -> str:
+    """The family of a cause."""
+    return next((why for why, pattern in FAMILIES.items() if re.search(pattern, name)), "not explained")
+
+
+def report(done: int, causes: dict[str, list[str]]) -> str:
+    """The differences by family, each cause with its number and the shortest of its texts."""
+    total = sum(map(len, causes.values()))
+    lines = [f"{done} texts, {total} differences of {len(causes)} causes"]
+    for why in [*FAMILIES, "not explained"]:
+        some = {name: texts for name, texts in causes.items() if family(name) == why}
+        if some:
+            lines += ["", f"{sum(map(len, some.values()))}: {why}"]
+        for name, texts in sorted(some.items(), key=lambda item: -len(item[1])):
+            lines += [f"{len(texts):>5}  {name}", f"       {changed(min(texts, key=len))}"]
+    return "\n".join(lines)
+
+
 def main(count: int, seed: int) -> None:
     rng = random.Random(seed)
-    done, causes = differences(text(rng) for _ in range(count))
-    total = sum(map(len, causes.values()))
-    print(f"{done} texts, {total} differences of {len(causes)} causes")
-    for name, texts in sorted(causes.items(), key=lambda item: -len(item[1])):
-        print(f"{len(texts):>5}  {name}\n       {changed(min(texts, key=len))}")
+    print(report(*differences(text(rng) for _ in range(count))))
 
 
 if __name__ == "__main__":

@@ -221,6 +221,8 @@ def test_a_number_of_another_kind() -> None:
         ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, -%r2}, {%r3}, {%r1, %r2};",
          "takes no minus before a register, found -%r2", ""),
         ("{ .reg .b64 %a; discard.global.L2 [%a], [%a]; }", "takes an integer here, found [%a]", ""),
+        ("cp.async.wait_group %r1;", "takes an integer here, found %r1", ""),
+        ("HERE: add.u32 %r1, %r2, HERE;", "takes no label here, found HERE", ""),
     ],
 )  # fmt: skip
 def test_operands_that_do_not_fit(line: str, says: str, write: str) -> None:
