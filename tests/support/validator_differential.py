@@ -223,7 +223,7 @@ def changed(ptx: str) -> str:
 
 
 FAMILIES = {
-    "a flag that is written twice (`.approx.approx`)": r"ptxlab.* not take \.(aligned|approx|sat|shiftamt|sync|uni) here",
+    "a flag that is written twice": r"ptxlab.* not take \.(aligned|approx|sat|shiftamt|sync|uni) here",
     "a register of another type or width, or a label, where the table has no rule": "Arguments mismatch",
     "braces: a vector where one register stands, or the other way round": "[Vv]ector",
     "`_` where a result may not be left out, or as a source": "Sink|discard|near '_'",
