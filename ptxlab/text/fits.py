@@ -183,19 +183,19 @@ def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Mi
     if isinstance(operand, Vector):
         each = (_wrong(found, k, str(found.type), read, element, find) for element in operand.elements)
         return next((wrong for wrong in each if wrong is not None), None)
-    if not _single(operand, find) or not isinstance(operand, Name):  # a number stands for all elements in `sust`
+    if not _single(operand, find):
         return None
     return Misfit(k, f"{found.opcode} takes {str(found.vec)[1:]} registers in braces, found {operand}")
 
 
 def _single(operand: Operand, find: Find) -> bool:
-    """Whether an operand is one register or number, no vector."""
-    if isinstance(operand, Name):
-        variable = find(operand.text)
-        if variable is None:
-            return operand.text in SPECIAL
-        return variable.vector == 1 or "." in operand.text
-    return isinstance(operand, Number | Sum)
+    """Whether an operand is one register. A number may stand for a vector: `sust` and sparse products take one."""
+    if not isinstance(operand, Name):
+        return False
+    variable = find(operand.text)
+    if variable is None:
+        return operand.text in SPECIAL
+    return variable.vector == 1 or "." in operand.text
 
 
 def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
