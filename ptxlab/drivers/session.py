@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
@@ -11,7 +12,7 @@ from ptxlab.findings import Finding
 from ptxlab.launch.run import Run, launch
 
 
-class MachineSession:
+class MachineSession(abc.ABC):
     """The CPU machine in place of a GPU under a language, from `__enter__` to `__exit__`.
 
     `runs` holds the `Run` of each launch; `findings` what the checks noticed in all of them. options: of `pl.launch`,
@@ -36,8 +37,9 @@ class MachineSession:
         """What the checks noticed, launch by launch."""
         return [finding for run in self.runs for finding in run.findings]
 
+    @abc.abstractmethod
     def __enter__(self) -> Any:
-        raise NotImplementedError
+        """Puts the machine into the driver's place; `_stack` takes it out again."""
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
