@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from ptxlab.isa import Action, Form, FormError, form, fragments, types
+from ptxlab.isa.properties import address_space
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
 from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
@@ -22,6 +23,8 @@ TAKE_ADDRESSES = (Action.MOVE, Action.CONVERT_ADDRESS)
 """What can be done with the names of variables."""
 FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT)
 """Instructions whose operands are fragments: so many registers of each lane."""
+GENERIC = ("global", "shared", "local")
+"""The state spaces that generic addresses reach."""
 LENIENT = ("f16x2", "b128")
 """Types of registers that the assembler takes in many places."""
 
@@ -207,7 +210,18 @@ def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None
         variable = find(operand.base.text)
         if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64"):
             return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
+        if variable is not None and variable.space != "reg":
+            return _elsewhere(found, k, operand.base, variable)
     return None
+
+
+def _elsewhere(found: Form, k: int, name: Name, variable: Variable) -> Misfit | None:
+    """The address of a variable that lies in another state space than the instruction accesses."""
+    space = address_space(found, [spec for spec in found.op.operands if not spec.second][k].name)
+    if space is None or variable.space == space.partition("::")[0] or (not space and variable.space in GENERIC):
+        return None
+    where = f"the .{space} space" if space else "generic addresses, which are of .global, .shared and .local"
+    return Misfit(k, f"{found.opcode} takes an address of {where}; {name} lies in .{variable.space}")
 
 
 def in_braces(found: Form, operand: Operand) -> bool:
