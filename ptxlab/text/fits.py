@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from ptxlab.isa import Action, Form, FormError, form, fragments, types
+from ptxlab.isa.actions import MBARRIER
 from ptxlab.isa.properties import address_space
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
@@ -25,8 +26,12 @@ FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMEN
 """Instructions whose operands are fragments: so many registers of each lane."""
 GENERIC = ("global", "shared", "local")
 """The state spaces that generic addresses reach."""
-LENIENT = ("f16x2", "b128")
+LENIENT = ("f16x2",)
 """Types of registers that the assembler takes in many places."""
+NARROW = frozenset({
+    Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER
+})
+"""Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 
 Find = Callable[[str], Variable | None]
 """Gives the declaration of a name."""
@@ -44,28 +49,50 @@ class Misfit:
     type: str = ""
 
 
-def misfit(instruction: Instruction, found: Form, find: Find, labels: Collection[str] = ()) -> Misfit | None:
-    """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them.
-    labels: the names of the function's labels."""
+@dataclass(frozen=True)
+class Place:
+    """Where an instruction stands. labels, parameters: names of the function around it; kernel: whether that is one;
+    arch: 90 for sm_90a, 0 where nothing is said of the target."""
+
+    labels: Collection[str] = ()
+    parameters: Collection[str] = ()
+    kernel: bool = False
+    arch: int = 0
+
+
+NOWHERE = Place()
+
+
+def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOWHERE) -> Misfit | None:
+    """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
     if found.op.loose:
         return None
+    specs = given(found, len(instruction.operands))
+    if len(instruction.operands) > len(specs):
+        policy = instruction.operands[-1]
+        return Misfit(len(specs), f"{found.opcode} takes a cache policy only with .L2::cache_hint, found {policy}")
+    if found.L2_cache_hint and len(instruction.operands) <= sum(not spec.optional for spec in specs):
+        last = len(instruction.operands) - 1
+        return Misfit(last, f"{found.opcode} takes a cache policy behind its other operands")
+    for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
+        if spec.role == "addr" and (wrong := _place(found, k, spec, operand, find, place)) is not None:
+            return wrong
     if found.op.kind == "warp":
         return _of_the_warp(instruction, found, find)
-    specs = [spec for spec in found.op.operands if not spec.second]
     firm = next((k for k, spec in enumerate(specs) if spec.optional), len(specs))
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
-        if k >= firm and len(instruction.operands) != len(specs):
+        if k >= firm and len(instruction.operands) != len(specs) and spec.name != "policy":
             return None  # an optional operand may be left out before this one
         if in_braces(found, operand):
             return Misfit(k, f"{found.opcode} takes no braces here, found {operand}", str(operand)[1:-1])
         if spec.role == "addr":
             wrong = _address(found, k, operand, find)
-        elif isinstance(operand, Name) and operand.text in labels and _takes_no_label(found, spec):
+        elif isinstance(operand, Name) and operand.text in place.labels and _takes_no_label(found, spec):
             wrong = Misfit(k, f"{found.opcode} takes no label here, found {operand}")
         elif (kind := _kind(found, k, spec, operand, find)) is not None:
             wrong = kind
         else:
-            wanted = found.operand_type(spec)
+            wanted = "u64" if spec.name == "policy" else found.operand_type(spec)
             if wanted == "vec":
                 wrong = _vector(found, k, spec.role == "src", operand, find)
             else:
@@ -73,6 +100,14 @@ def misfit(instruction: Instruction, found: Form, find: Find, labels: Collection
         if wrong is not None:
             return wrong
     return None
+
+
+def given(found: Form, count: int) -> list[OperandSpec]:
+    """The operands that a form with so many has: a cache policy where `.L2::cache_hint` asks for one, last."""
+    specs = [spec for spec in found.op.operands if not spec.second]
+    if specs and specs[-1].name == "policy":
+        return [*specs[: count - 1], specs[-1]] if found.L2_cache_hint and count >= 1 else specs[:-1]
+    return specs
 
 
 def agreeing(instruction: Instruction, given: str, find: Find) -> str:
@@ -116,7 +151,7 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
         return Misfit(k, f"{found.opcode} writes to a register here, found the variable {name}")
     if variable.space != "reg":
         if found.op.does in TAKE_ADDRESSES:
-            return None
+            return _of_a_variable(found, k, wanted, variable)
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
     if (variable.vector > 1 and "." not in name) or fits(wanted, variable.type, wider=found.properties.wider_registers):
@@ -124,14 +159,31 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
     return Misfit(k, f"{found.opcode} takes {_in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
 
 
+def _of_a_variable(found: Form, k: int, wanted: str, variable: Variable) -> Misfit | None:
+    """The name of a variable where its address is a value."""
+    name = variable.name
+    if found.op.does is Action.MOVE:
+        no_address = types.is_float(wanted) or wanted == "pred"
+        return Misfit(k, f"{found.opcode} takes no address, found the variable {name}") if no_address else None
+    if found.to:
+        load = f"mov.u64 %address, {name};"
+        return Misfit(k, f"{found.opcode} takes a register here, found the variable {name}", before=load)
+    space = str(found.space or "shared").partition("::")[0] if found.op.name == "cvta" else "shared"
+    if variable.space == space:
+        return None
+    return Misfit(k, f"{found.opcode} takes an address of the .{space} space; {name} lies in .{variable.space}")
+
+
 def _takes_no_label(found: Form, spec: OperandSpec) -> bool:
-    """Whether the name of a label cannot stand here: branches and `mov` take one."""
-    return found.operand_type(spec) in types.WIDTH and found.op.does not in TAKE_ADDRESSES and found.op.kind != "flow"
+    """Whether the name of a label cannot stand here: only branches take one."""
+    return found.operand_type(spec) in types.WIDTH and found.op.kind != "flow"
 
 
 def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) -> Misfit | None:
     """An operand of a kind that can never stand where one value does: an address, braces, two results, a minus."""
     declared = isinstance(operand, Name) and find(operand.text) is not None
+    if found.operand_type(spec) == "label" and (declared or not isinstance(operand, Name)):
+        return Misfit(k, f"{found.opcode} takes a label here, found {operand}")
     if found.operand_type(spec) == "int" and (declared or isinstance(operand, Address | Vector)):
         return Misfit(k, f"{found.opcode} takes an integer here, found {operand}")
     far = found.op.does is Action.MBARRIER_ARRIVE and str(found.space) == "shared::cluster"
@@ -208,20 +260,44 @@ def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None
         return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)
     if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
         variable = find(operand.base.text)
-        if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64"):
+        if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64", "b128"):
             return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
-        if variable is not None and variable.space != "reg":
-            return _elsewhere(found, k, operand.base, variable)
     return None
 
 
-def _elsewhere(found: Form, k: int, name: Name, variable: Variable) -> Misfit | None:
-    """The address of a variable that lies in another state space than the instruction accesses."""
-    space = address_space(found, [spec for spec in found.op.operands if not spec.second][k].name)
-    if space is None or variable.space == space.partition("::")[0] or (not space and variable.space in GENERIC):
+def _place(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find, place: Place) -> Misfit | None:
+    """What cannot be an address: a number, the address of a variable that lies in another state space than the
+    instruction accesses, a register that is too narrow."""
+    if not isinstance(operand, Address) or found.op.does is Action.FENCE:
         return None
-    where = f"the .{space} space" if space else "generic addresses, which are of .global, .shared and .local"
-    return Misfit(k, f"{found.opcode} takes an address of {where}; {name} lies in .{variable.space}")
+    base, space = operand.base, address_space(found, spec.name)
+    if isinstance(base, Vector) or (isinstance(base, Number) and (space != "local" or base.kind != "int")):
+        where = "; only .local has numbers as addresses" if isinstance(base, Number) else ""
+        return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {base}{where}")
+    if not isinstance(base, Name):
+        return None
+    name, variable = base.text, find(base.text)
+    if variable is None and (name == "_" or name in place.labels or (name in SPECIAL and "." in name)):
+        return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {name}")
+    if space is None or variable is None:
+        return None
+    if variable.space == "reg":
+        explicit = found.op.does not in MBARRIER or not found.space
+        narrow = explicit and space in (("shared",) if found.op.does in MBARRIER else ("", "global"))
+        narrow = narrow and found.op.does in NARROW and types.WIDTH.get(variable.type) == 32
+        if not narrow or place.arch < 90:
+            return None
+        wide = f"cvt.u64.u32 %address, {name};"
+        return Misfit(k, f"sm_{place.arch} has 64-bit addresses; {name} is .{variable.type}", before=wide)
+    if variable.space != space.partition("::")[0] and (space or variable.space not in GENERIC):
+        where = f"the .{space} space" if space else "generic addresses, which are of .global, .shared and .local"
+        return Misfit(k, f"{found.opcode} takes an address of {where}; {name} lies in .{variable.space}")
+    if variable.space == "param" and name in place.parameters:
+        if found.properties.stores:
+            return Misfit(k, f"{found.opcode} cannot write to {name}, a parameter of the function it is in")
+        if place.kernel and space == "param::func":
+            return Misfit(k, f"{name} is a parameter of a kernel, in .param::entry; .param::func has those of functions")
+    return None
 
 
 def in_braces(found: Form, operand: Operand) -> bool:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ptxlab.isa.special import SPECIAL_REGISTERS
+from ptxlab.isa.types import VARIABLES
 from ptxlab.text.model import Address, Guard, Instruction, Name, Number, Operand, Vector
 from ptxlab.text.scope import Scope
 
 Part = tuple[Hashable, bool]
 """What decides whether an instruction takes an operand, and whether its names are declared."""
+
+
+_OF_A_FUNCTION = {("param", type_) for type_ in VARIABLES}
+"""What an address in parameters may be depends on the function."""
 
 
 def shape_of(instruction: Instruction, scope: Scope) -> tuple[tuple[Hashable, ...] | None, bool]:
@@ -48,7 +53,7 @@ def _part(operand: Operand, scope: Scope) -> Part | None:
         return (Number, operand.kind), True
     if isinstance(operand, Address):
         base = _part(operand.base, scope)
-        if base is None or operand.register_offset is not None or operand.extra:
+        if base is None or base[0] in _OF_A_FUNCTION or operand.register_offset is not None or operand.extra:
             return None
         return (Address, base[0]), base[1]
     if isinstance(operand, Vector):
