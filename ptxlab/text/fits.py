@@ -22,7 +22,8 @@ READ_SPECIAL = (Action.MOVE, Action.CONVERT)
 """What can be done with special registers."""
 TAKE_ADDRESSES = (Action.MOVE, Action.CONVERT_ADDRESS)
 """What can be done with the names of variables."""
-FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT)
+FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT,
+             Action.LOAD_ROWS, Action.STORE_ROWS, Action.WARPGROUP_PRODUCT)  # fmt: skip
 """Instructions whose operands are fragments: so many registers of each lane."""
 GENERIC = ("global", "shared", "local")
 """The state spaces that generic addresses reach."""
@@ -184,7 +185,7 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) 
     declared = isinstance(operand, Name) and find(operand.text) is not None
     if found.operand_type(spec) == "label" and (declared or not isinstance(operand, Name)):
         return Misfit(k, f"{found.opcode} takes a label here, found {operand}")
-    if found.operand_type(spec) == "int" and (declared or isinstance(operand, Address | Vector)):
+    if found.operand_type(spec) == "int" and not (isinstance(operand, Number) and operand.kind == "int"):
         return Misfit(k, f"{found.opcode} takes an integer here, found {operand}")
     far = found.op.does is Action.MBARRIER_ARRIVE and str(found.space) == "shared::cluster"
     if far and spec.role == "dst" and operand != Name("_"):
@@ -210,7 +211,7 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) 
 
 
 def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
-    """What an operand of a matrix instruction can never be, of whatever type its registers are."""
+    """What cannot be an operand of a matrix instruction: fragments stand in braces, with all their registers."""
     specs = [spec for spec in found.op.operands if not spec.second]
     held = fragments.operands(found) if found.op.does in FRAGMENTS else {}
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
@@ -218,19 +219,83 @@ def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | 
             return None
         if spec.role == "addr":
             wrong = _address(found, k, operand, find)
-            if wrong is not None:
-                return wrong
-            continue
-        if isinstance(operand, Address) and spec.name in held:
-            return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}")
-        if spec.name in held and held[spec.name].registers > 1 and _single(operand, find):
-            return Misfit(k, f"{found.opcode} takes {held[spec.name].registers} registers in braces, found {operand}")
-        for part in operand.elements if isinstance(operand, Vector) else (operand,):
-            if isinstance(part, Sum) and part.scale < 0:
-                return Misfit(k, f"{found.opcode} takes no minus before a register, found {part}")
-            if isinstance(part, Name) and (variable := find(part.text)) is not None and variable.space != "reg":
-                return Misfit(k, f"{found.opcode} takes registers here, found the variable {part}")
+        elif spec.name == "e":
+            wrong = _metadata(found, k, operand, find)
+        elif spec.name in held and found.op.does is not Action.TRANSPOSE:
+            if spec.name == "a" and not isinstance(operand, Vector) and (_descriptor(found) or _of_bytes(found)):
+                continue
+            wrong = _fragment(found, k, spec, held[spec.name], operand, find)
+        else:
+            wrong = _kind(found, k, spec, operand, find)
+            if wrong is None:
+                wrong = _wrong(found, k, found.operand_type(spec), spec.role == "src", operand, find)
+        if wrong is not None:
+            return wrong
     return None
+
+
+def _descriptor(found: Form) -> bool:
+    """Whether a matrix may lie in shared memory, where a 64-bit register describes it."""
+    return found.op.does is Action.WARPGROUP_PRODUCT
+
+
+def _of_bytes(found: Form) -> bool:
+    """Whether it is a sparse product of bytes, for whose A the assembler takes what it likes."""
+    return bool(found.sparse) and found.atype in ("u8", "s8")
+
+
+def _metadata(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
+    """What cannot say where the zeros of a sparse matrix are: the assembler takes any register of 32 bits."""
+    variable = find(operand.text) if isinstance(operand, Name) else None
+    right = isinstance(operand, Vector | Not) or (isinstance(operand, Sum) and operand.scale > 0)
+    right = right or (isinstance(operand, Number) and operand.kind == "f32")
+    if isinstance(operand, Name):
+        right = variable is None and operand.text != "_" and operand.text not in SPECIAL
+        right = right or (variable is not None and types.WIDTH.get(variable.type) in (1, 32))
+    return None if right else Misfit(k, f"{found.opcode} takes a 32-bit register here, found {operand}")
+
+
+def _fragment(
+    found: Form, k: int, spec: OperandSpec, held: fragments.Fragment, operand: Operand, find: Find
+) -> Misfit | None:
+    """What cannot be the fragment of a matrix."""
+    if not isinstance(operand, Vector):
+        variable = find(operand.text) if isinstance(operand, Name) else None
+        if variable is not None and variable.vector == held.registers > 1:
+            return None
+        return Misfit(k, f"{found.opcode} takes {_braced(held.registers)}, found {operand}")
+    if len(operand.elements) != held.registers:
+        return Misfit(k, f"{found.opcode} takes {_braced(held.registers)}, found {len(operand.elements)}")
+    given = [find(part.text) if isinstance(part, Name) else None for part in operand.elements]
+    if held.type not in ("f32", "f64") and all(variable is not None and variable.type == "f32" for variable in given):
+        return Misfit(k, f"{found.opcode} takes {_registers_of(held)} here, no .f32 registers alone, found {operand}")
+    for part, variable in zip(operand.elements, given, strict=True):
+        if isinstance(part, Sum) and part.scale < 0:
+            return Misfit(k, f"{found.opcode} takes no minus before a register, found {part}")
+        if isinstance(part, Number) and spec.role == "dst":
+            return Misfit(k, f"{found.opcode} writes to registers here, found {part}")
+        if variable is None:
+            continue
+        if variable.space != "reg":
+            return Misfit(k, f"{found.opcode} takes registers here, found the variable {part}")
+        if variable.type != "pred" and not _holds(held, variable.type):
+            return Misfit(k, f"{found.opcode} takes {_registers_of(held)} here; {part} is .{variable.type}")
+    return None
+
+
+def _braced(count: int) -> str:
+    return "one register in braces" if count == 1 else f"{count} registers in braces"
+
+
+def _holds(held: fragments.Fragment, given: str) -> bool:
+    """Whether a register of a type can be one of a fragment's: of whatever 32-bit type, but for accumulators of floats."""
+    if held.type in ("f32", "f64"):
+        return fits(held.type, given, wider=False)
+    return types.WIDTH.get(given) == held.width
+
+
+def _registers_of(held: fragments.Fragment) -> str:
+    return _in_words(held.type) if held.type in ("f32", "f64") else f"{held.width} bits"
 
 
 def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Misfit | None:

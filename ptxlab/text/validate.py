@@ -149,7 +149,7 @@ class _Validator:
 
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
-        shape, known = shape_of(instruction, scope)
+        shape, known = shape_of(instruction, scope, self.labels)
         if known and self.shapes.get(shape) == 0:
             return []
         if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
