@@ -66,7 +66,7 @@ NOWHERE = Place()
 
 def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOWHERE) -> Misfit | None:
     """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
-    if found.op.loose:
+    if found.op.loose and found.op.kind != "flow" and found.op.does is not Action.CLASSIFY:
         return None
     specs = given(found, len(instruction.operands))
     if len(instruction.operands) > len(specs):
@@ -80,6 +80,8 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
             return wrong
     if found.op.kind == "warp":
         return _of_the_warp(instruction, found, find)
+    if found.op.name == "isspacep":
+        return _space_tested(instruction, found, find)
     firm = next((k for k, spec in enumerate(specs) if spec.optional), len(specs))
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
         if k >= firm and len(instruction.operands) != len(specs) and spec.name != "policy":
@@ -93,7 +95,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
         elif (kind := _kind(found, k, spec, operand, find)) is not None:
             wrong = kind
         else:
-            wanted = "u64" if spec.name == "policy" else found.operand_type(spec)
+            wanted = _wanted(found, spec, operand, len(instruction.operands))
             if wanted == "vec":
                 wrong = _vector(found, k, spec.role == "src", operand, find)
             else:
@@ -101,6 +103,18 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
         if wrong is not None:
             return wrong
     return None
+
+
+def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str:
+    """The type of an operand; where the table has bits, and the assembler no floats, that of an integer."""
+    type_ = found.operand_type(spec)
+    integers = spec.name == "policy" or (found.op.kind == "lane" and found.op.does is not Action.SHUFFLE)
+    if type_ in ("b32", "b64") and (integers or spec.name == "membermask" or found.op.does is Action.VIDEO):
+        return f"u{type_[1:]}"
+    if type_ == "any" and found.op.does is Action.BARRIER:  # threads, or the predicate if they are left out
+        count_of_threads = count == len(found.op.operands) or (isinstance(operand, Number) and operand.kind == "int")
+        return "u32" if count_of_threads else "pred"
+    return type_
 
 
 def given(found: Form, count: int) -> list[OperandSpec]:
@@ -124,10 +138,32 @@ def agreeing(instruction: Instruction, given: str, find: Find) -> str:
     return ""
 
 
+def _space_tested(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
+    """What cannot be an address in a register, of 32 bits or of 64."""
+    answer, asked = instruction.operands
+    wrong = _kind(found, 0, found.op.operands[0], answer, find) or _wrong(found, 0, "pred", False, answer, find)
+    if wrong is not None:
+        return wrong
+    variable = find(asked.text) if isinstance(asked, Name) else None
+    if variable is not None and variable.space == "reg":
+        return None if any(fits(t, variable.type, wider=False) for t in ("u32", "u64")) else _no_address(found, asked)
+    if isinstance(asked, Number) and asked.kind == "int":
+        return None
+    return None if isinstance(asked, Sum) and asked.scale > 0 else _no_address(found, asked)
+
+
+def _no_address(found: Form, operand: Operand) -> Misfit:
+    return Misfit(1, f"{found.opcode} takes an address in an integer register here, found {operand}")
+
+
 def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find) -> Misfit | None:
     if isinstance(operand, Pair):
         operand = operand.first
+        if operand == Name("_"):
+            return None
     if isinstance(operand, Not):
+        if not read:
+            return Misfit(k, f"{found.opcode} writes to a register here, found {operand}", str(operand.operand))
         operand = operand.operand
     if wanted not in types.WIDTH:
         return None
@@ -140,11 +176,9 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
         return None
     name = operand.text
     if name == "_":
-        return (
-            Misfit(k, f"{found.opcode} reads a value here; _ stands only where a result is not wanted")
-            if read
-            else None
-        )
+        if read:
+            return Misfit(k, f"{found.opcode} reads a value here; _ stands only where a result is not wanted")
+        return None if _may_leave_out(found) else Misfit(k, f"{found.opcode} needs a register for its result, found _")
     variable = find(name)
     if variable is None:  # a special register, a label or a function
         return _special(found, k, wanted, name) if read and name in SPECIAL else None
@@ -155,9 +189,27 @@ def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find:
             return _of_a_variable(found, k, wanted, variable)
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
-    if (variable.vector > 1 and "." not in name) or fits(wanted, variable.type, wider=found.properties.wider_registers):
+    if (variable.vector > 1 and "." not in name) or fits(wanted, variable.type, wider=_takes_wider(found)):
         return None
     return Misfit(k, f"{found.opcode} takes {_in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
+
+
+def _takes_wider(found: Form) -> bool:
+    """Whether registers may be wider than the type: of loads, stores and conversions between plain types."""
+    if not found.properties.wider_registers:
+        return False
+    return found.op.does is not Action.CONVERT or all(_plain(type_) for type_ in (found.dtype, found.atype, found.type))
+
+
+def _plain(type_: str | None) -> bool:
+    return type_ is None or type_ in types.INTEGERS or type_ in ("f16", "f32", "f64")
+
+
+def _may_leave_out(found: Form) -> bool:
+    """Whether `_` may stand for a result that nobody wants (in a vector, and before `|p`, it always may)."""
+    if found.op.does in (Action.ATOMIC, Action.MBARRIER_ARRIVE):
+        return True
+    return found.op.name in ("setp", "lop3") or (found.op.does is Action.MATCH and len(found.op.operands) == 4)
 
 
 def _of_a_variable(found: Form, k: int, wanted: str, variable: Variable) -> Misfit | None:
@@ -194,7 +246,10 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) 
         return None
     if isinstance(operand, Address):
         return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}")
-    if isinstance(operand, Vector) and len(operand.elements) > 1 and found.op.does is not Action.MOVE:
+    braces = len(operand.elements) if isinstance(operand, Vector) else 0
+    if found.op.does in (Action.LOAD_SURFACE, Action.STORE_SURFACE):  # the assembler counts no elements there
+        return None
+    if (braces > 1 and found.op.does is not Action.MOVE) or (braces and found.op.does is Action.VIDEO):
         return Misfit(k, f"{found.opcode} takes no braces here, found {operand}")
     if isinstance(operand, Pair):
         at = found.op.operands.index(spec) + 1
@@ -205,7 +260,13 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) 
         return Misfit(k, said, before=f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here")
     if isinstance(operand, Sum) and spec.role == "dst":
         return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
-    if isinstance(operand, Sum) and found.op.does is Action.VIDEO and operand.offset:
+    if isinstance(operand, Sum) and found.operand_type(spec) == "pred":
+        return Misfit(k, f"{found.opcode} takes a predicate here, found {operand}")
+    if isinstance(operand, Number) and found.op.does is Action.VIDEO and found.count:
+        return Misfit(k, f"{found.opcode} takes a register here, found {operand}: parts of a number cannot be selected")
+    if isinstance(operand, Sum) and found.op.does is Action.VIDEO and operand.scale < 0 and not found.product:
+        return Misfit(k, f"{found.opcode} takes no minus before a register, found {operand}: only vmad does")
+    if isinstance(operand, Sum) and found.op.does is Action.VIDEO and operand.offset and spec.name != "c":
         return Misfit(k, f"{found.opcode} takes a register here, found {operand}")
     return None
 
@@ -299,13 +360,30 @@ def _registers_of(held: fragments.Fragment) -> str:
 
 
 def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Misfit | None:
-    """One register or number where several are wanted, or one among several of another type."""
-    if isinstance(operand, Vector):
-        each = (_wrong(found, k, str(found.type), read, element, find) for element in operand.elements)
-        return next((wrong for wrong in each if wrong is not None), None)
-    if not _single(operand, find):
+    """Another number of registers than the instruction takes, or one of another type among them."""
+    if found.op.does is Action.STORE_SURFACE:
         return None
-    return Misfit(k, f"{found.opcode} takes {str(found.vec)[1:]} registers in braces, found {operand}")
+    count = int(str(found.vec)[1:])
+    if isinstance(operand, Pair):
+        operand = operand.first
+    if isinstance(operand, Vector):
+        if len(operand.elements) != count:
+            return Misfit(k, f"{found.opcode} takes {count} registers in braces, found {len(operand.elements)}")
+        each = (_element(found, k, str(found.type), read, element, find) for element in operand.elements)
+        return next((wrong for wrong in each if wrong is not None), None)
+    variable = find(operand.text) if isinstance(operand, Name) else None
+    if variable is not None and variable.space == "reg" and variable.vector == count:
+        return None
+    if operand == Name("_") and found.op.does is Action.ATOMIC:
+        return None
+    return Misfit(k, f"{found.opcode} takes {count} registers in braces, found {operand}")
+
+
+def _element(found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find) -> Misfit | None:
+    """What cannot be an element of a vector. The assembler lets predicates and special registers pass there."""
+    if operand == Name("_"):
+        return None
+    return _wrong(found, k, wanted, read, operand, find)
 
 
 def _single(operand: Operand, find: Find) -> bool:
@@ -425,7 +503,9 @@ def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
         return Misfit(
             k, f"{found.opcode} takes no literal of type .{wanted}; put its bits into a register with mov first"
         )
-    if number.kind == "int" or wanted == "pred":
+    if wanted == "pred" and (number.kind != "int" or found.op.does is Action.COMPARE):
+        return Misfit(k, f"{found.opcode} takes a predicate here, found the number {number.text}")
+    if number.kind == "int":
         return None
     if (wanted, number.kind) in (("b32", "f32"), ("b64", "f64"), ("b64", "f32")):
         return None
@@ -440,6 +520,11 @@ def _special(found: Form, k: int, wanted: str, name: str) -> Misfit | None:
     if found.op.does not in READ_SPECIAL:
         return Misfit(k, f"{found.opcode} cannot read {name}; only mov can", before=f"mov.{given} %r, {name};")
     wide = {types.width(wanted), types.width(given)} == {32, 64} and name != "%gridid"
+    if found.op.does is Action.CONVERT:
+        integers = all(type_ is None or type_ in types.INTEGERS for type_ in (found.dtype, found.atype, found.type))
+        if integers and types.width(wanted) <= types.width(given):
+            return None
+        return Misfit(k, f"{found.opcode} cannot read {name}, which is .{given}", before=f"mov.{given} %r, {name};")
     if found.op.does is Action.MOVE and wide:
         return Misfit(
             k, f"{name} is .{given}; {found.opcode} takes {_in_words(wanted)}", before=f"mov.{given} %r, {name};"
