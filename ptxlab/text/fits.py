@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from ptxlab.isa import Action, Form, FormError, form, fragments, types
-from ptxlab.isa.actions import MBARRIER
+from ptxlab.isa.actions import MBARRIER, SAMPLERS
+from ptxlab.isa.immediates import numbers
 from ptxlab.isa.properties import address_space
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
@@ -33,6 +34,9 @@ NARROW = frozenset({
     Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER
 })
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
+
+PLAIN = frozenset({*types.INTEGERS, "f16", "f16x2", "f32", "f64"})
+"""Types between which `cvt` takes wider registers."""
 
 Find = Callable[[str], Variable | None]
 """Gives the declaration of a name."""
@@ -100,6 +104,8 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
                 wrong = _vector(found, k, spec.role == "src", operand, find)
             else:
                 wrong = _wrong(found, k, wanted, spec.role == "src", operand, find)
+        if wrong is None and not (found.op.does is Action.BARRIER and spec.type == "any" and len(instruction.operands) < len(specs)):
+            wrong = _limited(found, k, spec, operand)
         if wrong is not None:
             return wrong
     return None
@@ -111,6 +117,8 @@ def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str
     integers = spec.name == "policy" or (found.op.kind == "lane" and found.op.does is not Action.SHUFFLE)
     if type_ in ("b32", "b64") and (integers or spec.name == "membermask" or found.op.does is Action.VIDEO):
         return f"u{type_[1:]}"
+    if type_ == "b32" and found.pack and spec.role == "dst":
+        return "u32"
     if type_ == "any" and found.op.does is Action.BARRIER:  # threads, or the predicate if they are left out
         count_of_threads = count == len(found.op.operands) or (isinstance(operand, Number) and operand.kind == "int")
         return "u32" if count_of_threads else "pred"
@@ -136,6 +144,14 @@ def agreeing(instruction: Instruction, given: str, find: Find) -> str:
         if misfit(replace(instruction, opcode=other.opcode), other, find) is None:
             return other.opcode
     return ""
+
+
+def _limited(found: Form, k: int, spec: OperandSpec, operand: Operand) -> Misfit | None:
+    """A number that the instruction does not take."""
+    right = numbers(found, spec.name) if isinstance(operand, Number) and operand.kind == "int" else None
+    if right is None or not isinstance(operand, Number) or int(operand.value) in right.those:
+        return None
+    return Misfit(k, f"{found.opcode} takes {right.says} here, found {operand}")
 
 
 def _space_tested(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
@@ -198,11 +214,12 @@ def _takes_wider(found: Form) -> bool:
     """Whether registers may be wider than the type: of loads, stores and conversions between plain types."""
     if not found.properties.wider_registers:
         return False
-    return found.op.does is not Action.CONVERT or all(_plain(type_) for type_ in (found.dtype, found.atype, found.type))
+    return found.op.does is not Action.CONVERT or PLAIN.issuperset(_types(found))
 
 
-def _plain(type_: str | None) -> bool:
-    return type_ is None or type_ in types.INTEGERS or type_ in ("f16", "f32", "f64")
+def _types(found: Form) -> set[str]:
+    """The types in an opcode."""
+    return types.WIDTH.keys() & found.opcode.split(".")
 
 
 def _may_leave_out(found: Form) -> bool:
@@ -229,7 +246,7 @@ def _of_a_variable(found: Form, k: int, wanted: str, variable: Variable) -> Misf
 
 def _takes_no_label(found: Form, spec: OperandSpec) -> bool:
     """Whether the name of a label cannot stand here: only branches take one."""
-    return found.operand_type(spec) in types.WIDTH and found.op.kind != "flow"
+    return found.operand_type(spec) in types.WIDTH or found.op.does is Action.BARRIER
 
 
 def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) -> Misfit | None:
@@ -242,12 +259,17 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) 
     far = found.op.does is Action.MBARRIER_ARRIVE and str(found.space) == "shared::cluster"
     if far and spec.role == "dst" and operand != Name("_"):
         return Misfit(k, f"{found.opcode} gives no state of an mbarrier in another block: write _ here", "_")
-    if found.operand_type(spec) not in types.WIDTH:
+    if spec.name in ("dPdx", "dPdy") and not isinstance(operand, Vector):
+        return Misfit(k, f"{found.opcode} takes a derivative of each coordinate in braces here, found {operand}")
+    in_any = found.op.does is Action.BARRIER and spec.type == "any"
+    if found.operand_type(spec) not in types.WIDTH and not in_any:
         return None
     if isinstance(operand, Address):
         return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}")
     braces = len(operand.elements) if isinstance(operand, Vector) else 0
-    if found.op.does in (Action.LOAD_SURFACE, Action.STORE_SURFACE):  # the assembler counts no elements there
+    uncounted = found.op.does in (Action.LOAD_SURFACE, Action.STORE_SURFACE) and braces in (1, 2, 4)
+    uncounted = uncounted or found.geom in ("cube", "acube")  # the assembler counts no elements there
+    if uncounted and braces:
         return None
     if (braces > 1 and found.op.does is not Action.MOVE) or (braces and found.op.does is Action.VIDEO):
         return Misfit(k, f"{found.opcode} takes no braces here, found {operand}")
@@ -260,7 +282,7 @@ def _kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) 
         return Misfit(k, said, before=f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here")
     if isinstance(operand, Sum) and spec.role == "dst":
         return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
-    if isinstance(operand, Sum) and found.operand_type(spec) == "pred":
+    if isinstance(operand, Sum) and (in_any or found.operand_type(spec) == "pred"):
         return Misfit(k, f"{found.opcode} takes a predicate here, found {operand}")
     if isinstance(operand, Number) and found.op.does is Action.VIDEO and found.count:
         return Misfit(k, f"{found.opcode} takes a register here, found {operand}: parts of a number cannot be selected")
@@ -287,7 +309,7 @@ def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | 
                 continue
             wrong = _fragment(found, k, spec, held[spec.name], operand, find)
         else:
-            wrong = _kind(found, k, spec, operand, find)
+            wrong = _kind(found, k, spec, operand, find) or _limited(found, k, spec, operand)
             if wrong is None:
                 wrong = _wrong(found, k, found.operand_type(spec), spec.role == "src", operand, find)
         if wrong is not None:
@@ -311,8 +333,7 @@ def _metadata(found: Form, k: int, operand: Operand, find: Find) -> Misfit | Non
     right = isinstance(operand, Vector | Not) or (isinstance(operand, Sum) and operand.scale > 0)
     right = right or (isinstance(operand, Number) and operand.kind == "f32")
     if isinstance(operand, Name):
-        right = variable is None and operand.text != "_" and operand.text not in SPECIAL
-        right = right or (variable is not None and types.WIDTH.get(variable.type) in (1, 32))
+        right = variable is not None and types.WIDTH.get(variable.type) in (1, 32)
     return None if right else Misfit(k, f"{found.opcode} takes a 32-bit register here, found {operand}")
 
 
@@ -359,10 +380,23 @@ def _registers_of(held: fragments.Fragment) -> str:
     return _in_words(held.type) if held.type in ("f32", "f64") else f"{held.width} bits"
 
 
+def _texture(found: Form, k: int, operand: Address, find: Find) -> Misfit | None:
+    """A texture or surface without coordinates, or that is none."""
+    variable = find(operand.base.text) if isinstance(operand.base, Name) else None
+    handle = variable is not None and (variable.type in types.OPAQUE or variable.space == "param")
+    if variable is not None and variable.space == "reg":
+        handle = fits("u64", variable.type, wider=False)
+    if not handle or operand.offset:
+        return Misfit(k, f"{found.opcode} takes a texture, a surface or its 64-bit handle here, found {operand}")
+    if found.op.does is not Action.QUERY and not operand.extra:
+        return Misfit(k, f"{found.opcode} takes coordinates behind the handle: [{operand.base}, {{...}}]")
+    return None
+
+
 def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Misfit | None:
     """Another number of registers than the instruction takes, or one of another type among them."""
-    if found.op.does is Action.STORE_SURFACE:
-        return None
+    if found.op.does is Action.STORE_SURFACE and not isinstance(operand, Vector):
+        return _stored(found, k, operand, find)
     count = int(str(found.vec)[1:])
     if isinstance(operand, Pair):
         operand = operand.first
@@ -374,14 +408,24 @@ def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Mi
     variable = find(operand.text) if isinstance(operand, Name) else None
     if variable is not None and variable.space == "reg" and variable.vector == count:
         return None
-    if operand == Name("_") and found.op.does is Action.ATOMIC:
+    if (operand == Name("_") and found.op.does is Action.ATOMIC and not read) or found.single:
         return None
     return Misfit(k, f"{found.opcode} takes {count} registers in braces, found {operand}")
 
 
+def _stored(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
+    """What cannot be stored to a surface: for several elements the assembler takes a register or a number, too."""
+    variable = find(operand.text) if isinstance(operand, Name) else None
+    if (isinstance(operand, Number) and operand.kind == "int") or (isinstance(operand, Sum) and operand.scale > 0):
+        return None
+    if variable is not None and variable.space == "reg" and variable.type != "pred":
+        return None
+    return Misfit(k, f"{found.opcode} takes {str(found.vec)[1:]} registers in braces, found {operand}")
+
+
 def _element(found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find) -> Misfit | None:
     """What cannot be an element of a vector. The assembler lets predicates and special registers pass there."""
-    if operand == Name("_"):
+    if operand == Name("_") and not read:
         return None
     return _wrong(found, k, wanted, read, operand, find)
 
@@ -413,6 +457,8 @@ def _place(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find,
     instruction accesses, a register that is too narrow."""
     if not isinstance(operand, Address) or found.op.does is Action.FENCE:
         return None
+    if found.op.does in SAMPLERS:
+        return _texture(found, k, operand, find)
     base, space = operand.base, address_space(found, spec.name)
     if isinstance(base, Vector) or (isinstance(base, Number) and (space != "local" or base.kind != "int")):
         where = "; only .local has numbers as addresses" if isinstance(base, Number) else ""
@@ -448,6 +494,8 @@ def in_braces(found: Form, operand: Operand) -> bool:
     of untyped bits (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
     if not isinstance(operand, Vector) or len(operand.elements) != 1:
         return False
+    if found.op.does is Action.BARRIER or (found.single and found.operation) or found.opcode.endswith(".b128"):
+        return not found.vec
     if found.op.kind in ("flow", "none", "warp", "async") or found.properties.plain:
         return False
     return not (found.op.does is Action.MOVE and str(found.type)[0] == "b")
@@ -521,8 +569,7 @@ def _special(found: Form, k: int, wanted: str, name: str) -> Misfit | None:
         return Misfit(k, f"{found.opcode} cannot read {name}; only mov can", before=f"mov.{given} %r, {name};")
     wide = {types.width(wanted), types.width(given)} == {32, 64} and name != "%gridid"
     if found.op.does is Action.CONVERT:
-        integers = all(type_ is None or type_ in types.INTEGERS for type_ in (found.dtype, found.atype, found.type))
-        if integers and types.width(wanted) <= types.width(given):
+        if not found.pack and _types(found).issubset(types.INTEGERS) and types.width(wanted) <= types.width(given):
             return None
         return Misfit(k, f"{found.opcode} cannot read {name}, which is .{given}", before=f"mov.{given} %r, {name};")
     if found.op.does is Action.MOVE and wide:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 
+from ptxlab.isa.immediates import LIMITED
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.isa.types import VARIABLES
 from ptxlab.text.model import Address, Guard, Instruction, Name, Number, Operand, Vector
@@ -37,6 +38,8 @@ def shape_of(instruction: Instruction, scope: Scope, labels: Collection[str]) ->
             return None, False
         shape.append(part[0])
         all_known &= part[1]
+    if instruction.name in LIMITED:
+        shape += [operand.text for operand in instruction.operands if isinstance(operand, Number)]
     return tuple(shape), all_known
 
 
@@ -56,7 +59,7 @@ def _part(operand: Operand, scope: Scope, labels: Collection[str]) -> Part | Non
         base = _part(operand.base, scope, labels)
         if base is None or base[0] in _OF_A_FUNCTION or operand.register_offset is not None or operand.extra:
             return None
-        return (Address, base[0]), base[1]
+        return (Address, base[0], operand.offset != 0), base[1]
     if isinstance(operand, Vector):
         elements = [_part(element, scope, labels) for element in operand.elements]
         known = [part for part in elements if part is not None]
