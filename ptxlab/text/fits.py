@@ -30,9 +30,9 @@ GENERIC = ("global", "shared", "local")
 """The state spaces that generic addresses reach."""
 LENIENT = ("f16x2",)
 """Types of registers that the assembler takes in many places."""
-NARROW = frozenset({
-    Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER
-})
+NARROW = frozenset(
+    {Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER}
+)
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 
 PLAIN = frozenset({*types.INTEGERS, "f16", "f16x2", "f32", "f64"})
@@ -104,7 +104,9 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
                 wrong = _vector(found, k, spec.role == "src", operand, find)
             else:
                 wrong = _wrong(found, k, wanted, spec.role == "src", operand, find)
-        if wrong is None and not (found.op.does is Action.BARRIER and spec.type == "any" and len(instruction.operands) < len(specs)):
+        if wrong is None and not (
+            found.op.does is Action.BARRIER and spec.type == "any" and len(instruction.operands) < len(specs)
+        ):
             wrong = _limited(found, k, spec, operand)
         if wrong is not None:
             return wrong
@@ -485,7 +487,9 @@ def _place(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find,
         if found.properties.stores:
             return Misfit(k, f"{found.opcode} cannot write to {name}, a parameter of the function it is in")
         if place.kernel and space == "param::func":
-            return Misfit(k, f"{name} is a parameter of a kernel, in .param::entry; .param::func has those of functions")
+            return Misfit(
+                k, f"{name} is a parameter of a kernel, in .param::entry; .param::func has those of functions"
+            )
     return None
 
 
@@ -551,7 +555,7 @@ def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
         return Misfit(
             k, f"{found.opcode} takes no literal of type .{wanted}; put its bits into a register with mov first"
         )
-    if wanted == "pred" and (number.kind != "int" or found.op.does is Action.COMPARE):
+    if wanted == "pred" and number.kind != "int":
         return Misfit(k, f"{found.opcode} takes a predicate here, found the number {number.text}")
     if number.kind == "int":
         return None

@@ -18,7 +18,9 @@ _OF_A_FUNCTION = {("param", type_) for type_ in VARIABLES}
 """What an address in parameters may be depends on the function."""
 
 
-def shape_of(instruction: Instruction, scope: Scope, labels: Collection[str]) -> tuple[tuple[Hashable, ...] | None, bool]:
+def shape_of(
+    instruction: Instruction, scope: Scope, labels: Collection[str]
+) -> tuple[tuple[Hashable, ...] | None, bool]:
     """The shape of an instruction's operands without their names, on which alone depends whether it takes them, and
     whether all names are declared. None and False where operands are other than numbers, names, addresses, or elements
     of vectors."""
