@@ -46,7 +46,7 @@ def answer(question: dict[str, Any], arch: str = "") -> Any:
 
 
 def explained(word: str) -> dict[str, Any] | None:
-    """What a word of a `%%cuda` cell means: an opcode with its modifiers or a special register in `asm`, or CUDA C++."""
+    """What a word of a `%%cuda` cell means: CUDA C++, or PTX in `asm`: a whole opcode, a special register."""
     ptx = word.replace("%%", "%")
     found = language.explain(ptx) if "." in ptx else None
     return found if found is not None and found["word"] == ptx else cuda_words.explain(word)

@@ -35,9 +35,9 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 
 HOT = 4_000_000
-"""The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed, so
-that two runs do the same on a busy machine: in warp-instructions as `counting.work_of_blocks` weighs them, about 0.1
-seconds of most kernels."""
+"""The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
+two runs do the same on a busy machine. The unit is a warp-instruction as `counting.work_of_blocks` weighs them; this is
+about 0.1 seconds of most kernels."""
 CHECKED = 8
 """How many times as much an instruction costs where it is checked."""
 
