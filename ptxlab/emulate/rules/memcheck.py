@@ -12,7 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, local, rule, u8, u16, u32, u64
+from ptxlab.emulate.language import (
+    Pointer,
+    any_of,
+    boolean,
+    fill_bytes,
+    first,
+    lanes,
+    lanes_of,
+    least,
+    load_lanes,
+    local,
+    rule,
+    select,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
@@ -287,6 +304,34 @@ def access_lanes(
         if write != 0 and context.found.written is not None:
             fill_bytes(context.found.written, 0xFF, size)
     return REMEMBERED
+
+
+@rule
+def find_together(
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32
+) -> Pointer[u8] | None:
+    """Finds the addresses of an atomic access at once: where that of the first lane is in the host's memory, and those
+    of the others are as far from it as they are apart. None if they do not all lie in one allocation, or some access is
+    not valid."""
+    if mask == 0:
+        return None
+    at = load_lanes(addresses)
+    chosen = lanes(mask)
+    lane = first(mask)
+    address = addresses[lane]
+    low = least(select(chosen, at, address))
+    high = u64(~least(select(chosen, ~at, u64(~address))))
+    where, _ = space_of(space, address)
+    if where == LOCAL or high - low > FAR or any_of(chosen & (at & (size - 1) != 0)):
+        return None
+    whole = resolve(context, cta, warp, lane, low, high - low + size, log2, space, 1, None)
+    if whole is None:
+        return None
+    written = context.found.written
+    if written is not None:
+        for k in lanes_of(mask):
+            fill_bytes(written + (addresses[k] - low), 0xFF, size)
+    return whole + (address - low)
 
 
 @rule
