@@ -103,9 +103,10 @@ class Atomics(Part):
         for k, value in enumerate(cells):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
             self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
+        site = self.e.own_site()
         result = self.t.let(
             f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
-            f"i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
+            f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
         )
         self.e.stops.if_called(result)
         old = []
@@ -153,7 +154,9 @@ class Atomics(Part):
         t.do("ret i32 0")
         t.at("fault")
         t.do("ret i32 1")
-        arguments = "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, i32 %space, i32 %code"
+        arguments = (
+            "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, ptr %site, i32 %space, i32 %code"
+        )
         head = f"define internal i32 @{name}({arguments}) noinline nounwind {{"
         return "\n".join([head, "entry:", *t.lines, "}", ""])
 
@@ -186,7 +189,7 @@ def _find(t: Text, size: int) -> None:
     else lane by lane. Ends at the label `found`, or at `fault`."""
     log2 = str(size.bit_length() - 1)
     given = "%ctx", "%cta", "%ws", "%looked", "%addrs", str(size), log2, "%space"
-    place = t.let(call(find_together, *given))
+    place = t.let(call(find_together, *given, "%site"))
     t.do(f"br i1 {t.let(f'icmp eq ptr {place}, null')}, label %apart, label %together")
     t.at("together")
     moved = t.let(f"sub i64 {t.let(f'ptrtoint ptr {place} to i64')}, %address")

@@ -20,11 +20,9 @@ from ptxlab.emulate.language import (
     first,
     lanes,
     lanes_of,
-    least,
     load_lanes,
     local,
     rule,
-    select,
     u8,
     u16,
     u32,
@@ -308,30 +306,28 @@ def access_lanes(
 
 @rule
 def find_together(
-    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32
-) -> Pointer[u8] | None:
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
+    site: Site,
+) -> Pointer[u8] | None:  # fmt: skip
     """Finds the addresses of an atomic access at once: where that of the first lane is in the host's memory, and those
     of the others are as far from it as they are apart. None if they do not all lie in one allocation, or some access is
     not valid."""
     if mask == 0:
         return None
-    at = load_lanes(addresses)
-    chosen = lanes(mask)
     lane = first(mask)
-    address = addresses[lane]
-    low = least(select(chosen, at, address))
-    high = u64(~least(select(chosen, ~at, u64(~address))))
-    where, _ = space_of(space, address)
-    if where == LOCAL or high - low > FAR or any_of(chosen & (at & (size - 1) != 0)):
+    window = u64(SHARED_WINDOW if space == SHARED else 0)  # sites know shared memory by its generic addresses
+    if not known(site, u64(addresses[lane] + window), log2):
+        place = resolve(context, cta, warp, lane, addresses[lane], size, log2, space, 1, site)
+        if place is None or not known(site, u64(addresses[lane] + window), log2):
+            return None  # in local memory, for example, each lane has a place of its own
+    base = u64(site.base - window)
+    offset = load_lanes(addresses) - base
+    if any_of(lanes(mask) & ((offset & (size - 1) != 0) | (offset >> log2 >= site.places))):
         return None
-    whole = resolve(context, cta, warp, lane, low, high - low + size, log2, space, 1, None)
-    if whole is None:
-        return None
-    written = context.found.written
-    if written is not None:
+    if site.written is not None:
         for k in lanes_of(mask):
-            fill_bytes(written + (addresses[k] - low), 0xFF, size)
-    return whole + (address - low)
+            fill_bytes(site.written + u64(addresses[k] - base), 0xFF, size)
+    return site.host + u64(addresses[lane] - base)
 
 
 @rule
