@@ -219,3 +219,20 @@ def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> 
         assert worlds[0].state() == worlds[1].state(), seed
         taken = {write: count + worlds[0].taken[write] for write, count in taken.items()}
     assert min(taken.values()) > 20
+
+
+@pytest.mark.parametrize("warps", [3, 32])
+def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None:
+    """All that the warps of a block may have changed is as in new records."""
+    used, new = Block.new(), Block.new()
+    for block in (used, new):
+        block.warps = warps
+    kept = ("warps", "rank", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride")
+    for name, field in Block.fields.items():
+        if not field.indirect and name not in kept:
+            size = field.kind.size * field.count
+            of_warps = field.shape is not None and field.shape.sizes[0] in (32, 1024)
+            used.buffer[Block.offset(name) :][: size * warps // 32 if of_warps else size] = 0xFF
+    for block in (used, new):
+        started(block, 5)
+    assert (used.buffer == new.buffer).all()
