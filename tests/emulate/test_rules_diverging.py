@@ -10,7 +10,7 @@ import pytest
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules.diverging import gather_up, spread, sync_lanes, sync_waiting
-from ptxlab.emulate.runtime.state import UniformRegister, Warp
+from ptxlab.emulate.runtime.state import ScalarRegister, Warp
 
 WIDTHS = (8, 4, 2, 1, 0)
 ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
@@ -26,9 +26,9 @@ def _registers() -> tuple[Any, int, int]:
     """Registers of all widths, two of each: their table, how many they are, and the bytes that they take."""
     rows, at = [], 128
     for width in WIDTHS * 2:
-        rows.append((at, 8 * len(rows), width))
+        rows.append((at, 8 * len(rows), width, 0, 0, 0, 1, 0))
         at += ROOM[width]
-    return UniformRegister.many(np.array(rows, UniformRegister.dtype).view(np.uint8)), len(rows), at
+    return ScalarRegister.many(np.array(rows, ScalarRegister.dtype).view(np.uint8)), len(rows), at
 
 
 def test_what_is_spread_is_gathered_again(compiled: Compiled) -> None:
