@@ -152,7 +152,8 @@ class Transfers(Part):
     def _call(self, name: str, seen: Seen) -> None:
         group = seen.group
         place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
-        given = f"ptr {place}, <{W} x i32> {self.e.memory.offsets(group)}, i32 {group.pattern}, i32 {self.active.bits}, ptr %data"
+        offsets, bits = self.e.memory.offsets(group), self.active.bits
+        given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
         self.t.do(f"call void @{name}({given})")
 
     def _cells(self, seen: Seen) -> list[str]:
