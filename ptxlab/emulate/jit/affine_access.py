@@ -42,7 +42,7 @@ class AffineAccesses(Part):
         self.memory = memory
 
     def locate(self, group: Group, at: Affine, size: int) -> bool:
-        """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far apart."""
+        """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far off."""
         apart, t = at.form.apart, self.t
         low, high = min(apart), max(apart)
         if any(step % (1 << group.log2) for step in apart) or high - low >= 1 << 30:

@@ -107,6 +107,8 @@ class Registers(Part):
             value = self.m.select(Value(self.active.vector, "i1", False), value, self.read(r))
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
+        if r in self.e.affine and not self.e.slow:
+            value = self._of_form(r, value)
         self.values[r] = value
         self.dirty.add(r)
 
@@ -133,11 +135,17 @@ class Registers(Part):
                 self.t.do(f"store <{W} x {LLVM[lane]}> {vector}, ptr {p}, align 64")
         self.dirty.clear()
 
+    def _of_form(self, r: int, value: Value) -> Value:
+        """A value of an affine register in the register's form, though it may be a constant here."""
+        affine, form = self.m.as_affine(value), self.e.affine[r]
+        assert affine is not None
+        assert affine.form == form, (self.program.registers[r], affine.form, form)
+        return value if form.level else affine
+
     def _store_affine(self, r: int, value: Value) -> None:
         """Stores the scalars of an affine register."""
         file, affine = self.e.file, self.m.as_affine(value)
-        assert affine is not None
-        assert affine.form == self.e.affine[r], (self.program.registers[r], affine.form)
+        assert affine is not None, self.program.registers[r]
         for at, part in ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner)):
             if at is not None and part is not None:
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
