@@ -144,21 +144,20 @@ class Program:
                 f"sub.u32 {d}, {self.scalar}, {a};", f"mul.lo.s32 {d}, {a}, {n};", f"mad.lo.s32 {d}, {a}, {n}, {b};",
                 f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};", f"mul.lo.u32 {d}, {a}, %r5;",
                 f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15))};", f"or.b32 {d}, {a}, 64;",
-                f"shr.u32 {d}, {a}, {self.random.choice((1, 3, 4, 5))};", f"mov.u32 {d}, {a};", f"min.u32 {d}, {a}, {b};",
-                f"xor.b32 {d}, {a}, {b};", f"neg.s32 {d}, {a};", f"shfl.sync.idx.b32 {d}, {a}, 3, 31, -1;",
+                f"shr.u32 {d}, {a}, {self.random.choice((1, 3, 4, 5))};", f"mov.u32 {d}, {a};", f"neg.s32 {d}, {a};",
+                f"min.u32 {d}, {a}, {b};", f"xor.b32 {d}, {a}, {b};",
             )),
-            "" if "sync" in self.lines[-1] else guard,
+            guard,
         )  # fmt: skip
-        if "shfl" in self.lines[-1]:
-            self.lines[-1] = f"    add.u32 {d}, {a}, 3;"
 
     def wide(self, guard: str) -> None:
         d, a, b = self.d, self.d, self.d
         self.emit(
             self.random.choice((
                 f"add.s64 {d}, {a}, {self.random.choice(NEAR)};", f"add.s64 {d}, {a}, {b};", f"sub.s64 {d}, {a}, {b};",
-                f"sub.s64 {d}, {self.random.choice(NEAR)}, {a};", f"shl.b64 {d}, {a}, {self.random.choice((1, 2, 33))};",
-                f"mul.lo.s64 {d}, {a}, {self.random.choice((2, 3, -1, 0x100000000))};", f"mov.u64 {d}, {a};",
+                f"sub.s64 {d}, {self.random.choice(NEAR)}, {a};", f"mov.u64 {d}, {a};",
+                f"mul.lo.s64 {d}, {a}, {self.random.choice((2, 3, -1, 0x100000000))};",
+                f"shl.b64 {d}, {a}, {self.random.choice((1, 2, 33))};",
             )),
             guard,
         )  # fmt: skip
