@@ -68,6 +68,57 @@ def test_lanes_that_differ_do_not_reconverge(compiled: Compiled) -> None:
             assert compiled(gather_up, Pointer(state.copy()), table, number, mask) is same
 
 
+STEPS = np.array([k % 16 * 4 - 8 for k in range(32)], np.int64)
+
+
+@pytest.mark.parametrize(("width", "signed", "scale", "base", "inner"), [
+    (4, 0, 1, 0xFFFFFFF0, None), (8, 0, 1, (1 << 64) - 20, None), (8, 0, 4, 1 << 40, 8), (8, 1, -12, 5, 0xFFFFFFF8),
+    (8, 0, 4, 1 << 40, 0xFFFFFFF8), (8, 1, 2, 7, 0x7FFFFFF0),
+])  # fmt: skip
+def test_affine_registers_are_spread_and_gathered(
+    width: int, signed: int, scale: int, base: int, inner: int | None, compiled: Compiled
+) -> None:
+    """base + steps, or base + scale * extend(inner + steps). Lanes that wrap around do not become scalars again."""
+    row = np.zeros(1, ScalarRegister.dtype)
+    row[0] = (
+        64,
+        0,
+        width,
+        ScalarRegister.size,
+        8 if inner is not None else 0,
+        signed,
+        scale % (1 << 64),
+        -8 % (1 << 64),
+    )
+    table = ScalarRegister.many(np.concatenate([row.view(np.uint8), STEPS.view(np.uint8)]))
+    sums = [(inner or 0) + int(step) for step in STEPS]
+    if inner is not None:
+        sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in sums]
+    expected = [(base + scale * s) % (1 << 8 * width) for s in sums]
+    wraps = [s - sums[0] for s in sums] != (STEPS - STEPS[0]).tolist()
+    state = np.zeros(64 + 32 * width, np.uint8)
+    state[:8], state[8:16] = (np.array([n], np.uint64).view(np.uint8) for n in (base, inner or 0))
+    lanes, again = (state[64:].view(f"u{width}"), state.copy())
+    spread(Pointer(state), table, 1)
+    compiled(spread, Pointer(again), table, 1)
+    assert lanes.tolist() == again[64:].view(f"u{width}").tolist() == expected
+    for mask, changed in ((0xFFFFFFFF, -1), (0xFFFF0000, -1), (0xFFFFFFFF, 9), (0xFFFFFDFF, 9)):
+        state[64:] = np.array(expected, f"u{width}").view(np.uint8)
+        lanes[changed] += changed >= 0
+        again = state.copy()
+        there = [s - t for k, (s, t) in enumerate(zip(sums, STEPS.tolist(), strict=True)) if mask >> k & 1]
+        fine = len(set(there)) == 1 and (changed < 0 or not mask >> changed & 1)
+        assert gather_up(Pointer(state), table, 1, mask) is fine
+        assert compiled(gather_up, Pointer(again), table, 1, mask) is fine
+        assert (state == again).all()
+        if fine:
+            spread(Pointer(state), table, 1)
+            assert [n for k, n in enumerate(lanes.tolist()) if mask >> k & 1] == [
+                n for k, n in enumerate(expected) if mask >> k & 1
+            ]
+    assert wraps is (inner in (0xFFFFFFF8, 0x7FFFFFF0) and not (inner == 0xFFFFFFF8 and signed))
+
+
 def _warp(rng: np.random.Generator) -> Warp:
     """Lanes of which some wait at one of two kinds of `.sync` instruction, naming some others."""
     warp = Warp.new()
