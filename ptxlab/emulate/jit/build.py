@@ -36,8 +36,12 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 
-HOT = 0.1
-"""Seconds that a program may run in QUICK code before it is built again, in the background."""
+HOT = 4_000_000
+"""The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
+two runs do the same on a busy machine. The unit is a warp-instruction as `counting.work_of_blocks` weighs them; this is
+about 0.1 seconds of most kernels."""
+CHECKED = 8
+"""How many times as much an instruction costs where it is checked."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Half:
 class Loaded:
     """Machine code of a program, and what the runner must know of it.
 
-    It begins as QUICK code with QUICK rules; `spent` adds up the time spent in that and replaces it when it is hot. The
+    It begins as QUICK code with QUICK rules; `ran` adds up the work done in that and replaces it when it is hot. The
     function for diverged warps is built when it is first needed. What runs stays alive until it is done.
     """
 
@@ -70,7 +74,7 @@ class Loaded:
         """Which slow function that is."""
         self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
         self._making = threading.Lock()
-        self._seconds = 0.0
+        self._work = 0
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
         self.state_size, self.sites = half.state_size, half.sites
@@ -136,11 +140,11 @@ class Loaded:
                     self._good = self._good and rules == GOOD
             return slow
 
-    def spent(self, seconds: float) -> None:
-        """Notes that the code ran for so long; hot QUICK code is built again while the caller goes on."""
+    def ran(self, work: int) -> None:
+        """Notes that the code did so much work; hot QUICK code is built again while the caller goes on."""
         with self._lock:
-            self._seconds += seconds
-            hot = not self._good and self._seconds > HOT
+            self._work += work * (CHECKED if self.instruments.checks else 1)
+            hot = not self._good and self._work > HOT
             if hot:
                 self._good = True
         if hot:

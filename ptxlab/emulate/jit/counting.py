@@ -233,6 +233,17 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[t
     return found
 
 
+PRODUCTS = 128
+"""Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
+
+
+def work_of_blocks(program: Program) -> np.ndarray:
+    """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
+    work = [code.properties.work for code in program.codes]
+    costs = [1 + (w.flops // PRODUCTS if w.type == "tensor" else 0) for w in work]
+    return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)
+
+
 def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray, moved: np.ndarray) -> np.ndarray:
     """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
     bulk copies move."""

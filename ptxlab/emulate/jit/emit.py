@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Form, Rows
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.bulk import Bulk
-from ptxlab.emulate.jit.copies import Copies
+from ptxlab.emulate.jit.copies import Copies, copies
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, Text, W
@@ -67,7 +67,11 @@ class Emitter:
         """The accesses of the block that share a check, by code index."""
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
-        self.sites = 0
+        own = [code.index for code in program.codes if code.properties.atomic or copies(code)]
+        self._own_sites = {index: site for site, index in enumerate(own)}
+        """The sites of instructions that are in no group. They are the same in both functions of a program, though one
+        may lack blocks: what a site caches holds for accesses of one size only."""
+        self.sites = len(own)
         self.constants: list[str] = []
         self._shared: dict[tuple[str, str], str] = {}
         self.helpers: dict[str, str] = {}
@@ -227,10 +231,9 @@ class Emitter:
         """A pointer to how often a block has run."""
         return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
 
-    def new_site(self) -> int:
-        """The number of a new site, which caches the allocation that its access found last."""
-        self.sites += 1
-        return self.sites - 1
+    def own_site(self) -> str:
+        """A pointer to the site of an atomic operation or a copy, which caches the allocation that it found last."""
+        return self.t.let(f"getelementptr i8, ptr %sites, i64 {self._own_sites[self.code.index] * S.Site.size}")
 
     # -- the program ---------------------------------------------------------------------------------------------------
 

@@ -244,6 +244,7 @@ class Context(Record, align=64):
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
+    alone: boolean  # whether this worker is the only one, so that atomic operations need no lock
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
     mbarriers: boolean
     cluster_barriers: boolean
