@@ -310,7 +310,8 @@ class Explorer(Copied, widgets.Box):
                 offers = controls.offered(self._own[p.name])
                 self._move(carried.nearest(p, values[p.name], offers, p.default, self.subject.name))
         offered = {name: controls.offered(self._own[name]) for name in values}
-        self._move(carried.moved(self.subject, self._values(), changed, offered))
+        for move in carried.moved(self.subject, self._values(), changed, offered):
+            self._move(move)
         heads, head = self.subject.groups(self._values()), self._head.value
         if heads != list(self._head.options):
             self._head.options = heads
