@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.bulk import Reductions, Reports
 from ptxlab.emulate.jit.compile import Code, Cpu
@@ -324,7 +325,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
     start = time.perf_counter()
-    built, cached = prepare(program, cpu, instruments_of(launch))
+    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block))
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()

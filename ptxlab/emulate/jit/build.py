@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
+from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.affine_registers import affine_registers
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.divergence import diverging_blocks
@@ -64,8 +66,8 @@ class Loaded:
     function for diverged warps is built when it is first needed. What runs stays alive until it is done.
     """
 
-    def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, entry: str) -> None:
-        self.program, self.cpu, self.instruments, self.entry = program, cpu, instruments, entry
+    def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
+        self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
         self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
         self._which = ""
@@ -87,7 +89,9 @@ class Loaded:
             with resting():
                 small, slow = quality == QUICK, which != "fast"
                 only = self._part if which == "part" else None
-                module = module_text(self.program, self.cpu, self.instruments, slow=slow, small=small, only=only)
+                module = module_text(
+                    self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only
+                )
             blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
             blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
             half = Half(blob(), module.state_size, module.sites, quality, module.rules)
@@ -166,18 +170,22 @@ KEPT = 64
 """Programs whose machine code stays loaded; those used longest ago go first."""
 
 
-def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None) -> tuple[Loaded, bool]:
-    """Compiles a program, or finds it in memory or on disk; and whether it was found.
+def prepare(
+    program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None, rows: Rows | None = None
+) -> tuple[Loaded, bool]:
+    """Compiles a program for blocks whose threads lie in such rows, or finds it in memory or on disk; and whether it
+    was found.
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
-    cpu, instruments = cpu or native.host(), instruments or Instruments()
-    entry = native.key(program.text, program.name, program.arch, cpu, f"{instruments.key} {program.shared_gap}")
+    cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
+    what = f"{instruments.key} {program.shared_gap} {rows.width}"
+    entry = native.key(program.text, program.name, program.arch, cpu, what)
     with _lock:
         found = _recent.get(entry)
         if found is not None:
             _recent.move_to_end(entry)
             return found, True
-    loaded = Loaded(program, cpu, instruments, entry)
+    loaded = Loaded(program, cpu, instruments, rows, entry)
     with _lock:
         _recent[entry] = loaded
         while len(_recent) > KEPT:
@@ -197,14 +205,17 @@ class ModuleText:
 
 
 def module_text(
-    program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool, small: bool, only: frozenset[int] | None = None
-) -> ModuleText:
-    """The module of one of a program's two functions. small: rather short, and so built quickly, than fast. only: the
-    blocks that it has, if not all."""
-    uniform = uniform_registers(program)
-    alive = live_in(program)
-    file = RegisterFile(program, uniform)
-    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow, small=small, only=only)
+    program: Program, cpu: Cpu, instruments: Instruments, rows: Rows | None = None, *, slow: bool, small: bool,
+    only: frozenset[int] | None = None,
+) -> ModuleText:  # fmt: skip
+    """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
+    built quickly, than fast. only: the blocks that it has, if not all."""
+    rows, uniform, alive = rows or Rows(), uniform_registers(program), live_in(program)
+    affine = affine_registers(program, rows, uniform, alive)
+    file = RegisterFile(program, uniform, affine)
+    e, function = emit_function(
+        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only
+    )
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
