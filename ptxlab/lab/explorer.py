@@ -201,14 +201,15 @@ class Explorer(Copied, widgets.Box):
             lambda trace: subject.recorded(version.built, values, trace), block, place, version.built.module
         )
 
-    def edit(self) -> None:
-        """Opens the PTX that is shown in an editor below; what is applied there is shown here, until it is closed."""
+    def edit(self, line: int | None = None) -> None:
+        """Opens the PTX that is shown in an editor below, at a line; what is applied there is shown here, until it is
+        closed."""
         version, request = self.session.version, self.session.request
         if version is None or request is None:
             return
         base = request.subject.base if isinstance(request.subject, Edited) else request.subject
         values = {**getattr(request.subject, "kept", {}), **request.given}
-        editor = Editor(version.built.ptx, None, version.built.name)
+        editor = Editor(version.built.ptx, None, version.built.name, line or 1)
         editor.on_apply(lambda text: self._show(Edited(base, values, text)))
 
         def back() -> None:
@@ -381,8 +382,8 @@ class Explorer(Copied, widgets.Box):
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         acts: dict[str, Any] = {
             "pin": self.pin, "confirm": lambda: self.confirm(bool(content.get("sample"))),
-            "cancel": self.cancel, "again": self.session.again, "edit": self.edit,
-            "share": self._share, "next": lambda: self.go_on(content.get("kernel", "")),
+            "cancel": self.cancel, "again": self.session.again,
+            "edit": lambda: self.edit(content.get("line")), "share": self._share, "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
         }  # fmt: skip
         if content.get("do") in acts:
