@@ -111,7 +111,6 @@ class Pictures(Scenes):
         self.debug()
         self.take("debugger-fragments", 1400, ".ptxlab-below")
 
-
     def debugger(self, source: str) -> None:
         """A notebook with a debugger alone."""
         self.open(source, wait=False)
