@@ -26,6 +26,7 @@ from emulator import Prepared, attention, matmul
 
 import ptxlab as pl
 from ptxlab.emulate.jit import Run
+from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.build import prepare
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.runtime.report import Launch
@@ -50,7 +51,7 @@ def runner(prepared: Prepared, *, trace: Trace | None = None, **options: object)
         made.wait()
         return time.process_time() - begun
 
-    built = prepare(prepared.program, None, instruments_of(launch))[0]
+    built = prepare(prepared.program, None, instruments_of(launch), Rows.of(launch.block))[0]
     once()
     built.improve()
     return once

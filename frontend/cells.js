@@ -1,5 +1,5 @@
 // JupyterLab's cells in the language of their first line: %%ptx as PTX, %%cuda as C++, in place of the notebook's Python;
-// with what PTX means where the mouse rests, and marks under what is wrong, which the notebook's kernel says.
+// with what a word means where the mouse rests, and marks under what is wrong, which the notebook's kernel says.
 // A plugin of JupyterLab; the packages that it imports are JupyterLab's own.
 
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
@@ -14,6 +14,7 @@ import { diagnostic, docs } from "./shown.js";
 
 const WAIT = 400; // milliseconds without a key before the kernel is asked what is wrong
 const MAGIC = /^%%(ptx|cuda)\b/;
+const CPP = /(?:%%?)?[A-Za-z_]\w*(?:(?:::|\.)\w+)*/g; // a name of C++ with its namespace and members; in `asm` a word of PTX
 
 /** What a cell is written in: "ptx", "cuda", or "" for the language of the notebook. */
 const kindOf = (firstLine) => MAGIC.exec(firstLine)?.[1] ?? "";
@@ -74,8 +75,9 @@ function followFirstLine(source, cuda) {
 /** Docs at the mouse and marks under mistakes; `kernel()` is the notebook's, or nothing. */
 function explained(kernel) {
   const hover = hoverTooltip(async (view, place) => {
-    const { doc } = view.state, line = doc.lineAt(place), found = wordAt(line.text, place - line.from);
-    if (kindOf(doc.line(1).text) !== "ptx" || line.number === 1 || !found) return null;
+    const { doc } = view.state, line = doc.lineAt(place), kind = kindOf(doc.line(1).text);
+    const found = kind && line.number > 1 ? wordAt(line.text, place - line.from, kind === "cuda" ? CPP : undefined) : null;
+    if (!found) return null;
     const answer = await ask(kernel(), "explain", { word: found.word, text: doc.toString() });
     return answer && { pos: line.from + found.from, end: line.from + found.to, above: false, create: () => ({ dom: docs(answer) }) };
   }, { hoverTime: 300 });

@@ -60,9 +60,11 @@ export const ptx = StreamLanguage.define(parser);
 
 export const colours = HighlightStyle.define(Object.entries(classes).map(([name, css]) => ({ tag: tags[name], class: css })));
 
+const WORD = /[%.]?[A-Za-z_$][\w$:]*(?:\.[\w$]+(?:::\w+)*)*/g;
+
 /** The dotted word, register, directive or name around a place in a line: {from, to, word}, or null. */
-export function wordAt(line, at) {
-  for (const found of line.matchAll(/[%.]?[A-Za-z_$][\w$:]*(?:\.[\w$]+(?:::\w+)*)*/g))
+export function wordAt(line, at, words = WORD) {
+  for (const found of line.matchAll(words))
     if (found.index <= at && at <= found.index + found[0].length) return { from: found.index, to: found.index + found[0].length, word: found[0] };
   return null;
 }

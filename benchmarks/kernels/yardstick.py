@@ -15,6 +15,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import Run
+from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.runtime.report import Launch, Report
@@ -120,7 +121,7 @@ class OnMachine:
         """Builds the code for these options of a launch, at full quality; the seconds until the first result."""
         launch = self._launch(1, options)
         begun = time.perf_counter()
-        built = prepare(self.program, None, instruments_of(launch))[0]
+        built = prepare(self.program, None, instruments_of(launch), Rows.of(launch.block))[0]
         self.reset()
         Run(self.program, built, launch, self.memory).wait()
         seconds = time.perf_counter() - begun

@@ -53,21 +53,35 @@ def nearest(parameter: Parameter, value: Any, offered: Sequence[Any], otherwise:
 
 def moved(
     subject: Subject, values: Values, changed: Collection[str], offered: Mapping[str, Sequence[Any]]
-) -> Moved | None:
-    """The one parameter, not of those `changed`, that makes the values fit together again, and where it goes: of those
-    that do, the first of `FIRST`. None where they fit, and where no single move is enough: the build says why.
+) -> list[Moved]:
+    """The parameters, not of those `changed`, that have to move for the values to fit together again, and where they
+    go: one if that is enough, of those that do the first of `FIRST`; else two. None where the values fit, and where two
+    moves are not enough: the build says why.
 
     offered: for each parameter the values of its control; None stands for "auto", which is taken last."""
     why = misfit(subject, values)
     if why is None:
-        return None
+        return []
     names = [p.name for p in subject.parameters if p.name not in STAYS and values[p.name] is not None]
+    names = [name for name in names if name not in changed]
     names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    others = {name: by_distance(values[name], offered[name]) for name in names}
     for name in names:
-        for value in by_distance(values[name], offered[name]) if name not in changed else ():
+        for value in others[name]:
             if misfit(subject, {**values, name: value}) is None:
-                return Moved(name, values[name], value, reason(why, subject.name))
-    return None
+                return [Moved(name, values[name], value, reason(why, subject.name))]
+    for first in names:
+        for value in others[first]:
+            half = {**values, first: value}
+            then = misfit(subject, half)
+            if then is None or str(then) == str(why):  # the move has not mended what was said first
+                continue
+            for second in names:
+                for last in others[second] if second != first else ():
+                    if misfit(subject, {**half, second: last}) is None:
+                        mended = Moved(first, values[first], value, reason(why, subject.name))
+                        return [mended, Moved(second, values[second], last, reason(then, subject.name))]
+    return []
 
 
 def misfit(subject: Subject, values: Values) -> Exception | None:

@@ -13,7 +13,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from ptxlab.errors import CompileError, PtxlabError, UnavailableError
-from ptxlab.lab import language
+from ptxlab.lab import cuda_words, language
 from ptxlab.lab.magics import STUBS
 
 TARGET = "ptxlab.cells"
@@ -37,11 +37,19 @@ def answer(question: dict[str, Any], arch: str = "") -> Any:
     `word`, to "check" the mistakes as `language.marks` has them, at the lines of the cell."""
     magic, _, text = question["text"].partition("\n")
     if question["kind"] == "explain":
-        return language.explain(question["word"], text)
+        word = question["word"]
+        return language.explain(word, text) if magic.startswith("%%ptx") else explained(word)
     if STUBS.search(text) or not text.strip():
         return []
     found = language.read(text)[0] if magic.startswith("%%ptx") else compiled(text, magic, arch)
     return [{**mark, "line": mark["line"] + 1} for mark in language.marks(found)]  # the magic's line comes first
+
+
+def explained(word: str) -> dict[str, Any] | None:
+    """What a word of a `%%cuda` cell means: CUDA C++, or PTX in `asm`: a whole opcode, a special register."""
+    ptx = word.replace("%%", "%")
+    found = language.explain(ptx) if "." in ptx else None
+    return found if found is not None and found["word"] == ptx else cuda_words.explain(word)
 
 
 def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:

@@ -1,4 +1,4 @@
-"""Completion in notebook cells: options of the magics, kernels and their parameters, and PTX inside a `%%ptx` cell."""
+"""Completion in notebook cells: options of the magics, kernels and their parameters, PTX and words of CUDA C++."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from ptxlab import kernels, targets
-from ptxlab.lab import language
+from ptxlab.lab import cuda_words, language
 from ptxlab.lab.named_kernels import KEPT
 from ptxlab.launch.run import ALL_CHECKS
 
@@ -25,6 +25,10 @@ _SIZES = {
 """Parameters beside those of the kernel."""
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)|__global__[^;{(]*?(\w+)\s*\(")
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*$")
+"""An unfinished name of C++ before the cursor."""
 
 
 def install(shell: Any, magics: Any) -> None:
@@ -55,6 +59,9 @@ def suggest(cell: str, row: int, line: str, magics: Any) -> tuple[str, list[tupl
         above = "\n".join(cell.split("\n")[1:row])
         word, options = language.complete(f"{above}\n{line}", text)
         return word, [(o.word, o.kind) for o in options]
+    if magic == "%%cuda":
+        fragment = _NAME.search(line)
+        return (fragment[0], cuda_words.starting(fragment[0])) if fragment else None
     word = line.lstrip().partition(" ")[0]
     if word in LINE_MAGICS and " " in line.lstrip():
         return _line(word, line, magics)

@@ -200,7 +200,7 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
         "spill_bytes": made.spill_bytes,
         "shared_bytes": shared,
         "seconds": made.seconds,
-        "occupancy": occupancy(made.arch, registers, shared, shape[1]) if shape else None,
+        "occupancy": occupancy(_target(version, request, made.arch), registers, shared, shape[1]) if shape else None,
     }
 
 
@@ -218,6 +218,16 @@ def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
 
     arch = values.get("arch")
     return arch if arch and arch != target_of(version.built.ptx) else None
+
+
+def _target(version: Version, request: Request, assembled: str) -> str:
+    """The target whose limits count: the one that was asked for, even if it is too old for the assembler, which then
+    takes a later one."""
+    from ptxlab import targets
+    from ptxlab.lab.kernel_subject import target_of
+
+    asked = request.given.get("arch") or target_of(version.built.ptx)
+    return asked if asked in targets.TARGETS else assembled
 
 
 def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> dict[str, Any] | None:

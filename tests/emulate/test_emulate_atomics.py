@@ -20,8 +20,9 @@ FORMS = [
 
 
 def text(found: Form) -> str:
-    """A kernel of two warps: the first contends for four addresses, one vector each, the lanes of the second for one.
-    Shared memory is filled from global memory before, and copied back."""
+    """A kernel of four warps: the first contends for four addresses, one vector each, the lanes of the second for one;
+    those of the third have neighbours, in their order, those of the fourth too, but turned by one. Shared memory is
+    filled from global memory before, and copied back. Only the first block does anything."""
     count = int(found.vec[1:]) if found.vec else 1
     size = count * types.width(found.type) // 8
     held = register_type(found.type)
@@ -38,11 +39,11 @@ def text(found: Form) -> str:
     dest = f"{{{', '.join(old)}}}, " if found.vec else f"{old[0]}, "
     lines.append(f"{found.opcode} {dest if found.op.name == 'atom' else ''}[%at], {', '.join(operands)};")
     if found.op.name == "atom":
-        lines += [f"st.global.{held} [%out+{512 * k}], {register};" for k, register in enumerate(old)]
+        lines += [f"st.global.{held} [%out+{1024 * k}], {register};" for k, register in enumerate(old)]
     if found.space == "shared":
         lines = [
-            ".reg .pred %mover;", ".reg .b64 %from, %to, %s;", ".reg .b32 %word;", ".shared .align 16 .b8 s[128];",
-            f"setp.lt.u32 %mover, %tid.x, {size};", "mov.u64 %s, s;", "mul.wide.u32 %to, %thread, 4;",
+            ".reg .pred %mover;", ".reg .b64 %from, %to, %s;", ".reg .b32 %word;", ".shared .align 16 .b8 s[512];",
+            f"setp.lt.u32 %mover, %tid.x, {8 * size};", "mov.u64 %s, s;", "mul.wide.u32 %to, %thread, 4;",
             "add.u64 %from, %at, %to;", "add.u64 %to, %s, %to;",
             "@%mover ld.global.b32 %word, [%from];", "@%mover st.shared.b32 [%to], %word;", "bar.sync 0;",
             f"mad.wide.u32 %at, %slot, {size}, %s;", *lines, "bar.sync 0;",
@@ -58,14 +59,22 @@ def text(found: Form) -> str:
 {{
     .reg .b64 %in, %at, %out;
     .reg .b32 %thread, %lane, %slot, %few;
+    .reg .pred %other, %first, %last;
+    setp.ne.u32 %other, %ctaid.x, 0;
+    @%other exit;
     ld.param.u64 %in, [in];
     ld.param.u64 %at, [memory];
     ld.param.u64 %out, [out];
     mov.u32 %thread, %tid.x;
     and.b32 %lane, %thread, 31;
-    shr.u32 %few, %thread, 5;
-    mad.lo.u32 %few, %few, -3, 3;
-    and.b32 %slot, %lane, %few;
+    setp.lt.u32 %first, %thread, 32;
+    setp.lt.u32 %last, %thread, 64;
+    selp.b32 %few, 0, 31, %last;
+    selp.b32 %few, 3, %few, %first;
+    setp.gt.u32 %last, %thread, 95;
+    selp.b32 %slot, 1, 0, %last;
+    add.u32 %slot, %slot, %lane;
+    and.b32 %slot, %slot, %few;
     mad.wide.u32 %in, %lane, 8, %in;
     mad.wide.u32 %out, %thread, 8, %out;
     {body}
@@ -83,15 +92,16 @@ def test_engines_agree(opcode: str) -> None:
     width = types.width(found.type)
     data = np.stack([values(found.type, rng) for _ in range(2 * count)])
     start = values(found.type, rng)[: 4 * count]
-    start = np.resize(start, 4 * count).astype(np.dtype(f"u{width // 8}"))
+    start = np.resize(start, 32 * count).astype(np.dtype(f"u{width // 8}"))
     if found.operation == "cas":
         data[:count, ::3] = start[0]  # some of them succeed
     ran = {}
-    for engine in ENGINES:
-        memory, out = start.copy(), np.zeros((count, 64), np.uint64)
-        launch(engine, text(found), data.copy(), memory, out, grid=(1,), block=(64,))
-        ran[engine] = memory, out
-    for a, b in zip(ran["step"], ran["jit"], strict=True):
-        assert (canonical(a, found.type) == canonical(b, found.type)).all(), (a, b)
+    for engine, blocks in (("step", 1), ("jit", 1), ("jit", 2)):  # with one worker, and with locks between two
+        memory, out = start.copy(), np.zeros((count, 128), np.uint64)
+        launch(engine, text(found), data.copy(), memory, out, grid=(blocks,), block=(128,), workers=blocks)
+        ran[engine, blocks] = memory, out
+    for blocks in (1, 2):
+        for a, b in zip(ran["step", 1], ran["jit", blocks], strict=True):
+            assert (canonical(a, found.type) == canonical(b, found.type)).all(), (blocks, a, b)
     if found.operation != "cas":
-        assert (ran["jit"][0] != start).any()
+        assert (ran["jit", 1][0] != start).any()

@@ -80,7 +80,7 @@ class Launched:
         self.program, self.memory = lower(parse(text)), Memory()
         self.out = self.memory.allocate(4 * 64 * BLOCKS, "out", np.zeros(64 * BLOCKS, np.uint32))
         params = np.uint64(self.out.address).tobytes()
-        self.launch = Launch((BLOCKS, 1, 1), (64, 1, 1), params, workers=1, **options)
+        self.launch = Launch((BLOCKS, 1, 1), (64, 1, 1), params, **{"workers": 1, **options})
         self.built, _ = build.prepare(self.program, None, instruments_of(self.launch))
 
     def result(self, report: Report) -> tuple[object, ...]:
@@ -112,6 +112,21 @@ def test_quick_and_good_code_do_the_same(nothing_built: None, options: dict[str,
     assert launched.again() == quick
     if "racecheck" in options.get("checks", ()):
         assert "race" in str(quick[-1])
+
+
+@pytest.mark.parametrize(("options", "each"), [({}, 1), ({"workers": 2}, 1), ({"checks": ALL}, build.CHECKED)])
+def test_how_hot_a_program_is_follows_from_what_it_executes(
+    nothing_built: None, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], each: int
+) -> None:
+    """Not from the time that this takes: the launch after which it is built again is the same on a busy machine."""
+    launched = Launched(**options)
+    monkeypatch.setattr(llvm_thread, "later", (asked := []).append)
+    executed = sum(warps for warps, _ in launched.again()[1].values())
+    monkeypatch.setattr(build, "HOT", 3 * each * executed - 1)
+    launched.again()
+    assert not asked
+    launched.again()
+    assert asked == [launched.built.improve]
 
 
 @pytest.mark.parametrize("checks", [("memcheck",), ALL])

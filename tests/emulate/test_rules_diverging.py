@@ -10,7 +10,7 @@ import pytest
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules.diverging import gather_up, spread, sync_lanes, sync_waiting
-from ptxlab.emulate.runtime.state import UniformRegister, Warp
+from ptxlab.emulate.runtime.state import ScalarRegister, Warp
 
 WIDTHS = (8, 4, 2, 1, 0)
 ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
@@ -26,9 +26,9 @@ def _registers() -> tuple[Any, int, int]:
     """Registers of all widths, two of each: their table, how many they are, and the bytes that they take."""
     rows, at = [], 128
     for width in WIDTHS * 2:
-        rows.append((at, 8 * len(rows), width))
+        rows.append((at, 8 * len(rows), width, 0, 0, 0, 1, 0))
         at += ROOM[width]
-    return UniformRegister.many(np.array(rows, UniformRegister.dtype).view(np.uint8)), len(rows), at
+    return ScalarRegister.many(np.array(rows, ScalarRegister.dtype).view(np.uint8)), len(rows), at
 
 
 def test_what_is_spread_is_gathered_again(compiled: Compiled) -> None:
@@ -66,6 +66,57 @@ def test_lanes_that_differ_do_not_reconverge(compiled: Compiled) -> None:
         for mask, same in ((0xFFFFFFFF, False), (0xFFFFFF7F, True), (0x80, True), (0x81, False)):
             assert gather_up(Pointer(state.copy()), table, number, mask) is same
             assert compiled(gather_up, Pointer(state.copy()), table, number, mask) is same
+
+
+STEPS = np.array([k % 16 * 4 - 8 for k in range(32)], np.int64)
+
+
+@pytest.mark.parametrize(("width", "signed", "scale", "base", "inner"), [
+    (4, 0, 1, 0xFFFFFFF0, None), (8, 0, 1, (1 << 64) - 20, None), (8, 0, 4, 1 << 40, 8), (8, 1, -12, 5, 0xFFFFFFF8),
+    (8, 0, 4, 1 << 40, 0xFFFFFFF8), (8, 1, 2, 7, 0x7FFFFFF0),
+])  # fmt: skip
+def test_affine_registers_are_spread_and_gathered(
+    width: int, signed: int, scale: int, base: int, inner: int | None, compiled: Compiled
+) -> None:
+    """base + steps, or base + scale * extend(inner + steps). Lanes that wrap around do not become scalars again."""
+    row = np.zeros(1, ScalarRegister.dtype)
+    row[0] = (
+        64,
+        0,
+        width,
+        ScalarRegister.size,
+        8 if inner is not None else 0,
+        signed,
+        scale % (1 << 64),
+        -8 % (1 << 64),
+    )
+    table = ScalarRegister.many(np.concatenate([row.view(np.uint8), STEPS.view(np.uint8)]))
+    sums = [(inner or 0) + int(step) for step in STEPS]
+    if inner is not None:
+        sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in sums]
+    expected = [(base + scale * s) % (1 << 8 * width) for s in sums]
+    wraps = [s - sums[0] for s in sums] != (STEPS - STEPS[0]).tolist()
+    state = np.zeros(64 + 32 * width, np.uint8)
+    state[:8], state[8:16] = (np.array([n], np.uint64).view(np.uint8) for n in (base, inner or 0))
+    lanes, again = (state[64:].view(f"u{width}"), state.copy())
+    spread(Pointer(state), table, 1)
+    compiled(spread, Pointer(again), table, 1)
+    assert lanes.tolist() == again[64:].view(f"u{width}").tolist() == expected
+    for mask, changed in ((0xFFFFFFFF, -1), (0xFFFF0000, -1), (0xFFFFFFFF, 9), (0xFFFFFDFF, 9)):
+        state[64:] = np.array(expected, f"u{width}").view(np.uint8)
+        lanes[changed] += changed >= 0
+        again = state.copy()
+        there = [s - t for k, (s, t) in enumerate(zip(sums, STEPS.tolist(), strict=True)) if mask >> k & 1]
+        fine = len(set(there)) == 1 and (changed < 0 or not mask >> changed & 1)
+        assert gather_up(Pointer(state), table, 1, mask) is fine
+        assert compiled(gather_up, Pointer(again), table, 1, mask) is fine
+        assert (state == again).all()
+        if fine:
+            spread(Pointer(state), table, 1)
+            assert [n for k, n in enumerate(lanes.tolist()) if mask >> k & 1] == [
+                n for k, n in enumerate(expected) if mask >> k & 1
+            ]
+    assert wraps is (inner in (0xFFFFFFF8, 0x7FFFFFF0) and not (inner == 0xFFFFFFF8 and signed))
 
 
 def _warp(rng: np.random.Generator) -> Warp:

@@ -85,7 +85,7 @@ def test_what_python_asks_for_wrongly_changes_nothing(explorer: Any, wrong: dict
 
 @pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", kernels.names())
-def test_one_move_makes_any_two_values_fit(name: str) -> None:
+def test_moves_make_any_two_values_fit(name: str) -> None:
     """Where each fits by itself. One that does not is tried beside defaults only: elsewhere it may take two moves."""
     subject = named(name)
     offered = {p.name: controls.offered(controls.control(p)) for p in subject.building}
@@ -102,10 +102,25 @@ def test_one_move_makes_any_two_values_fit(name: str) -> None:
                     values = {**base, first.name: held, second.name: value}
                     if held != first.default and carried.misfit(subject, {**base, second.name: value}) is not None:
                         continue
-                    move = carried.moved(subject, values, {second.name}, {**offered, "heads": (), "kv_heads": ()})
+                    moves = carried.moved(subject, values, {second.name}, {**offered, "heads": (), "kv_heads": ()})
                     if (
                         carried.misfit(subject, values) is not None
                         and carried.misfit(subject, {**base, first.name: held}) is None
                     ):
-                        assert move is not None, (values, carried.misfit(subject, values))
-                        assert fits(subject, {**values, move.name: move.after})
+                        assert moves, (values, carried.misfit(subject, values))
+                        assert fits(subject, {**values, **{move.name: move.after for move in moves}})
+
+
+def test_two_parameters_move_where_one_is_not_enough() -> None:
+    """Each with the limit that its own move mends."""
+    subject = named("decode_gqa")
+    offered = {p.name: controls.offered(controls.control(p)) for p in subject.parameters}
+    values = {p.name: p.default for p in subject.parameters} | {"head_dim": 144, "copy": "tma"}
+    moves = carried.moved(subject, values, {"copy"}, offered)
+    assert [str(move) for move in moves] == [
+        "arch sm_80 → sm_90: copy='tma' needs sm_90 or later; sm_80 has no tensor maps; write copy='cp.async'",
+        "head dim 144 → 128: copy='tma' copies 64 elements of a row at a time; head_dim=144 is no multiple of that; "
+        "write copy='cp.async'",
+    ]
+    assert fits(subject, values | {move.name: move.after for move in moves})
+    assert carried.moved(subject, values, {"copy", "arch"}, offered) == [], "sm_80 was chosen: the build says why"

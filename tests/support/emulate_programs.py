@@ -95,6 +95,7 @@ def launch(
     grid: tuple[int, ...],
     block: tuple[int, ...],
     shared: int = 0,
+    workers: int = 1,
     **options: Any,
 ) -> Report:
     """Runs the only kernel of a module; arrays are used in place, scalars are packed as the parameter's type says."""
@@ -109,5 +110,5 @@ def launch(
         params[parameter.offset : parameter.offset + parameter.size] = value.tobytes()
     return execute(
         module, program.name, engine=engine, grid=grid, block=block, params=bytes(params), memory=memory, shared=shared,
-        workers=1, **options,
+        workers=workers, **options,
     )  # fmt: skip

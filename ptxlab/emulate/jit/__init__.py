@@ -19,10 +19,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.bulk import Reductions, Reports
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import executions, tally
+from ptxlab.emulate.jit.counting import executions, tally, work_of_blocks
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
@@ -109,7 +110,7 @@ class Worker:
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
         context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
-        context.params, context.memory = Pointer(run.params), run.map
+        context.params, context.memory, context.alone = Pointer(run.params), run.map, run.workers_wanted == 1
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.ravel().view(np.uint8)) for a in (self.counts, self.rest))
         context.all_counts, context.all_rest = context.counts, context.rest
@@ -178,7 +179,7 @@ class Run:
         """The code that this launch runs."""
         self.kept: list[Code] = [self.fast]
         """All code that workers may be in."""
-        self.noted = 0.0
+        self.block_work, self.noted = work_of_blocks(program), 0
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
@@ -264,17 +265,18 @@ class Run:
 
         What a kernel does is the same in any code, so it does not matter when that is."""
         progress.tick()
-        self.spent(TICK)
+        self.note_work()
         if self.built.fast is not self.fast:
             self.fast = self.built.fast
             self.kept.append(self.fast)
             for worker in self.workers:
                 worker.context.outdated = 1
 
-    def spent(self, seconds: float) -> None:
-        """Notes that the launch has run for so long more."""
-        self.noted += seconds
-        self.built.spent(seconds)
+    def note_work(self) -> None:
+        """Notes what the launch has done since the last call."""
+        done = sum(int(worker.counts["warps"].sum(axis=0) @ self.block_work) for worker in self.workers)
+        self.built.ran(done - self.noted)
+        self.noted = done
 
     def progress(self) -> tuple[int, int]:
         """The blocks that are done and the warp-instructions that have run."""
@@ -323,7 +325,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
     start = time.perf_counter()
-    built, cached = prepare(program, cpu, instruments_of(launch))
+    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block))
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
@@ -336,7 +338,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
             transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
-    this.spent(max(0.0, seconds - this.noted))
+    this.note_work()
     report = this.report(seconds)
     report.findings += this.found()
     report.build_seconds, report.cached = build_seconds + this.compiling, cached

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine import Affine
+from ptxlab.emulate.jit.affine_access import AffineAccesses
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
@@ -44,12 +46,13 @@ class _Row:
 
 
 class Memory(Part):
-    """Loads and stores of all spaces. `mixed`: by site, addresses that may lie in several allocations."""
+    """Loads and stores of all spaces. `mixed`: the sites whose addresses may lie in several allocations."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.transfers = Transfers(e)
-        self.mixed: dict[int, str] = {}
+        self.affine = AffineAccesses(e, self)
+        self.mixed: set[int] = set()
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------
 
@@ -168,7 +171,7 @@ class Memory(Part):
         low = group.low - (offset_of(self.e.code) - offset)
         group.address = self.m.vector(self.m.add(base, self.m.const("i64", low)))
         group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", "3", "0"
-        self.mixed[group.site] = group.address
+        self.mixed.add(group.site)
 
     def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
         """One address for all lanes: leaves `group.pointer` at the group's lowest byte."""
@@ -179,7 +182,7 @@ class Memory(Part):
         group.address = wide
         if space == "shared":
             off = self.t.let(f"sub i64 {wide}, {self.program.shared_start}")
-            rot = self._rotate("i64", off, group.log2)
+            rot = self.rotate("i64", off, group.log2)
             last = self.t.let(f"sub i64 %shared.size, {group.span}")
             limit = self.t.let(f"ashr i64 {last}, {group.log2}")
             low_ok = self.t.let(f"icmp ule i64 {rot}, {limit}")
@@ -196,7 +199,7 @@ class Memory(Part):
         self.t.at(check)
         site, (known, limit, host, shadow) = self.site(group)
         off = self.t.let(f"sub i64 {wide}, {known}")
-        rot = self._rotate("i64", off, group.log2)
+        rot = self.rotate("i64", off, group.log2)
         ok = self.t.let(f"icmp ult i64 {rot}, {limit}")
         self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
         self.t.at(miss)
@@ -222,6 +225,10 @@ class Memory(Part):
         size = access_shape(self.e.code)[2]
         vector = self.m.vector(at)
         shared = self.e.code.space == "shared"
+        if isinstance(at, Affine) and not self.e.small and (at.type == "i32") == shared:
+            if self.affine.locate(group, at, size):
+                return
+        vector = self.m.vector(at)
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
         rows = not self.e.small and not self.with_gaps() and (at.type == "i32") == shared and not at.uniform
         found = self._if_row(group, at, size) if rows else None
@@ -240,7 +247,7 @@ class Memory(Part):
         group.halves = halves[0], halves[1]
         if not shared:
             group.members.append((-1, 0, 0))
-            self.mixed[group.site] = vector
+            self.mixed.add(group.site)
 
     def _if_row(self, group: Group, at: Value, size: int) -> _Row:
         """The way of full warps whose addresses follow each other, by far the most: one comparison shows that they do,
@@ -265,13 +272,13 @@ class Memory(Part):
             last = t.let(f"sub i64 %shared.size, {group.span + beyond}")
             some = t.let(f"icmp sge i64 {last}, 0")
             limit = t.let(f"ashr i64 {last}, {group.log2}")
-            near = t.let(f"icmp ule i64 {self._rotate('i64', off, group.log2)}, {limit}")
+            near = t.let(f"icmp ule i64 {self.rotate('i64', off, group.log2)}, {limit}")
             good = t.let(f"and i1 {some}, {near}")
         else:
             _, (known, places, host, shadow) = self.site(group)
             off = t.let(f"sub i64 {first}, {known}")
             limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(beyond >> group.log2))])
-            good = t.let(f"icmp ult i64 {self._rotate('i64', off, group.log2)}, {limit}")
+            good = t.let(f"icmp ult i64 {self.rotate('i64', off, group.log2)}, {limit}")
         t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
         t.at(fits)
         narrow = constant(np.arange(W, dtype=np.uint32) * size, "i32").text
@@ -284,6 +291,11 @@ class Memory(Part):
 
     def _anywhere_in_shared(self, group: Group, at: Value, size: int) -> Placed:
         """32 offsets in shared memory, checked one by one."""
+        off32 = self.inside_shared(group, at)
+        return "%shared", "0", self.pattern(off32, size), off32, *self.halves(off32)
+
+    def inside_shared(self, group: Group, at: Value) -> str:
+        """The offsets of 32 addresses in shared memory, checked one by one."""
         above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
         if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
             near = self.m.ult(above, self.m.const("i64", 1 << 32))
@@ -296,17 +308,31 @@ class Memory(Part):
         fits = self.t.let(f"icmp sge i64 {last}, 0")
         bad = self.t.let(f"select i1 {fits}, i32 {beyond}, i32 {self.active.bits}")
         self.e.stops.if_any(bad, at, S.GROUP_FLAG)
-        return "%shared", "0", self.pattern(off32, size), off32, *self.halves(off32)
+        return off32
 
     def _anywhere(self, group: Group, vector: str, size: int) -> Placed:
         """32 addresses, checked one by one against the allocation that the site caches."""
-        check, good, miss, done, mixed = (self.t.label(name) for name in ("check", "good", "miss", "done", "mixed"))
+        t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
+        (_, _, host, shadow), off32 = self.inside_site(group, vector, mixed)
+        pattern, good = self.pattern(off32, size), t.here
+        t.go(done)
+        t.at(mixed)
+        t.go(done)
+        t.at(done)
+        pattern = t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
+        offsets = t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
+        return host, shadow, pattern, offsets, *self.halves(offsets)
+
+    def inside_site(self, group: Group, vector: str, mixed: str) -> tuple[tuple[str, str, str, str], str]:
+        """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
+        lie in several allocations, the code goes on at the label `mixed`."""
+        check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
         self.t.do(f"br label %{check}")
         self.t.at(check)
-        site, (known, limit, host, shadow) = self.site(group)
-        off = self.t.let(f"sub <{W} x i64> {vector}, {self.t.splat('i64', known)}")
+        site, known = self.site(group)
+        off = self.t.let(f"sub <{W} x i64> {vector}, {self.t.splat('i64', known[0])}")
         off32 = self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
-        bad = self._outside(Value(off, "i64", False), Value(limit, "i64", True), group.log2)
+        bad = self._outside(Value(off, "i64", False), Value(known[1], "i64", True), group.log2)
         ok = self.t.let(f"icmp eq i32 {bad}, 0")
         self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
         self.t.at(miss)
@@ -318,14 +344,22 @@ class Memory(Part):
         )
         self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
         self.t.at(good)
-        pattern, good = self.pattern(off32, size), self.t.here
-        self.t.go(done)
-        self.t.at(mixed)
-        self.t.go(done)
-        self.t.at(done)
-        pattern = self.t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
-        offsets = self.t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
-        return host, shadow, pattern, offsets, *self.halves(offsets)
+        return known, off32
+
+    def addresses(self, group: Group) -> str:
+        """The lowest addresses of the lanes, a vector of i64."""
+        if group.lanes is None:
+            return group.address
+        wide = group.lanes.type == "i64"
+        return group.lanes.text if wide else self.t.let(f"zext <{W} x i32> {group.lanes.text} to <{W} x i64>")
+
+    def offsets(self, group: Group) -> str:
+        """The offsets of the lanes from the pointer, a vector of i32."""
+        if group.lanes is None:
+            return group.offsets
+        kind, lanes = group.lanes.type, group.lanes.text
+        off = self.t.let(f"sub <{W} x {kind}> {lanes}, {self.t.splat(kind, group.start)}")
+        return off if kind == "i32" else self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
 
     def halves(self, offsets: str) -> tuple[str, str]:
         """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
@@ -395,10 +429,10 @@ class Memory(Part):
         return self.t.let(f"call i32 @{name}({given})")
 
     def _beyond(self, offsets: Value, end: Value, log2: int) -> Value:
-        places = Value(self._rotate(offsets.llvm, offsets.text, log2), offsets.type, False)
+        places = Value(self.rotate(offsets.llvm, offsets.text, log2), offsets.type, False)
         return Value(self.active.where_not(self.m.ult(places, end)), "i32", True)
 
-    def _rotate(self, type_: str, value: str, log2: int) -> str:
+    def rotate(self, type_: str, value: str, log2: int) -> str:
         """Rotated right so that a misaligned offset becomes a huge one: one comparison checks range and alignment."""
         if log2 == 0:
             return value

@@ -43,12 +43,13 @@ class ActiveMask:
             return
         held = self.e.registers.read(code.guard[0])
         if code.guard[1]:
-            held = self.e.machine.not_(held)
+            inverted = self.t.let(f"xor i32 {held.bits}, -1") if held.bits else ""
+            held = self.e.machine.of_bits(inverted) if inverted else self.e.machine.not_(held)
         self.guard = held
         if held.uniform:
             self.bits = self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0")
         else:
-            bits = self.t.let(f"bitcast <{W} x i1> {held.text} to i32")
+            bits = held.bits or self.t.let(f"bitcast <{W} x i1> {held.text} to i32")
             self.bits = self.t.let(f"and i32 {bits}, {self.block_bits}")
         self.vector = self.lanes(self.bits)
 

@@ -1,20 +1,30 @@
 """Atomic operations: in lane order, with the host's own atomic instructions where another worker may see the memory.
 
+The addresses of a warp are found at once where one allocation has them all. A locked instruction of the host takes
+about 20 cycles, an ordinary one a few; so shared memory, which belongs to blocks of one worker, and all memory of a
+launch with one worker (`Context.alone`) are changed by ordinary instructions, and lanes in a row then by one vector
+instruction.
+
 Lanes that all name one address (a counter, a sum) are one exchange on the host: the operations follow one another in a
-register, in lane order, and the last value is written if no other worker has changed the first. A locked instruction
-takes about 20 cycles, a step in a register 4. Shared memory belongs to blocks of one worker, and needs no lock.
+register, in lane order, and the last value is written if no other worker has changed the first. Where nobody reads the
+old values, and the order makes no difference, all operands become one first.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
-from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value, constant
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.rules.memcheck import find_lanes
+from ptxlab.emulate.program.liveness import reads, registers_of
+from ptxlab.emulate.rules.memcheck import find_lanes, find_together
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import form as table_form
@@ -43,6 +53,14 @@ def operation_of(form: Form) -> str:
     return _INTEGER[word]
 
 
+IN_A_ROW = ("add", "and", "or", "xor")
+"""Operations that are one instruction for a vector, too."""
+NEUTRAL: dict[str, Callable[[int], int]] = {
+    "add": lambda bits: 0, "or": lambda bits: 0, "xor": lambda bits: 0, "and": lambda bits: -1,
+    "umin": lambda bits: -1, "umax": lambda bits: 0,
+    "min": lambda bits: (1 << bits - 1) - 1, "max": lambda bits: -1 << bits - 1,
+}  # fmt: skip
+"""Operations in whose sum over many operands the order makes no difference, with what changes nothing, by the width."""
 CELL = 8 * W
 """Bytes of a buffer that holds one operand of all lanes."""
 LOCK = "lock.b128"
@@ -59,89 +77,106 @@ class Atomics(Part):
             then()
         return result
 
+    @functools.cached_property
+    def _read(self) -> set[int]:
+        """The registers that any instruction reads; a guarded atomic operation does not count its own."""
+        return {
+            r
+            for code in self.program.codes
+            for r in ([x for s in code.sources for x in registers_of(s)] if code.properties.atomic else reads(code))
+        } | {code.guard[0] for code in self.program.codes if code.guard is not None}
+
+    def _returns(self) -> bool:
+        """Whether anybody reads the old values; CUDA C++ compilers write `atom` for a sum, too."""
+        return self.e.registers.keeps_all or any(r in self._read for d in self.e.code.dests for r in registers_of(d))
+
     def _atom(self, i: Form, address: Address, *values: Any) -> Any:
         lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
         what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
-        shared = self.e.code.space == "shared"
-        name = f"atom{what}.v{count}" + (".whole" if i.whole else "") + (".shared" if shared else "")
+        shared, returns = self.e.code.space == "shared", self._returns()
+        name = f"atom{what}.v{count}" + ".whole" * bool(i.whole) + ".shared" * shared + ".silent" * (not returns)
         if name not in self.e.helpers:
-            self.e.helpers[name] = self._function(name, i, word, lane, count, shared=shared)
+            self.e.helpers[name] = self._function(name, i, word, lane, count, shared=shared, returns=returns)
         at = self.m.vector(self.m.wide(address))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
         cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
         for k, value in enumerate(cells):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
             self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
+        site = self.e.own_site()
         result = self.t.let(
             f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
-            f"i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
+            f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
         )
         self.e.stops.if_called(result)
         old = []
         for k in range(count):
-            cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
-            old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
+            if returns:
+                cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
+                old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
+            else:
+                old.append(self.m.const(lane, 0))
         return tuple(old) if i.vec else old[0]
 
-    def _function(self, name: str, form: Form, word: str, lane: str, count: int, *, shared: bool) -> str:
+    def _function(self, name: str, form: Form, word: str, lane: str, count: int, *, shared: bool, returns: bool) -> str:
         """The function that does it, in lane order; each element of a vector is one atomic operation. shared: only
-        for addresses in shared memory."""
-        size, t = count * BITS[lane] // 8, Text()
+        for addresses in shared memory. returns: whether the old values are wanted."""
+        t = Text()
         t.declared = self.t.declared
         t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
+        t.do(f"%hosts = alloca <{W} x i64>, align 64")
         alone = count == 1 and not form.whole
-        if alone:
-            _compare_addresses(t)
-        log2, looked = str(size.bit_length() - 1), "%looked" if alone else "%mask"
-        stops = t.let(
-            call(find_lanes, "%ctx", "%cta", "%ws", looked, "%addrs", str(size), log2, "%space", "%code", "%places")
-        )
-        t.do(f"br i1 {stops}, label %fault, label %found")
-        t.at("fault")
-        t.do("ret i32 1")
-        t.at("found")
+        _compare_addresses(t, alone)
+        _find(t, count * BITS[lane] // 8)
         if alone:
             t.do("br i1 %same, label %one, label %lanes")
             t.at("one")
-            _together(t, form, word, lane, shared=shared)
-            t.do("br label %done")
+            together = _at_once if not returns and word in NEUTRAL else _together
+            together(t, form, word, lane, shared=shared, returns=returns)
+            t.go("done")
         else:
-            t.do("br label %lanes")
+            t.go("lanes")
         t.at("lanes")
-        t.do("%left = phi i32 [%mask, %found], [%rest, %next]")
-        t.do(f"br i1 {t.let('icmp eq i32 %left, 0')}, label %done, label %act")
-        t.at("act")
-        t.do(f"%rest = and i32 %left, {t.let('sub i32 %left, 1')}")
-        number = t.call("i32", "llvm.cttz.i32", [("i32", "%left"), ("i1", "true")])
-        t.do(f"%lane64 = zext i32 {number} to i64")
-        t.do(f"%p = {_host('%lane64', t)}")
         if form.whole:
             self.e.helpers.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
-            _whole(t, compares=word == "cmpxchg")
-        for k in range(0 if form.whole else count):
-            _element(t, form, word, lane, k, count, shared=shared)
-        t.do("br label %next")
-        t.at("next")
-        t.do("br label %lanes")
+        ways = [True] if shared else [False] if form.whole else [True, False]
+        if len(ways) == 2:
+            own = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
+            t.do(f"br i1 {t.let(f'icmp eq i8 {own}, 0')}, label %locked, label %plain")
+        else:
+            t.go("plain" if shared else "locked")
+        for plain in ways:
+            t.at("plain" if plain else "locked")
+            if plain and alone and (word in IN_A_ROW or word == "loop"):
+                _row(t, form, word, lane, returns=returns)
+            _lane_by_lane(t, form, word, lane, count, plain=plain, returns=returns)
         t.at("done")
         t.do("ret i32 0")
-        arguments = "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, i32 %space, i32 %code"
+        t.at("fault")
+        t.do("ret i32 1")
+        arguments = (
+            "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, ptr %site, i32 %space, i32 %code"
+        )
         head = f"define internal i32 @{name}({arguments}) noinline nounwind {{"
         return "\n".join([head, "entry:", *t.lines, "}", ""])
 
 
-def _compare_addresses(t: Text) -> None:
-    """`%same`: whether all active lanes name one address, `%first` (an i64) the first of them, `%looked` the lanes
-    whose addresses are to be found. An address in local memory is another place in each lane."""
+def _compare_addresses(t: Text, alone: bool) -> None:
+    """`%first` (an i64), the first active lane, `%address`, its address, `%every`, those of all; `%same`: whether all
+    active lanes name one address, `%looked`: the lanes whose addresses are to be found. An address in local memory is
+    another place in each lane. alone: not for vectors."""
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%mask"), ("i1", "false")])
     t.do(f"%first = zext i32 {t.let(f'and i32 {number}, {W - 1}')} to i64")
-    address = t.let(f"load i64, ptr {t.let('getelementptr i64, ptr %addrs, i64 %first')}")
-    every = t.let(f"load <{W} x i64>, ptr %addrs, align 64")
-    wanted = t.splat("i64", address)
-    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> {every}, {wanted}')} to i32")
+    t.do(f"%address = load i64, ptr {t.let('getelementptr i64, ptr %addrs, i64 %first')}")
+    t.do(f"%every = load <{W} x i64>, ptr %addrs, align 64")
+    if not alone:
+        t.do("%looked = and i32 %mask, -1")
+        return
+    wanted = t.splat("i64", "%address")
+    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> %every, {wanted}')} to i32")
     active = t.let(f"and i32 %mask, {equal}")
     others = t.let(f"icmp eq i32 {active}, %mask")
-    distance = t.let(f"sub i64 {address}, {LOCAL_WINDOW}")
+    distance = t.let(f"sub i64 %address, {LOCAL_WINDOW}")
     near = t.let(f"icmp uge i64 {distance}, {WINDOW_SIZE}")
     some = t.let("icmp ne i32 %mask, 0")
     t.do(f"%same = and i1 {t.let(f'and i1 {others}, {near}')}, {some}")
@@ -149,10 +184,81 @@ def _compare_addresses(t: Text) -> None:
     t.do(f"%looked = select i1 %same, i32 {lowest}, i32 %mask")
 
 
+def _find(t: Text, size: int) -> None:
+    """Where the lanes' addresses are in the host's memory, into `%hosts`: all at once if they lie in one allocation,
+    else lane by lane. Ends at the label `found`, or at `fault`."""
+    log2 = str(size.bit_length() - 1)
+    given = "%ctx", "%cta", "%ws", "%looked", "%addrs", str(size), log2, "%space"
+    place = t.let(call(find_together, *given, "%site"))
+    t.do(f"br i1 {t.let(f'icmp eq ptr {place}, null')}, label %apart, label %together")
+    t.at("together")
+    moved = t.let(f"sub i64 {t.let(f'ptrtoint ptr {place} to i64')}, %address")
+    hosts = t.let(f"add <{W} x i64> %every, {t.splat('i64', moved)}")
+    t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
+    t.go("found")
+    t.at("apart")
+    stops = t.let(call(find_lanes, *given, "%code", "%places"))
+    t.do(f"br i1 {stops}, label %fault, label %placed")
+    t.at("placed")
+    words = Place.size // 8  # of a place, the first of which is the pointer
+    every = t.let(f"load <{words * W} x i64>, ptr %places, align 64")
+    chosen = ", ".join(f"i32 {words * k + Place.offset('host') // 8}" for k in range(W))
+    hosts = t.let(f"shufflevector <{words * W} x i64> {every}, <{words * W} x i64> poison, <{W} x i32> <{chosen}>")
+    t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
+    t.go("found")
+    t.at("found")
+
+
 def _host(lane: str, t: Text) -> str:
-    """The load of a lane's pointer from `%places`."""
-    at = t.let(f"add i64 {t.let(f'mul i64 {lane}, {Place.size}')}, {Place.offset('host')}")
-    return f"load ptr, ptr {t.let(f'getelementptr i8, ptr %places, i64 {at}')}"
+    """A lane's pointer."""
+    return t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {lane}')}")
+
+
+def _row(t: Text, form: Form, word: str, lane: str, *, returns: bool) -> None:
+    """The operations of a full warp whose addresses follow each other, as those of a vector; others go on behind."""
+    ty, size = LLVM[lane], BITS[lane] // 8
+    start = _host("0", t)
+    steps = constant(np.arange(W, dtype=np.uint64) * np.uint64(size), "i64").text
+    straight = t.let(f"add <{W} x i64> {t.splat('i64', '%address')}, {steps}")
+    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> %every, {straight}')} to i32")
+    near = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {W - 1}')}")
+    span = t.let(f"sub i64 {near}, {t.let(f'ptrtoint ptr {start} to i64')}")  # not in several allocations
+    one = t.let(f"icmp eq i64 {span}, {(W - 1) * size}")
+    full = t.let(f"icmp eq i32 {t.let(f'and i32 {equal}, %mask')}, -1")
+    with t.if_then(t.let(f"and i1 {full}, {one}"), to="done"):
+        old = t.let(f"load <{W} x {ty}>, ptr {start}, align {size}")
+        x = t.let(f"load <{W} x {ty}>, ptr %xs, align 64")
+        if word == "loop":
+            plain = _plain(form)
+            assert plain.op.sem is not None
+            new = plain.op.sem(Ops(t), plain, Value(old, lane, False), Value(x, lane, False)).text
+        else:
+            new = t.let(f"{word} <{W} x {ty}> {old}, {x}")
+        t.do(f"store <{W} x {ty}> {new}, ptr {start}, align {size}")
+        if returns:
+            t.do(f"store <{W} x {ty}> {old}, ptr %out, align 64")
+
+
+def _lane_by_lane(t: Text, form: Form, word: str, lane: str, count: int, *, plain: bool, returns: bool) -> None:
+    """The operations one after the other, then to the label `done`."""
+    before, turn, act, after = t.here, t.label("turn"), t.label("act"), t.label("next")
+    t.go(turn)
+    t.at(turn)
+    left, rest = t.name(), t.name()
+    t.do(f"{left} = phi i32 [%mask, %{before}], [{rest}, %{after}]")
+    t.do(f"br i1 {t.let(f'icmp eq i32 {left}, 0')}, label %done, label %{act}")
+    t.at(act)
+    t.do(f"{rest} = and i32 {left}, {t.let(f'sub i32 {left}, 1')}")
+    number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
+    at = t.let(f"zext i32 {number} to i64")
+    p = _host(at, t)
+    if form.whole:
+        _whole(t, p, at, compares=word == "cmpxchg")
+    for k in range(0 if form.whole else count):
+        _element(t, form, word, lane, k, count, p, at, plain=plain, returns=returns)
+    t.go(after)
+    t.at(after)
+    t.go(turn)
 
 
 def _cell(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
@@ -161,12 +267,30 @@ def _cell(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
     return t.let(f"getelementptr {ty}, ptr {base}, i64 {lane}")
 
 
-def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool) -> None:
+def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
+    """The operations of all active lanes on one address as a single one: nobody wants old values."""
+    assert not returns
+    ty, vector, size = LLVM[lane], f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
+    given = t.let(f"load {vector}, ptr %xs, align 64")
+    active = t.let(f"bitcast i32 %mask to <{W} x i1>")
+    neutral = t.splat(ty, str(NEUTRAL[word](BITS[lane])))
+    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {neutral}")
+    reduction = f"llvm.vector.reduce.{ {'min': 'smin', 'max': 'smax'}.get(word, word) }.v{W}{ty}"
+    x = t.call(ty, reduction, [(vector, chosen)])
+    place = _host("%first", t)
+    if shared:
+        old = t.let(f"load {ty}, ptr {place}, align {size}")
+        t.do(f"store {ty} {_new(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
+    else:
+        t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
+
+
+def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
     """The operations of all active lanes on one address, one after another in a register."""
     ty, size = LLVM[lane], BITS[lane] // 8
     bits = f"i{BITS[lane]}"  # only integers can be exchanged
     again, step, after = (t.label(name) for name in ("again", "step", "after"))
-    place = t.let(_host("%first", t))
+    place = _host("%first", t)
     t.do(f"br label %{again}")
     t.at(again)
     seen = t.let(f"load {'' if shared else 'atomic '}{bits}, ptr {place}{'' if shared else ' seq_cst'}, align {size}")
@@ -180,7 +304,8 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool) -> Non
     at = t.let(f"zext i32 {number} to i64")
     given = [t.let(f"load {ty}, ptr {_cell(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
     new = _new(t, form, word, lane, "%now", given)
-    t.do(f"store {ty} %now, ptr {_cell(t, '%out', 0, ty, at)}")
+    if returns:
+        t.do(f"store {ty} %now, ptr {_cell(t, '%out', 0, ty, at)}")
     t.do("br label %stepped")
     t.at("stepped")
     t.do(f"%then = bitcast {ty} {new} to {ty}")
@@ -226,14 +351,16 @@ def _plain(form: Form) -> Form:
     return table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
 
 
-def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int, *, shared: bool) -> None:
-    """The operation on element k: operands from the buffer, the old value into %out."""
+def _element(
+    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, *, plain: bool, returns: bool
+) -> None:
+    """The operation of lane `at` on element k of what is at p: operands from the buffer, the old value into %out."""
     ty, size = LLVM[lane], BITS[lane] // 8
-    p = t.let(f"getelementptr i8, ptr %p, i64 {k * size}")
+    p = t.let(f"getelementptr i8, ptr {p}, i64 {k * size}") if k else p
     cells = (k, count + k) if word == "cmpxchg" else (k,)
-    given = [t.let(f"load {ty}, ptr {_cell(t, '%xs', cell, ty, '%lane64')}") for cell in cells]
+    given = [t.let(f"load {ty}, ptr {_cell(t, '%xs', cell, ty, at)}") for cell in cells]
     x = given[0]
-    if shared:
+    if plain:
         old = t.let(f"load {ty}, ptr {p}, align {size}")
         t.do(f"store {ty} {_new(t, form, word, lane, old, given)}, ptr {p}, align {size}")
     elif word == "cmpxchg":
@@ -243,15 +370,16 @@ def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int, *, s
         old = _exchange(t, form, p, x, lane)
     else:
         old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
-    t.do(f"store {ty} {old}, ptr {_cell(t, '%out', k, ty, '%lane64')}")
+    if returns:
+        t.do(f"store {ty} {old}, ptr {_cell(t, '%out', k, ty, at)}")
 
 
-def _whole(t: Text, *, compares: bool) -> None:
+def _whole(t: Text, place: str, at: str, *, compares: bool) -> None:
     """Exchanges two neighbouring i64 as one; with `compares` only if both have the expected values."""
     spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
-    p = [t.let(f"getelementptr i64, ptr %p, i64 {k}") for k in (0, 1)]
+    p = [t.let(f"getelementptr i64, ptr {place}, i64 {k}") for k in (0, 1)]
     cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
-    given = [t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 %lane64')}") for cell in cells]
+    given = [t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}") for cell in cells]
     t.do(f"br label %{spin}")
     t.at(spin)
     taken = t.let(f"cmpxchg ptr @{LOCK}, i32 0, i32 1 seq_cst seq_cst")
@@ -271,7 +399,7 @@ def _whole(t: Text, *, compares: bool) -> None:
     t.do(f"store atomic i32 0, ptr @{LOCK} seq_cst, align 4")
     for k, value in enumerate(old):
         cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
-        t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 %lane64')}")
+        t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}")
 
 
 def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
+from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.affine_registers import affine_registers
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.divergence import diverging_blocks
@@ -34,8 +36,12 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 
-HOT = 0.1
-"""Seconds that a program may run in QUICK code before it is built again, in the background."""
+HOT = 4_000_000
+"""The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
+two runs do the same on a busy machine. The unit is a warp-instruction as `counting.work_of_blocks` weighs them; this is
+about 0.1 seconds of most kernels."""
+CHECKED = 8
+"""How many times as much an instruction costs where it is checked."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +62,19 @@ class Half:
 class Loaded:
     """Machine code of a program, and what the runner must know of it.
 
-    It begins as QUICK code with QUICK rules; `spent` adds up the time spent in that and replaces it when it is hot. The
+    It begins as QUICK code with QUICK rules; `ran` adds up the work done in that and replaces it when it is hot. The
     function for diverged warps is built when it is first needed. What runs stays alive until it is done.
     """
 
-    def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, entry: str) -> None:
-        self.program, self.cpu, self.instruments, self.entry = program, cpu, instruments, entry
+    def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
+        self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
         self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
         self._which = ""
         """Which slow function that is."""
         self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
         self._making = threading.Lock()
-        self._seconds = 0.0
+        self._work = 0
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
         self.state_size, self.sites = half.state_size, half.sites
@@ -83,7 +89,9 @@ class Loaded:
             with resting():
                 small, slow = quality == QUICK, which != "fast"
                 only = self._part if which == "part" else None
-                module = module_text(self.program, self.cpu, self.instruments, slow=slow, small=small, only=only)
+                module = module_text(
+                    self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only
+                )
             blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
             blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
             half = Half(blob(), module.state_size, module.sites, quality, module.rules)
@@ -132,11 +140,11 @@ class Loaded:
                     self._good = self._good and rules == GOOD
             return slow
 
-    def spent(self, seconds: float) -> None:
-        """Notes that the code ran for so long; hot QUICK code is built again while the caller goes on."""
+    def ran(self, work: int) -> None:
+        """Notes that the code did so much work; hot QUICK code is built again while the caller goes on."""
         with self._lock:
-            self._seconds += seconds
-            hot = not self._good and self._seconds > HOT
+            self._work += work * (CHECKED if self.instruments.checks else 1)
+            hot = not self._good and self._work > HOT
             if hot:
                 self._good = True
         if hot:
@@ -162,18 +170,22 @@ KEPT = 64
 """Programs whose machine code stays loaded; those used longest ago go first."""
 
 
-def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None) -> tuple[Loaded, bool]:
-    """Compiles a program, or finds it in memory or on disk; and whether it was found.
+def prepare(
+    program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None, rows: Rows | None = None
+) -> tuple[Loaded, bool]:
+    """Compiles a program for blocks whose threads lie in such rows, or finds it in memory or on disk; and whether it
+    was found.
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
-    cpu, instruments = cpu or native.host(), instruments or Instruments()
-    entry = native.key(program.text, program.name, program.arch, cpu, f"{instruments.key} {program.shared_gap}")
+    cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
+    what = f"{instruments.key} {program.shared_gap} {rows.width}"
+    entry = native.key(program.text, program.name, program.arch, cpu, what)
     with _lock:
         found = _recent.get(entry)
         if found is not None:
             _recent.move_to_end(entry)
             return found, True
-    loaded = Loaded(program, cpu, instruments, entry)
+    loaded = Loaded(program, cpu, instruments, rows, entry)
     with _lock:
         _recent[entry] = loaded
         while len(_recent) > KEPT:
@@ -193,14 +205,17 @@ class ModuleText:
 
 
 def module_text(
-    program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool, small: bool, only: frozenset[int] | None = None
-) -> ModuleText:
-    """The module of one of a program's two functions. small: rather short, and so built quickly, than fast. only: the
-    blocks that it has, if not all."""
-    uniform = uniform_registers(program)
-    alive = live_in(program)
-    file = RegisterFile(program, uniform)
-    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow, small=small, only=only)
+    program: Program, cpu: Cpu, instruments: Instruments, rows: Rows | None = None, *, slow: bool, small: bool,
+    only: frozenset[int] | None = None,
+) -> ModuleText:  # fmt: skip
+    """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
+    built quickly, than fast. only: the blocks that it has, if not all."""
+    rows, uniform, alive = rows or Rows(), uniform_registers(program), live_in(program)
+    affine = affine_registers(program, rows, uniform, alive)
+    file = RegisterFile(program, uniform, affine)
+    e, function = emit_function(
+        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only
+    )
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)

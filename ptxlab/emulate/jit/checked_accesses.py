@@ -164,7 +164,7 @@ class CheckedAccesses(CheckInstrument):
             return
         with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
             with scattered:
-                self._scattered(seen, self.e.memory.mixed[group.site])
+                self._scattered(seen, self.e.memory.addresses(group))
             with near:
                 if members:
                     self._near(seen, members)
@@ -183,7 +183,7 @@ class CheckedAccesses(CheckInstrument):
         """32 addresses in one allocation."""
         t, group = self.t, seen.group
         race, stride, start, written, memory = self._roots[id(group)]
-        t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
+        t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
         if self.checks.race:
             if seen.stored is not None:
                 first = t.let(f"add i64 {start}, {seen.offset}")

@@ -32,10 +32,9 @@ class Copies(Part):
         to_at, to_add, whole = self._addresses(to, "i32", "%data")
         from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
         sizes = self._sizes(operands.read_named(code, "src_size"), count)
-        site = t.let(f"getelementptr i8, ptr %sites, i64 {self.e.new_site() * S.Site.size}")
         stops = t.let(call(
             copy, "%ctx", "%cta", "%ws", self.active.bits, to_at, str(to_add), from_at, str(from_add), sizes,
-            site, str(code.index), str(count),
+            self.e.own_site(), str(code.index), str(count),
         ))  # fmt: skip
         if whole is None:
             t.fault_if(stops)

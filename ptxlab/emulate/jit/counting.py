@@ -118,7 +118,7 @@ class Counting(Instrument):
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
-            address = self.t.splat("i64", seen.group.address) if seen.uniform else seen.group.address
+            address = self.t.splat("i64", seen.group.address) if seen.uniform else self.e.memory.addresses(seen.group)
             self._anywhere(code.index, address, seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.slow and self.leader[code.index] != code.index:
@@ -153,14 +153,14 @@ class Counting(Instrument):
         switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()})
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
-            first = t.let(f"extractelement <{W} x i64> {group.address}, i64 0")
+            first = t.let(f"extractelement <{W} x i64> {self.e.memory.addresses(group)}, i64 0")
             low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
             askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row takes one more sector
             results.append(self._pair(t.let(f"add i64 {straight}, {askew}"), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
         with switch.arm("any") as results:
-            at = self._moved("i64", group.address, seen.offset)
+            at = self._moved("i64", self.e.memory.addresses(group), seen.offset)
             results.append(self._need(sectors, at, self.active.bits, str(size)))
         switch.end()
         return switch.phi("<2 x i64>")
@@ -182,7 +182,9 @@ class Counting(Instrument):
             with switch.arm(name) as results:
                 results.append(f"<i64 {needed}, i64 {best}>")
         with switch.arm("any") as results:
-            at = self._moved("i32", group.offsets, seen.offset if size < WORD else 0)  # whole words change nothing
+            at = self._moved(
+                "i32", self.e.memory.offsets(group), seen.offset if size < WORD else 0
+            )  # whole words change nothing
             memo = self._record(seen.code.index, "memo")
             results.append(self._need(remembered_wavefronts, memo, at, self.active.bits, str(size), str(pairs).lower()))
         switch.end()
@@ -229,6 +231,17 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[t
             found.append((warps, threads))
             warps, threads = warps + more[index][0], threads + more[index][1]
     return found
+
+
+PRODUCTS = 128
+"""Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
+
+
+def work_of_blocks(program: Program) -> np.ndarray:
+    """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
+    work = [code.properties.work for code in program.codes]
+    costs = [1 + (w.flops // PRODUCTS if w.type == "tensor" else 0) for w in work]
+    return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)
 
 
 def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray, moved: np.ndarray) -> np.ndarray:

@@ -25,17 +25,22 @@ def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | 
     are few: a branch around half of the program rather tells warps apart than lanes. None if there are none.
 
     uniform: the registers that are known to be the same in all lanes of a converged warp."""
-    after = [successors(program, block.index) for block in program.blocks]
-    ends = [program.codes[block.last - 1] for block in program.blocks]
-    apart = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
-    meeting = _immediate_post_dominators(after) if apart else []
-    regions = [_between(program, after, after[at], meeting[at]) for at in apart]
     found: set[int] = set()
-    for region in sorted(regions, key=lambda region: _size(program, region)):
+    for region in sorted((blocks for blocks, _ in regions(program, uniform)), key=lambda r: _size(program, r)):
         if _size(program, found | region) > MOST * len(program.codes):
             break
         found |= region
     return frozenset(found) or None
+
+
+def regions(program: Program, uniform: list[bool]) -> list[tuple[set[int], int]]:
+    """For each branch that lanes may take differently: the blocks up to its immediate post-dominator, and that block,
+    -1 if there is none."""
+    after = [successors(program, block.index) for block in program.blocks]
+    ends = [program.codes[block.last - 1] for block in program.blocks]
+    apart = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
+    meeting = _immediate_post_dominators(after) if apart else []
+    return [(_between(program, after, after[at], meeting[at]), meeting[at]) for at in apart]
 
 
 def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:

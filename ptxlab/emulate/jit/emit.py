@@ -14,9 +14,10 @@ import numpy as np
 
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
+from ptxlab.emulate.jit.affine import Form, Rows
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.bulk import Bulk
-from ptxlab.emulate.jit.copies import Copies
+from ptxlab.emulate.jit.copies import Copies, copies
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, Text, W
@@ -32,7 +33,7 @@ from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Program
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.state import UniformRegister
+from ptxlab.emulate.runtime.state import ScalarRegister
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instrument import Instrument
@@ -48,10 +49,14 @@ class Emitter:
     """What emits the function `name` ("fast" or "slow"): its text and constants, and the parts that write into them."""
 
     def __init__(
-        self, program: Program, uniform: list[bool], alive: list[int], file: RegisterFile, *, slow: bool,
-        small: bool, wide: bool, features: str, instruments: Callable[[Emitter], list[Instrument]],
+        self, program: Program, uniform: list[bool], affine: dict[int, Form], alive: list[int], file: RegisterFile, *,
+        rows: Rows, slow: bool, small: bool, wide: bool, features: str,
+        instruments: Callable[[Emitter], list[Instrument]],
     ) -> None:  # fmt: skip
         self.program, self.uniform, self.alive, self.file = program, uniform, alive, file
+        self.affine, self.rows = affine, rows
+        self.scalars = [same or r in affine for r, same in enumerate(uniform)]
+        """Which registers the fast function keeps as scalars."""
         self.slow, self.name = slow, "slow" if slow else "fast"
         self.wide, self.features = wide, features
         self.small = small
@@ -62,7 +67,11 @@ class Emitter:
         """The accesses of the block that share a check, by code index."""
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
-        self.sites = 0
+        own = [code.index for code in program.codes if code.properties.atomic or copies(code)]
+        self._own_sites = {index: site for site, index in enumerate(own)}
+        """The sites of instructions that are in no group. They are the same in both functions of a program, though one
+        may lack blocks: what a site caches holds for accesses of one size only."""
+        self.sites = len(own)
         self.constants: list[str] = []
         self._shared: dict[tuple[str, str], str] = {}
         self.helpers: dict[str, str] = {}
@@ -158,16 +167,27 @@ class Emitter:
             self._shared[hint, text] = name
         return name
 
-    def uniform_table(self, registers: int) -> tuple[str, int]:
-        """A constant table of the uniform registers among a bit set, and how many these are."""
-        rows = [
-            (self.file.vector[r], self.file.scalar[r], BITS[register.lane] // 8)
-            for r, register in enumerate(self.program.registers)
-            if registers >> r & 1 and self.uniform[r]
-        ]
-        if not rows:
+    def scalar_table(self, registers: int) -> tuple[str, int]:
+        """A constant table of the uniform and affine registers among a bit set, and how many these are; behind it the
+        steps of the affine ones."""
+        kept = [r for r in range(len(self.program.registers)) if registers >> r & 1 and self.file.scalar[r]]
+        if not kept:
             return "null", 0
-        return self.constant("table", "i32", np.array(rows, UniformRegister.dtype).view(np.uint32).tolist()), len(rows)
+        rows, steps = [], dict[tuple[int, ...], int]()
+        for r in kept:
+            width, at, form = BITS[self.program.registers[r].lane] // 8, 0, self.affine.get(r)
+            if form is None:
+                form = Form("i64", (0,) * W)
+            else:
+                at = ScalarRegister.size * len(kept) + 8 * W * steps.setdefault(form.steps, len(steps))
+            signed = form.extension == "sext"
+            rows.append((
+                self.file.vector[r], self.file.scalar[r], width, at, self.file.inner.get(r, 0), signed,
+                form.scale % (1 << 64), form.low % (1 << 64),
+            ))  # fmt: skip
+        words = np.array(rows, ScalarRegister.dtype).view(np.uint32).tolist()
+        words += np.array(list(steps), np.int64).reshape(-1).view(np.uint32).tolist()
+        return self.constant("table", "i32", words), len(kept)
 
     # -- blocks and instructions ---------------------------------------------------------------------------------------
 
@@ -211,10 +231,9 @@ class Emitter:
         """A pointer to how often a block has run."""
         return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
 
-    def new_site(self) -> int:
-        """The number of a new site, which caches the allocation that its access found last."""
-        self.sites += 1
-        return self.sites - 1
+    def own_site(self) -> str:
+        """A pointer to the site of an atomic operation or a copy, which caches the allocation that it found last."""
+        return self.t.let(f"getelementptr i8, ptr %sites, i64 {self._own_sites[self.code.index] * S.Site.size}")
 
     # -- the program ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The function for a converged warp: all its live lanes are at the same program counter.
 
-Uniform registers are scalars, writes need no mask, branches are plain branches. Where the warp diverges, the scalars
-are copied to all lanes and the slow function goes on.
+Uniform registers are scalars, and so are affine ones; writes need no mask, branches are plain branches. Where the warp
+diverges, the scalars are spread over all lanes and the slow function goes on.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Fast(Part):
                 self.go(block.next)
             with t.ends_if(self.active.whole_block()):
                 self.go(there)
-        sides = sides_of(self.program, self.e.uniform, self.e.alive, block, self.e.code)
+        sides = sides_of(self.program, self.e.scalars, self.e.alive, block, self.e.code)
         if sides is not None:
             self._run_sides(sides)
             return
@@ -130,11 +130,11 @@ class Fast(Part):
         return code.targets[0] if code.action is Action.INDEXED_BRANCH else code.target
 
     def _split(self, pcs: str, alive: int) -> None:
-        """The warp diverges: each lane gets its own program counter and its own copy of the uniform registers."""
+        """The warp diverges: each lane gets its own program counter and its own copy of what was kept as scalars."""
         self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
         if self.e.code.rounds:
             self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
-        name, count = self.e.uniform_table(alive)
+        name, count = self.e.scalar_table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
         self.t.do(f"ret i32 {S.DIVERGED}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbol
@@ -17,7 +18,8 @@ class Group:
     """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
     spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
-    each half-warp."""
+    each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
+    `address` and `offsets`, and `patterns` are all that they may have."""
 
     site: int
     low: int
@@ -31,6 +33,9 @@ class Group:
     pattern: str = ""
     shadow: str = ""
     halves: tuple[str, str] = ("", "")
+    lanes: Affine | None = None
+    start: str = ""
+    patterns: frozenset[int] = frozenset(range(7))
 
 
 def access_shape(code: Code) -> tuple[str, int, int]:

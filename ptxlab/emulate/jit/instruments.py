@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ptxlab.emulate.jit.affine import Form, Rows
 from ptxlab.emulate.jit.checked import Checks
 from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
 from ptxlab.emulate.jit.checked_control import CheckedControl
@@ -45,13 +46,13 @@ def instruments_of(launch: Launch) -> Instruments:
 
 
 def function(
-    instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], alive: list[int], cpu: Cpu, *,
-    slow: bool, small: bool, only: frozenset[int] | None = None,
+    instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], affine: dict[int, Form],
+    alive: list[int], cpu: Cpu, *, rows: Rows, slow: bool, small: bool, only: frozenset[int] | None = None,
 ) -> tuple[Emitter, str]:  # fmt: skip
     """The emitter of the fast or the slow function of such a build, and the function's text. only: the slow function's
     blocks, if not all."""
     e = Emitter(
-        program, uniform, alive, file, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
+        program, uniform, affine, alive, file, rows=rows, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
         instruments=lambda e: parts(instruments, e),
     )  # fmt: skip
     return e, Slow(e, only).function() if slow else Fast(e).function()

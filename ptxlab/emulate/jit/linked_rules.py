@@ -47,8 +47,8 @@ Functions = tuple[Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
-    diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
+    memcheck.find_together, memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up,
+    diverging.sync_lanes, diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
     bulk_instructions.issue_lanes, bulk_instructions.finish_groups,
     copies.copy, matrix_access.find,
     matrix_access.mark, halves.widened, halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine import AffineOps, form_of
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value, constant
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime import state as S
@@ -31,12 +32,13 @@ _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctai
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
 
-class LaneMachine(Ops):
-    """The machine: `Ops`, and the operations that need the emitter's parts."""
+class LaneMachine(AffineOps):
+    """The machine: `AffineOps`, and the operations that need the emitter's parts."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e.t)
         self.e = e
+        self.affine = not e.slow
 
     # -- memory
     def load(self, i: Form, address: Address) -> Any:
@@ -57,6 +59,10 @@ class LaneMachine(Ops):
         axis = axis or "x"
         if base == "%tid":
             p = self.t.field(S.Warp, f"tid_{axis}")
+            steps = self.e.rows.steps(axis) if self.affine else None
+            affine = steps and self.made(form_of("i32", steps), self.field(S.Warp, f"tid_{axis}", "i32"))
+            if affine:
+                return affine
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
         fields: dict[str, tuple[type[Record], str]] = {
             "%ntid": (S.Context, "block"),

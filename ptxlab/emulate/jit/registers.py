@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.affine import Affine, Form
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
@@ -23,10 +24,11 @@ FRAGMENTS = (4 + 4 * 256 // 8) * REGISTER
 
 
 class RegisterFile:
-    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size.
-    Where the program has `wgmma`: those of the products in flight, and of the fragments of the one that is computed."""
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where neither uniform nor affine),
+    `inner[r]` (of affine values with two scalars), and its size. Where the program has `wgmma`: those of the products
+    in flight, and of the fragments of the one that is computed."""
 
-    def __init__(self, program: Program, uniform: list[bool]) -> None:
+    def __init__(self, program: Program, uniform: list[bool], affine: dict[int, Form]) -> None:
         at = Warp.size
         self.vector, self.scalar = [], []
         for register in program.registers:
@@ -34,8 +36,14 @@ class RegisterFile:
             size = 4 if register.lane == "i1" else 4 * BITS[register.lane]
             at += -(-size // 64) * 64
         for register in program.registers:
-            self.scalar.append(at if uniform[register.index] else 0)
-            at += 8 if uniform[register.index] else 0
+            scalar = uniform[register.index] or register.index in affine
+            self.scalar.append(at if scalar else 0)
+            at += 8 if scalar else 0
+        self.inner = {}
+        for r, form in affine.items():
+            if form.extension:
+                self.inner[r] = at
+                at += 8
         self.products = self.fragments = 0
         if any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes):
             self.products = -(-at // 64) * 64
@@ -59,11 +67,24 @@ class Registers(Part):
         self.values, self.dirty = {}, set()
 
     def scalar(self, r: int) -> bool:
-        """Whether a register is kept as a scalar."""
-        return self.e.uniform[r] and not self.e.slow
+        """Whether a register is kept as a scalar, or as two."""
+        return (self.e.uniform[r] or r in self.e.affine) and not self.e.slow
+
+    def _affine(self, r: int, form: Form) -> Value:
+        """An affine register."""
+        file, inner = self.e.file, None
+        if form.extension:
+            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {file.inner[r]}")
+            inner = Value(self.t.let(f"load i32, ptr {p}, align 8"), "i32", True)
+        p = self.t.let(f"getelementptr i8, ptr %ws, i64 {file.scalar[r]}")
+        base = Value(self.t.let(f"load {form.type}, ptr {p}, align 8"), form.type, True)
+        return base if form.level else Affine(self.m, form, base, inner)
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
+        form = None if self.e.slow else self.e.affine.get(r)
+        if found is None and form is not None:
+            found = self.values[r] = self._affine(r, form)
         if found is None:
             lane = self.program.registers[r].lane
             scalar = self.scalar(r)
@@ -86,6 +107,8 @@ class Registers(Part):
             value = self.m.select(Value(self.active.vector, "i1", False), value, self.read(r))
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
+        if r in self.e.affine and not self.e.slow:
+            value = self._of_form(r, value)
         self.values[r] = value
         self.dirty.add(r)
 
@@ -95,6 +118,9 @@ class Registers(Part):
             if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
                 continue
             value, lane = self.values[r], self.program.registers[r].lane
+            if r in self.e.affine and not self.e.slow:
+                self._store_affine(r, value)
+                continue
             if self.scalar(r):
                 assert value.uniform, (self.program.registers[r], value)
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.scalar[r]}")
@@ -108,6 +134,22 @@ class Registers(Part):
             else:
                 self.t.do(f"store <{W} x {LLVM[lane]}> {vector}, ptr {p}, align 64")
         self.dirty.clear()
+
+    def _of_form(self, r: int, value: Value) -> Value:
+        """A value of an affine register in the register's form, though it may be a constant here."""
+        affine, form = self.m.as_affine(value), self.e.affine[r]
+        assert affine is not None
+        assert affine.form == form, (self.program.registers[r], affine.form, form)
+        return value if form.level else affine
+
+    def _store_affine(self, r: int, value: Value) -> None:
+        """Stores the scalars of an affine register."""
+        file, affine = self.e.file, self.m.as_affine(value)
+        assert affine is not None, self.program.registers[r]
+        for at, part in ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner)):
+            if at is not None and part is not None:
+                p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+                self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
 
     def settle(self, r: int) -> None:
         """Stores a register in the warp's state, for all lanes."""

@@ -27,8 +27,9 @@ class Sides:
     jumps: Block | None
 
 
-def sides_of(program: Program, uniform: list[bool], alive: list[int], block: Block, code: Code) -> Sides | None:
-    """The sides of the branch that ends a block; None where the warp has to diverge."""
+def sides_of(program: Program, scalars: list[bool], alive: list[int], block: Block, code: Code) -> Sides | None:
+    """The sides of the branch that ends a block; None where the warp has to diverge. scalars: the registers that are
+    kept as scalars."""
     if code.action is not Action.BRANCH or block.next < 0:
         return None
     falls, jumps = program.blocks[block.next], program.blocks[code.target]
@@ -45,12 +46,12 @@ def sides_of(program: Program, uniform: list[bool], alive: list[int], block: Blo
     ran = [side for side in (found.falls, found.jumps) if side is not None]
     if not all(block.index < side.index < found.join for side in ran):
         return None
-    for side in ran:  # what is the same in all lanes may only be written if nobody reads it any more
+    for side in ran:  # what is kept as a scalar may only be written if nobody reads it any more
         needed = alive[found.join]
         for other in ran:
             needed |= alive[other.index] if other is not side else 0
         for each in program.codes[side.first : side.last]:
-            if any(uniform[r] and needed >> r & 1 for r in writes(each)):
+            if any(scalars[r] and needed >> r & 1 for r in writes(each)):
                 return None
     return found
 

@@ -120,7 +120,7 @@ d.missing:
             none = t.let(f"icmp eq i32 {self.control.waiting(block, bits)}, 0")
             converged = t.let(f"and i1 {converged}, {none}")
         with t.if_then(converged):
-            name, count = self.e.uniform_table(self.e.alive[block.index])
+            name, count = self.e.scalar_table(self.e.alive[block.index])
             same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
             with t.ends_if(same):
                 t.do(f"store i32 {self.e.pc(block.index)}, ptr %fast.pc.at")

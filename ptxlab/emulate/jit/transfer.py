@@ -89,18 +89,21 @@ class Transfers(Part):
         """An arm of code for each pattern."""
         t, group, lane, mask = self.t, seen.group, seen.lane, self.active.vector
         stored = self._vectors(seen)
-        arms: dict[str, tuple[int, ...]] = {"row": (0, 4)}
-        if not seen.write:
+        arms: dict[str, tuple[int, ...]] = {}
+        if group.patterns & {0, 4}:
+            arms["row"] = (0, 4)
+        if not seen.write and group.patterns & {1, 5}:
             arms["one"] = (1, 5)
-        if self.e.memory.with_gaps():
+        if self.e.memory.with_gaps() and 6 in group.patterns:
             arms["gaps"] = (6,)
         arms["any"] = ()
         if group.site in self.e.memory.mixed:
             arms["each"] = (3,)
         switch = t.switch(group.pattern, arms)
-        with switch.arm("row") as results:
-            results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
-        if not seen.write:
+        if "row" in arms:
+            with switch.arm("row") as results:
+                results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
+        if "one" in arms:
             with switch.arm("one") as results:
                 results += self._load_ones(seen)
         if "gaps" in arms:
@@ -109,7 +112,7 @@ class Transfers(Part):
         with switch.arm("any") as results:
             for k in range(seen.count):
                 base = t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset + k * seen.step}")
-                pointers = t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {group.offsets}")
+                pointers = t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {self.e.memory.offsets(group)}")
                 if seen.write:
                     self.scatter(lane, pointers, stored[k], mask)
                 else:
@@ -149,7 +152,8 @@ class Transfers(Part):
     def _call(self, name: str, seen: Seen) -> None:
         group = seen.group
         place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
-        given = f"ptr {place}, <{W} x i32> {group.offsets}, i32 {group.pattern}, i32 {self.active.bits}, ptr %data"
+        offsets, bits = self.e.memory.offsets(group), self.active.bits
+        given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
         self.t.do(f"call void @{name}({given})")
 
     def _cells(self, seen: Seen) -> list[str]:
@@ -243,7 +247,7 @@ class Transfers(Part):
 
     def _slow_access(self, seen: Seen) -> None:
         size = seen.size
-        self.t.do(f"store <{W} x i64> {self.e.memory.mixed[seen.group.site]}, ptr %addrs, align 64")
+        self.t.do(f"store <{W} x i64> {self.e.memory.addresses(seen.group)}, ptr %addrs, align 64")
         code = self.t.let(
             f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, "
             f"i64 {seen.offset}, ptr %data, i64 {seen.step}, i64 {seen.count}, i64 {(size & -size).bit_length() - 1}, "
@@ -256,7 +260,7 @@ class Transfers(Part):
         has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
         whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
         with self.t.if_then(self.t.let(f"and i1 {has}, {whole}")):
-            self.t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
+            self.t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
             self.t.do(
                 f"call void @mark.lanes(i64 {group.shadow}, ptr %addrs, i64 {seen.offset}, i32 {self.active.bits}, "
                 f"i64 {seen.size})"

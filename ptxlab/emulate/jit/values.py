@@ -23,14 +23,21 @@ BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
 
 class Value:
     """One operand. `text` is an SSA name or a literal; `lanes` is the numpy array of a constant, else None. `raw` is
-    the same number before its NaN was made canonical: enough for arithmetic, where a NaN stays one."""
+    the same number before its NaN was made canonical: enough for arithmetic, where a NaN stays one. `bits`: of a
+    predicate its lanes as an i32, where that is known."""
 
-    __slots__ = ("lanes", "raw", "text", "type", "uniform")
+    __slots__ = ("_text", "bits", "lanes", "raw", "type", "uniform")
 
     def __init__(
         self, text: str, type: str, uniform: bool, lanes: np.ndarray | None = None, raw: Value | None = None
     ) -> None:
-        self.text, self.type, self.uniform, self.lanes, self.raw = text, type, uniform, lanes, raw
+        self._text, self.type, self.uniform, self.lanes, self.raw = text, type, uniform, lanes, raw
+        self.bits = ""
+
+    @property
+    def text(self) -> str:
+        """Its SSA name or literal."""
+        return self._text
 
     @property
     def llvm(self) -> str:
@@ -188,6 +195,12 @@ class Ops:
         """An address as i64."""
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         return self.add(base, self.const("i64", address.offset))
+
+    def of_bits(self, bits: str) -> Value:
+        """The predicate whose lanes are the bits of an i32."""
+        value = Value(self.t.let(f"bitcast i32 {bits} to <{W} x i1>"), "i1", False)
+        value.bits = bits
+        return value
 
     def lane_0(self, value: Value) -> Value:
         """The value of lane 0 in all lanes."""

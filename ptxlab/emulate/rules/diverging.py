@@ -1,6 +1,7 @@
 """Registers of a warp that diverges or reconverges, and how lanes of a diverged warp synchronize.
 
-While a warp is converged, compiled code keeps the registers that are the same in all its lanes as scalars.
+While a warp is converged, compiled code keeps the registers that are the same in all its lanes, or differ by constants
+(see `jit.affine`), as scalars.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from ptxlab.emulate.language import (
     any_of,
     bits,
     boolean,
+    extract,
     first,
     lanes,
     lanes_of,
+    lanes_u64,
     load_lanes,
     narrow,
     rule,
@@ -23,18 +26,72 @@ from ptxlab.emulate.language import (
     u16,
     u32,
     u64,
+    widen,
 )
-from ptxlab.emulate.runtime.state import UniformRegister, Warp
+from ptxlab.emulate.runtime.state import ScalarRegister, Warp
+
+
+@rule
+def steps_of(table: Pointer[ScalarRegister], register: ScalarRegister) -> lanes_u64:
+    """The steps of an affine register."""
+    steps: lanes_u64 = load_lanes((table.cast(u8) + register.steps).cast(u64))
+    return steps
+
+
+@rule
+def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister) -> lanes_u64:
+    """The lanes of an affine register: base + steps, or base + scale * extend(inner + steps)."""
+    scalar = state + register.scalar
+    base = scalar.cast(u64)[0] if register.width == 8 else u64(scalar.cast(u32)[0])
+    more = steps_of(table, register)
+    if register.inner != 0:
+        inner = (state + register.inner).cast(u32)[0]
+        more = widen(narrow(splat(u64(inner)) + more))
+        if register.signed != 0:
+            more = (more ^ splat(0x80000000)) - splat(0x80000000)
+        more = more * splat(register.scale)
+    values: lanes_u64 = more + splat(base)
+    return values
+
+
+@rule
+def lanes_apart(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, mask: u32) -> boolean:
+    """Whether some lanes of an affine register do not differ by its steps. If all do, its scalars hold their values;
+    those of a register with two are chosen such that no sum wraps around."""
+    lead = first(mask)
+    apart = steps_of(table, register)
+    if register.inner != 0:
+        apart = apart * splat(register.scale)
+    vector = state + register.vector
+    scalar = state + register.scalar
+    if register.width == 4:
+        word = u32(vector.cast(u32)[lead] - u32(extract(apart, lead)))
+        scalar.cast(u32)[0] = word
+        expected = narrow(splat(u64(word)) + apart)
+        return any_of((load_lanes(vector.cast(u32)) != expected) & lanes(mask))
+    wide = u64(vector.cast(u64)[lead] - extract(apart, lead))
+    different = any_of((load_lanes(vector.cast(u64)) != splat(wide) + apart) & lanes(mask))
+    if register.inner != 0:
+        (state + register.inner).cast(u32)[0] = u32(0 - register.low)
+        wide = u64(wide + register.low * register.scale)
+    scalar.cast(u64)[0] = wide
+    return different
 
 
 @rule(symbol="spread")
-def spread(state: Pointer[u8], table: Pointer[UniformRegister], number: u32) -> None:
-    """A warp diverges: every uniform register of the table is written to all its lanes. `state`: the warp's state."""
+def spread(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32) -> None:
+    """A warp diverges: every register of the table is written to all its lanes. `state`: the warp's state."""
     for k in range(number):
         register = table[k]
         vector = state + register.vector
         scalar = state + register.scalar
-        if register.width == 8:
+        if register.steps != 0:
+            values = all_lanes(state, table, register)
+            if register.width == 8:
+                store_lanes(vector.cast(u64), values)
+            else:
+                store_lanes(vector.cast(u32), narrow(values))
+        elif register.width == 8:
             store_lanes(vector.cast(u64), splat(scalar.cast(u64)[0]))
         elif register.width == 4:
             store_lanes(vector.cast(u32), narrow(splat(scalar.cast(u32)[0])))
@@ -49,16 +106,18 @@ def spread(state: Pointer[u8], table: Pointer[UniformRegister], number: u32) -> 
 
 
 @rule(symbol="gather.up")
-def gather_up(state: Pointer[u8], table: Pointer[UniformRegister], number: u32, mask: u32) -> boolean:
-    """Lanes of a warp are about to reconverge: whether the table's registers are the same in all of them. If so, the
-    scalars hold their values."""
+def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, mask: u32) -> boolean:
+    """Lanes of a warp are about to reconverge: whether the table's registers are the same in all of them, or differ by
+    their steps. If so, the scalars hold their values."""
     lead = first(mask)
     for k in range(number):
         register = table[k]
         vector = state + register.vector
         scalar = state + register.scalar
         same = True
-        if register.width == 8:
+        if register.steps != 0:
+            same = not lanes_apart(state, table, register, mask)
+        elif register.width == 8:
             wide = vector.cast(u64)[lead]
             same = not any_of((load_lanes(vector.cast(u64)) != wide) & lanes(mask))
             scalar.cast(u64)[0] = wide

@@ -12,7 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, local, rule, u8, u16, u32, u64
+from ptxlab.emulate.language import (
+    Pointer,
+    any_of,
+    boolean,
+    fill_bytes,
+    first,
+    lanes,
+    lanes_of,
+    load_lanes,
+    local,
+    rule,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
@@ -287,6 +302,32 @@ def access_lanes(
         if write != 0 and context.found.written is not None:
             fill_bytes(context.found.written, 0xFF, size)
     return REMEMBERED
+
+
+@rule
+def find_together(
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
+    site: Site,
+) -> Pointer[u8] | None:  # fmt: skip
+    """Finds the addresses of an atomic access at once: where that of the first lane is in the host's memory, and those
+    of the others are as far from it as they are apart. None if they do not all lie in one allocation, or some access is
+    not valid."""
+    if mask == 0:
+        return None
+    lane = first(mask)
+    window = u64(SHARED_WINDOW if space == SHARED else 0)  # sites know shared memory by its generic addresses
+    if not known(site, u64(addresses[lane] + window), log2):
+        place = resolve(context, cta, warp, lane, addresses[lane], size, log2, space, 1, site)
+        if place is None or not known(site, u64(addresses[lane] + window), log2):
+            return None  # in local memory, for example, each lane has a place of its own
+    base = u64(site.base - window)
+    offset = load_lanes(addresses) - base
+    if any_of(lanes(mask) & ((offset & (size - 1) != 0) | (offset >> log2 >= site.places))):
+        return None
+    if site.written is not None:
+        for k in lanes_of(mask):
+            fill_bytes(site.written + u64(addresses[k] - base), 0xFF, size)
+    return site.host + u64(addresses[lane] - base)
 
 
 @rule

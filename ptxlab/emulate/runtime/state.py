@@ -71,12 +71,18 @@ class Site(Record):
     stride: u64
 
 
-class UniformRegister(Record, align=4):
-    """Where a register that is uniform while its warp is converged lies: bytes from the start of the warp's state."""
+class ScalarRegister(Record):
+    """Where a register lies that is uniform or affine (see `jit.affine`) while its warp is converged: bytes from the
+    start of the warp's state."""
 
     vector: u32  # its lanes
     scalar: u32
     width: u32  # bytes of a lane's value; 0: the lanes are bits of one word
+    steps: u32  # of an affine register: where the table has its steps, 32 u64, in bytes from the table's start; else 0
+    inner: u32  # where its second scalar lies; 0: it has none
+    signed: u32  # whether the sum of the second scalar and a step is extended with its sign
+    scale: u64
+    low: u64  # the least step
 
 
 class Executions(Record):
@@ -238,6 +244,7 @@ class Context(Record, align=64):
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
+    alone: boolean  # whether this worker is the only one, so that atomic operations need no lock
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
     mbarriers: boolean
     cluster_barriers: boolean

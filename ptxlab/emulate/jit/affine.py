@@ -1,0 +1,315 @@
+"""Affine values: 32 lanes that differ by numbers known when a kernel is built, kept as one scalar.
+
+`%tid.x` is 32 numbers, but while a warp is converged it is one number and the constants 0 to 31. So is all that follows
+from it by additions, and by multiplications by constants: most indices, and most addresses. Such a value is
+
+    lane k:    base + steps[k]                           an i32 or an i64
+    lane k:    base + scale * extend(inner + steps[k])   an i64 made of an i32: `mul.wide.s32`, `cvt.u64.u32`
+
+with the scalars `base` and `inner`, and with `steps`, `scale` and the kind of extension as constants: its `Form`. In a
+block whose rows are 32 threads long, or a multiple, `%tid.x` has the steps 0, 1, ..., 31; in one with rows of 16 it has
+0 to 15 twice, and `%tid.y` has 0 sixteen times, then 1.
+
+The second line is there because extension is not affine: 0x7fffffff + 1 in 32 bits, then `cvt.s64.s32`, is
+-0x80000000. It keeps both halves of the calculation, so that the value is exact whatever the lanes hold. Where no lane
+wraps around (`AffineOps.straight`, one comparison of two scalars), lanes differ by scale * steps[k].
+
+Values of the first form are closed under addition, subtraction and multiplication by constants, since these are exact
+modulo 2^32 or 2^64; to one of the second form a scalar can be added, and it can be multiplied by a constant. Anything
+else needs all lanes, and makes a vector of them: `Affine.text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
+
+FARTHEST = 1 << 30
+"""How far lanes may be apart, before they are scaled: so the order of two lanes tells whether one has wrapped around.
+Also the largest scale."""
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is constant in an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
+    which has no scale either."""
+
+    type: str
+    steps: tuple[int, ...]
+    extension: str = ""
+    scale: int = 1
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """What each lane adds to lane 0 where no lane wraps around."""
+        return tuple(self.scale * step for step in self.steps)
+
+    @property
+    def level(self) -> bool:
+        """Whether all lanes are the same."""
+        return not any(self.steps)
+
+    @property
+    def low(self) -> int:
+        """The least of the steps."""
+        return min(self.steps)
+
+    @property
+    def high(self) -> int:
+        """The greatest of the steps."""
+        return max(self.steps)
+
+
+def _signed(number: int, bits: int) -> int:
+    """A number modulo 2^bits, as near to 0 as can be."""
+    half = 1 << bits - 1
+    return (number + half) % (1 << bits) - half
+
+
+def form_of(type_: str, steps: list[int]) -> Form | None:
+    """The form with these steps, modulo the type's size; None where lanes are too far apart."""
+    near = tuple(_signed(step, BITS[type_]) for step in steps)
+    return Form(type_, near) if max(near) - min(near) <= FARTHEST else None
+
+
+class Affine(Value):
+    """An affine value whose lanes are not all the same. `base` and `inner` are uniform values."""
+
+    __slots__ = ("base", "form", "inner", "ops")
+
+    def __init__(self, ops: AffineOps, form: Form, base: Value, inner: Value | None = None) -> None:
+        super().__init__("", form.type, False)
+        self.ops, self.form, self.base, self.inner = ops, form, base, inner
+
+    @property
+    def text(self) -> str:
+        """All lanes, as a vector."""
+        return self.ops.spread(self)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
+    in each warp. It is part of what a kernel is built for."""
+
+    width: int = W
+
+    @staticmethod
+    def of(block: tuple[int, int, int]) -> Rows:
+        """Of a block of these dimensions."""
+        x, y, z = block
+        if x % W == 0 or y == z == 1:
+            return Rows(W)
+        divides = W % x == 0 and (z == 1 or y % (W // x) == 0)
+        return Rows(x if divides else 0)
+
+    def steps(self, axis: str) -> list[int] | None:
+        """What the lanes of a warp add to the `%tid` of lane 0 along an axis."""
+        if not self.width:
+            return None
+        return {
+            "x": [k % self.width for k in range(W)],
+            "y": [k // self.width for k in range(W)],
+            "z": [0] * W,
+        }[axis]
+
+
+class AffineOps(Ops):
+    """`Ops` that keep affine values affine, as far as `affine` is set."""
+
+    affine = False
+
+    # -- the two representations
+
+    def as_affine(self, value: Value) -> Affine | None:
+        """A value of lanes as an affine one, if it is: a scalar and a constant are, too."""
+        if isinstance(value, Affine):
+            return value
+        if value.type not in ("i32", "i64"):
+            return None
+        if value.uniform:
+            return Affine(self, Form(value.type, (0,) * W), value)
+        if value.lanes is None:
+            return None
+        lanes = [int(lane) for lane in value.lanes]
+        form = form_of(value.type, [lane - lanes[0] for lane in lanes])
+        return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
+
+    def made(self, form: Form | None, base: Value) -> Value | None:
+        """A value of the first form; the scalar where all lanes are the same, None where there is no such form."""
+        if form is None:
+            return None
+        return base if form.level else Affine(self, form, base)
+
+    def spread(self, value: Affine) -> str:
+        """All lanes of an affine value, as a vector. It is made once in each block of LLVM's."""
+        form, t = value.form, self.t
+        key = f"{t.here} {value.base.text} {value.inner and value.inner.text} {form}"
+        if key not in self._splats:
+            first = value.inner or value.base
+            steps = constant(np.array(form.steps, np.int64).astype(f"u{BITS[first.type] // 8}"), first.type)
+            lanes = Value(self._added(self._splat(first), steps.text, first.type), first.type, False)
+            if value.inner is not None:
+                extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
+                scaled = super().mul(extended, self.const("i64", form.scale))
+                lanes = Value(self._added(self._splat(value.base), scaled.text, "i64"), "i64", False)
+            self._splats[key] = lanes.text
+        return self._splats[key]
+
+    def _splat(self, scalar: Value) -> str:
+        if scalar.lanes is not None:
+            return f"splat ({LLVM[scalar.type]} {scalar.text})"
+        return self.t.splat(LLVM[scalar.type], scalar.text)
+
+    def _added(self, a: str, b: str, type_: str) -> str:
+        return self.t.let(f"add <{W} x {LLVM[type_]}> {a}, {b}")
+
+    # -- scalars that tell of all lanes
+
+    def reached(self, value: Affine, step: int) -> Value:
+        """base + step, or base + scale * extend(inner + step): the value of the lanes with this step."""
+        if value.inner is None:
+            return super().add(value.base, self.const(value.type, step))
+        at = super().add(value.inner, self.const("i32", step))
+        wide = super().zext("i64", at) if value.form.extension == "zext" else super().sext("i64", at)
+        return super().add(value.base, super().mul(wide, self.const("i64", value.form.scale)))
+
+    def straight(self, value: Affine) -> Value:
+        """i1: whether no lane wraps around before it is extended."""
+        if value.inner is None:
+            return self.const("i1", 1)
+        low, high = (Ops.add(self, value.inner, self.const("i32", s)) for s in (value.form.low, value.form.high))
+        return super().sle(low, high) if value.form.extension == "sext" else super().ule(low, high)
+
+    # -- operations
+
+    def _affine(self, *values: Value) -> list[Affine] | None:
+        """The values as affine ones, if all are; None also where scalars or constants need no lanes."""
+        if not self.affine or all(v.uniform for v in values) or all(v.lanes is not None for v in values):
+            return None
+        found = [self.as_affine(v) for v in values]
+        return None if any(v is None for v in found) else [v for v in found if v is not None]
+
+    def add(self, a: Value, b: Value) -> Value:
+        return self._sum(a, b, 1) or super().add(a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self._sum(a, b, -1) or super().sub(a, b)
+
+    def _sum(self, a: Value, b: Value, sign: int) -> Value | None:
+        found = self._affine(a, b)
+        if found is None:
+            return None
+        x, y = found
+        operation = super().add if sign > 0 else super().sub
+        if not x.form.extension and not y.form.extension:
+            steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
+            return self.made(form_of(a.type, steps), operation(x.base, y.base))
+        if x.form.extension and y.form.level and y.inner is None:
+            return Affine(self, x.form, operation(x.base, y.base), x.inner)
+        if y.form.extension and x.form.level and x.inner is None:
+            form = Form("i64", y.form.steps, y.form.extension, sign * y.form.scale)
+            return Affine(self, form, operation(x.base, y.base), y.inner)
+        return None
+
+    def mul(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if by.uniform and by.lanes is not None:
+                found = self._scaled(value, _signed(int(by.lanes[0]), BITS[by.type]))
+                if found is not None:
+                    return found
+        return super().mul(a, b)
+
+    def shl(self, a: Value, b: Value) -> Value:
+        found = None
+        if b.uniform and b.lanes is not None and int(b.lanes[0]) < BITS[a.type] - 1:
+            found = self._scaled(a, 1 << int(b.lanes[0]))
+        return found or super().shl(a, b)
+
+    def _scaled(self, value: Value, factor: int) -> Value | None:
+        if not isinstance(value, Affine):
+            return None
+        base, form = super().mul(value.base, self.const(value.type, factor)), value.form
+        if value.inner is None:
+            return self.made(form_of(value.type, [factor * step for step in form.steps]), base)
+        scale = factor * form.scale
+        if not 0 < abs(scale) <= FARTHEST:
+            return None
+        return Affine(self, Form("i64", form.steps, form.extension, scale), base, value.inner)
+
+    def zext(self, type_: str, value: Value) -> Value:
+        return self._extended("zext", type_, value) or super().zext(type_, value)
+
+    def sext(self, type_: str, value: Value) -> Value:
+        return self._extended("sext", type_, value) or super().sext(type_, value)
+
+    def _extended(self, extension: str, type_: str, value: Value) -> Value | None:
+        if not isinstance(value, Affine) or (value.type, type_) != ("i32", "i64"):
+            return None
+        return Affine(self, Form("i64", value.form.steps, extension), self.const("i64", 0), value.base)
+
+    def trunc(self, type_: str, value: Value) -> Value:
+        if not isinstance(value, Affine) or (value.type, type_) != ("i64", "i32"):
+            return super().trunc(type_, value)
+        base = super().trunc("i32", value.base)
+        if value.inner is not None:
+            base = super().add(base, super().mul(value.inner, self.const("i32", value.form.scale)))
+        return self.made(form_of("i32", list(value.form.apart)), base) or super().trunc(type_, value)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        found = self._affine(a, b) if condition.uniform and condition.lanes is None else None
+        if found is None or found[0].form != found[1].form:
+            return super().select(condition, a, b)
+        (x, y), choose = found, super().select
+        inner = choose(condition, x.inner, y.inner) if x.inner is not None and y.inner is not None else None
+        return Affine(self, x.form, choose(condition, x.base, y.base), inner)
+
+    # -- comparisons
+
+    def ult(self, a: Value, b: Value) -> Value:
+        return self._compared(super().ult, super().ule, a, b)
+
+    def ule(self, a: Value, b: Value) -> Value:
+        return self._compared(super().ule, super().ule, a, b)
+
+    def slt(self, a: Value, b: Value) -> Value:
+        return self._compared(super().slt, super().sle, a, b)
+
+    def sle(self, a: Value, b: Value) -> Value:
+        return self._compared(super().sle, super().sle, a, b)
+
+    def _compared(self, holds: Callable[..., Value], ordered: Callable[..., Value], a: Value, b: Value) -> Value:
+        """An affine value beside a scalar: where the least and the greatest lane agree, all do."""
+        one = a if isinstance(a, Affine) else b
+        other = b if one is a else a
+        if not isinstance(one, Affine) or not other.uniform:
+            return holds(a, b)
+        t = self.t
+        ends = [self.reached(one, step) for step in _ends(one.form)]
+        first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)
+        agree = super().and_(super().xor(super().xor(first, last), self.const("i1", 1)), ordered(*ends))
+        if one.inner is not None:
+            agree = super().and_(agree, self.straight(one))
+        mixed, known = t.label("mixed"), t.label("compared")
+        same = t.let(f"sext i1 {first.text} to i32")
+        before = t.here
+        t.do(f"br i1 {agree.text}, label %{known}, label %{mixed}")
+        t.at(mixed)
+        with self.own_splats():
+            vector = holds(a, b)
+            bits = t.let(f"bitcast <{W} x i1> {self.vector(vector)} to i32")
+        end = t.here
+        t.go(known)
+        t.at(known)
+        return self.of_bits(t.let(f"phi i32 [{same}, %{before}], [{bits}, %{end}]"))
+
+
+def _ends(form: Form) -> tuple[int, int]:
+    """The steps of the lanes with the least and the greatest value, where no lane wraps around."""
+    return (form.low, form.high) if form.scale > 0 else (form.high, form.low)

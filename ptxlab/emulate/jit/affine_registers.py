@@ -1,0 +1,146 @@
+"""Which registers are affine: found by running the emitter's own semantics on forms, to a fixed point.
+
+A register is affine if all instructions that write it give lanes of the same `Form`. That is assumed of every register
+to begin with, and given up where two writers disagree, so that `i` in `i = tid; ...; i += 256` stays affine: what the
+addition gives has the form of what it is given. Flow does not matter, only all writers of a register together.
+
+Each instruction is emitted into a text that is thrown away, with sources of their forms. So nothing is said twice: what
+`AffineOps` keeps affine here it keeps affine there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from ptxlab.emulate.jit.active_mask import ActiveMask
+from ptxlab.emulate.jit.affine import Affine, Form, Rows
+from ptxlab.emulate.jit.divergence import regions
+from ptxlab.emulate.jit.execution import Execution
+from ptxlab.emulate.jit.irtext import Text
+from ptxlab.emulate.jit.machine import LaneMachine
+from ptxlab.emulate.jit.operands import Operands
+from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.program.liveness import registers_of, writes
+from ptxlab.emulate.program.model import Code, Program, Reg, Source
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+
+class Sketch:
+    """What stands in for an emitter: registers are read as values of their forms, and forms are what is written."""
+
+    def __init__(self, program: Program, rows: Rows) -> None:
+        self.program, self.rows = program, rows
+        self.slow = self.small = False
+        self.t = Text()
+        self.instruments: tuple[()] = ()
+        self.registers = self
+        self.code = program.codes[0]
+        emitter = cast("Emitter", self)
+        self.active = ActiveMask(emitter)
+        self.machine = LaneMachine(emitter)
+        self.operands = Operands(emitter)
+        self.execution = Execution(emitter)
+        self.forms: dict[int, Form] = {}
+        self.written: dict[int, Form | None] = {}
+
+    def run(self, code: Code, forms: dict[int, Form]) -> dict[int, Form | None]:
+        """What an instruction writes, given the forms of the affine registers; all others that it reads are uniform."""
+        self.code, self.forms, self.written = code, forms, {}
+        self.execution.emit(code)
+        self.t.lines.clear()
+        self.machine.forget_splats()
+        return self.written
+
+    def read(self, r: int) -> Value:
+        lane, form = self.program.registers[r].lane, self.forms.get(r)
+        scalar = Value("%any", lane, True)
+        if form is None or form.level:
+            return scalar
+        return Affine(self.machine, form, scalar, Value("%any", "i32", True) if form.extension else None)
+
+    def write(self, r: int, value: Value) -> None:
+        found = self.machine.as_affine(value)
+        self.written[r] = None if found is None else found.form
+
+
+def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
+    """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
+    all lanes anyway; alive: those that may be read behind the start of each block."""
+    sketch, known = Sketch(program, rows), dict[Any, dict[int, Form | None]]()
+    forms: dict[int, Form] = {}
+    candidates = {
+        r
+        for r, register in enumerate(program.registers)
+        if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
+    }
+    candidates -= _apart_at_joins(program, uniform, alive)
+
+    def result(code: Code) -> dict[int, Form | None] | None:
+        """What is written; None as long as something that is read has no form yet."""
+        nothing = dict.fromkeys(writes(code))
+        guarded = code.guard is not None and not uniform[code.guard[0]]
+        if guarded or code.form.op.kind != "pure" or code.form.op.sem is None or code.copy is not None:
+            return nothing
+        read = [r for source in code.sources for r in registers_of(source) if not uniform[r]]
+        if any(r not in candidates for r in read):
+            return nothing
+        if any(r not in forms for r in read):
+            return None
+        given = {r: forms[r] for r in read}
+        return _remembered(sketch, known, code, given)
+
+    rest, changed = list(program.codes), True
+    while changed:
+        changed = False
+        rest = [code for code in rest if any(r in candidates for r in writes(code))]
+        for code in rest:
+            for r, form in (result(code) or {}).items():
+                if r not in candidates or (form is not None and forms.get(r) == form):
+                    continue
+                changed = True
+                if form is None or r in forms:
+                    candidates.discard(r)
+                    forms.pop(r, None)
+                else:
+                    forms[r] = form
+    return dict(sorted(forms.items()))
+
+
+def _remembered(
+    sketch: Sketch, known: dict[Any, dict[int, Form | None]], code: Code, given: dict[int, Form]
+) -> dict[int, Form | None]:
+    """What an instruction writes: thousands of instructions do the same with the same forms. Most do it whatever their
+    literals are; where a form depends on a literal, say a factor, that is part of what is remembered."""
+    dests = [r for dest in code.dests for r in registers_of(dest)]
+    kinds = [str(sketch.program.registers[r].lane) for r in dests]
+    key = (code.form, tuple(_key(source, given, sketch.program) for source in code.sources), tuple(kinds))
+    if key not in known:
+        written = sketch.run(code, given)
+        known[key] = {k: written[r] for k, r in enumerate(dests) if r in written}
+    return {dests[k]: form for k, form in known[key].items()}
+
+
+def _key(source: Source | None, given: dict[int, Form], program: Program) -> Any:
+    """A source, as far as the form of a result depends on it."""
+    if isinstance(source, Reg):
+        return given.get(source.index), program.registers[source.index].lane
+    return source
+
+
+def _apart_at_joins(program: Program, uniform: list[bool], alive: list[int]) -> set[int]:
+    """Registers that are written where lanes have diverged and are read where they reconverge. Lanes that took other
+    ways hold values of their own there, so that a warp which insists on their form could not return to the function for
+    converged warps."""
+    found = set()
+    for blocks, join in regions(program, uniform):
+        if join >= 0:
+            for block in blocks:
+                found |= _written(program.codes[program.blocks[block].first : program.blocks[block].last], alive[join])
+    return found
+
+
+def _written(codes: Iterable[Code], among: int) -> set[int]:
+    return {r for code in codes for r in writes(code) if among >> r & 1}

@@ -1,0 +1,71 @@
+"""Registers that are a scalar and a constant for each lane: which ones are found, and that results stay the same."""
+
+from __future__ import annotations
+
+import pytest
+from emulate_programs import ENGINES, kernel
+from longer import slow
+from random_affine import differences
+
+from ptxlab.emulate import lower
+from ptxlab.emulate.program.liveness import live_in
+from ptxlab.text import parse
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+K = list(range(32))
+
+
+def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str] | None:
+    """What lanes of %r9 or %rd9 add to lane 0, and how their sum is extended; None where it is not affine."""
+    from ptxlab.emulate.jit.affine import Rows
+    from ptxlab.emulate.jit.affine_registers import affine_registers
+    from ptxlab.emulate.jit.analysis import uniform_registers
+
+    program = lower(parse(kernel(body)))
+    found = affine_registers(program, Rows.of(block), uniform_registers(program), live_in(program))
+    forms = [form for r, form in found.items() if program.registers[r].name in ("%r9", "%rd9")]
+    return (list(forms[0].apart), forms[0].extension) if forms else None
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    ("add.u32 %r9, %r1, 7;", (K, "")),
+    ("mov.u32 %r9, %laneid;", (K, "")),
+    ("mad.lo.s32 %r9, %r1, -12, %r2;", ([-12 * k for k in K], "")),
+    ("sub.u32 %r8, %r1, %r2; sub.u32 %r9, %r8, %r1;", ([0] * 32, "")),
+    ("mul.lo.u32 %r9, %r1, %r3;", None),  # the factor is not known when the kernel is built
+    ("xor.b32 %r9, %r1, 1;", None),
+    ("mul.lo.u32 %r9, %r1, 0x10000000;", None),  # lanes too far apart
+    ("mul.wide.s32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "sext")),
+    ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd8, %rd8, 3; sub.s64 %rd9, %rd2, %rd8;", None),  # two forms of %rd8
+    ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd7, %rd8, 3; sub.s64 %rd9, %rd2, %rd7;", ([-8 * k for k in K], "zext")),
+    ("mul.wide.u32 %rd8, %r1, 4; cvt.u32.u64 %r9, %rd8;", ([4 * k for k in K], "")),
+    ("mul.wide.u32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd8;", None),  # two sums that may wrap around
+    # a loop: every writer gives lanes of the same form
+    ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, 64; setp.lt.u32 %p1, %r9, %r2; @%p1 bra L;", (K, "")),
+    ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", None),
+    # behind a branch that some lanes take: what it leaves is no longer affine, what it has for itself is
+    ("mov.u32 %r9, %r1; setp.lt.u32 %p1, %r1, 5; @%p1 bra L; add.u32 %r9, %r9, 3; L: st.global.u32 [%rd3], %r9;", None),
+    ("setp.lt.u32 %p1, %r1, 5; @%p1 bra L; add.u32 %r9, %r1, 3; st.global.u32 [%rd3], %r9; L:", (K, "")),
+    ("setp.lt.u32 %p1, %r1, 5; mov.u32 %r9, %r1; @%p1 add.u32 %r9, %r1, 3;", None),
+    ("setp.lt.u32 %p1, %r2, 5; mov.u32 %r9, %r1; @%p1 add.u32 %r9, %r1, 3;", (K, "")),
+])  # fmt: skip
+def test_what_is_affine(body: str, expected: tuple[list[int], str] | None) -> None:
+    assert form_of_r9(body) == expected
+
+
+@pytest.mark.parametrize(("axis", "block", "expected"), [
+    ("x", (48, 1, 1), K), ("x", (32, 3, 1), K), ("y", (32, 3, 1), [0] * 32), ("x", (16, 4, 1), [k % 16 for k in K]),
+    ("y", (16, 5, 1), [k // 16 for k in K]), ("y", (8, 4, 3), [k // 8 for k in K]), ("x", (16, 3, 2), None),
+    ("z", (16, 4, 2), [0] * 32), ("x", (20, 4, 1), None), ("x", (1, 64, 1), [0] * 32), ("y", (1, 64, 1), K),
+])  # fmt: skip
+def test_rows_of_a_block(axis: str, block: tuple[int, int, int], expected: list[int] | None) -> None:
+    found = form_of_r9(f"mov.u32 %r9, %tid.{axis};", block)
+    assert (found and found[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [(0, 4), *(pytest.param(at, 4, marks=pytest.mark.rest) for at in (4, 8)), *slow((at, 100) for at in (12, 112))],
+)
+def test_random_programs_of_affine_values(first: int, count: int) -> None:
+    assert differences(first, count) == []
