@@ -454,14 +454,14 @@ def _match_any_order(entry: Op, words: Sequence[str]) -> dict[str, Any] | None:
         elif not slot.optional:
             return None
     for word in words[at:]:
-        slot = next((s for s in free if word in s.choices), None)
+        held = next((s for s in free if word in s.choices), None)
         rank = next((rank for rank in ORDERED if word in rank), None)
         if rank is not None:
-            slot = next((s for s in free if rank.issuperset(s.choices)), slot)
-        if slot is None or word not in slot.choices:
+            held = next((s for s in free if rank.issuperset(s.choices)), held)
+        if held is None or word not in held.choices:
             return None
-        values[slot.name] = slot.value(word)
-        free.remove(slot)
+        values[held.name] = held.value(word)
+        free.remove(held)
     return values if all(s.optional for s in free) else None
 
 

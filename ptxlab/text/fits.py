@@ -372,7 +372,7 @@ def _braced(count: int) -> str:
 
 
 def _holds(held: fragments.Fragment, given: str) -> bool:
-    """Whether a register of a type can be one of a fragment's: of whatever 32-bit type, but for accumulators of floats."""
+    """Whether a register of a type can be one of a fragment's: of any 32-bit type, but for accumulators of floats."""
     if held.type in ("f32", "f64"):
         return fits(held.type, given, wider=False)
     return types.WIDTH.get(given) == held.width
