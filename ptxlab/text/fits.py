@@ -84,7 +84,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
             return wrong
     if found.op.kind == "warp":
         return _of_the_warp(instruction, found, find)
-    if found.op.name == "isspacep":
+    if found.op.does is Action.CLASSIFY and found.space:
         return _space_tested(instruction, found, find)
     firm = next((k for k, spec in enumerate(specs) if spec.optional), len(specs))
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
@@ -228,7 +228,10 @@ def _may_leave_out(found: Form) -> bool:
     """Whether `_` may stand for a result that nobody wants (in a vector, and before `|p`, it always may)."""
     if found.op.does in (Action.ATOMIC, Action.MBARRIER_ARRIVE):
         return True
-    return found.op.name in ("setp", "lop3") or (found.op.does is Action.MATCH and len(found.op.operands) == 4)
+    if found.op.does is Action.COMPARE:
+        return found.op.operands[0].type == "pred"
+    several = any(spec.second or spec.name == "lut" for spec in found.op.operands)
+    return several and found.op.does in (Action.MATCH, Action.REARRANGE)
 
 
 def _of_a_variable(found: Form, k: int, wanted: str, variable: Variable) -> Misfit | None:
@@ -240,7 +243,7 @@ def _of_a_variable(found: Form, k: int, wanted: str, variable: Variable) -> Misf
     if found.to:
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes a register here, found the variable {name}", before=load)
-    space = str(found.space or "shared").partition("::")[0] if found.op.name == "cvta" else "shared"
+    space = str(found.space or "shared").partition("::")[0] if found.to is not None else "shared"
     if variable.space == space:
         return None
     return Misfit(k, f"{found.opcode} takes an address of the .{space} space; {name} lies in .{variable.space}")
