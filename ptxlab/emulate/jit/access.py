@@ -355,7 +355,7 @@ class Memory(Part):
 
     def offsets(self, group: Group) -> str:
         """The offsets of the lanes from the pointer, a vector of i32."""
-        if group.lanes is None:
+        if group.offsets or group.lanes is None:
             return group.offsets
         kind, lanes = group.lanes.type, group.lanes.text
         off = self.t.let(f"sub <{W} x {kind}> {lanes}, {self.t.splat(kind, group.start)}")

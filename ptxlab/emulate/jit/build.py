@@ -125,7 +125,9 @@ class Loaded:
     @functools.cached_property
     def _part(self) -> frozenset[int] | None:
         """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
-        return None if self.instruments.trace else diverging_blocks(self.program, uniform_registers(self.program))
+        if self.instruments.trace:
+            return None
+        return diverging_blocks(self.program, uniform_registers(self.program, self.rows))
 
     def slow(self, *, whole: bool = False) -> native.Code:
         """The function for diverged warps, compiled now if it has not been. whole: the blocks in which warps were
@@ -210,7 +212,8 @@ def module_text(
 ) -> ModuleText:  # fmt: skip
     """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
     built quickly, than fast. only: the blocks that it has, if not all."""
-    rows, uniform, alive = rows or Rows(), uniform_registers(program), live_in(program)
+    rows, alive = rows or Rows(), live_in(program)
+    uniform = uniform_registers(program, rows)
     affine = affine_registers(program, rows, uniform, alive)
     file = RegisterFile(program, uniform, affine)
     e, function = emit_function(
