@@ -223,7 +223,6 @@ class Memory(Part):
         low = group.low - (offset_of(self.e.code) - offset)
         at = self.m.add(base, self.m.const(base.type, low)) if low else base
         size = access_shape(self.e.code)[2]
-        vector = self.m.vector(at)
         shared = self.e.code.space == "shared"
         if isinstance(at, Affine) and not self.e.small and (at.type == "i32") == shared:
             if self.affine.locate(group, at, size):

@@ -57,7 +57,7 @@ class AffineAccesses(Part):
         if pattern != GATHERED:  # of some lanes only: a row has gaps
             partial = GAPS if pattern in (ROW, ROWS) and self.memory.with_gaps() else GATHERED
         first = self.m.reached(at, 0)
-        lowest = self.m.add(first, self.m.const(first.type, low))
+        lowest = self.m.add(first, self.m.const(first.type, low)) if low else first
         inside = self._in_shared if first.type == "i32" else self._in_allocation
         start, host, shadow, good = inside(group, lowest, high - low)
         fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
