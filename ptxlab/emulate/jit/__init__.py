@@ -123,6 +123,7 @@ class Worker:
         context.entry = 2 * program.blocks[program.entry].first
         context.quantum = context.quantum_size = run.quantum
         context.order, context.state_size = Pointer(run.order), built.state_size
+        context.clears = built.clears
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
         if launch.seed is not None:
             draw = random.Random(launch.seed)
