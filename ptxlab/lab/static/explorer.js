@@ -42,7 +42,7 @@ function render({ model, el }) {
     h("div.pl-tools.pl-results", null, results.tabs, links.picked, links.debug),
     ...results.els);
   el.append(root);
-  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root)];
+  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root, model)];
 
   // -- code and lesson
 
