@@ -35,7 +35,7 @@ function render({ model, el }) {
     baseline, (key) => { baseline = key; paintStrip(); results.paint(); });
   const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
   root.append(
-    h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status.el, share),
+    h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), against, status.el, share),
     problem, lesson, strip, sample,
     h("div.pl-tools", null, views.views, views.languages, views.pair, pin, edit, baselines, views.diff.tools, views.note, h("span.pl-spring"), views.heat),
     views.panes, views.diff.el,
