@@ -1,7 +1,7 @@
 """What the machine keeps: the memory of a process that runs many kernels, and that of a launch of a million blocks.
 
-`python -m benchmarks.footprint [--kernels 10000] [--blocks 1000000]`: MiB of the process (resident), and the entries and
-MiB of the cache on disk, which is a folder of its own for the run. Ten thousand kernels take some minutes.
+`python -m benchmarks.footprint [--kernels 10000] [--blocks 1000000]`: MiB of the process (resident), and the files
+and MiB of the cache on disk, which is a folder of its own for the run. Ten thousand kernels take some minutes.
 """
 
 from __future__ import annotations
@@ -75,14 +75,17 @@ def many_blocks(count: int) -> None:
     import ptxlab as pl
 
     print(f"{'blocks':>10}{'MiB before':>12}{'MiB after':>12}{'seconds':>10}")
-    for checks in ("memcheck", "all"):
+    for checks in (["memcheck"], "all"):
         for blocks in (1024, count):
             out, before, begun = np.zeros(1024, np.uint32), resident(), time.perf_counter()
-            pl.launch(kernel(1), blocks, 32, out, device="cpu", workers=1, checks=[checks] if checks != "all" else checks)
+            pl.launch(kernel(1), blocks, 32, out, device="cpu", workers=1, checks=checks)
             seconds = time.perf_counter() - begun
             if int(out.sum()) != 32 * blocks:
                 raise SystemExit(f"{blocks} blocks have added up {out.sum()}")
-            print(f"{blocks:10,}{before:12.0f}{resident():12.0f}{seconds:10.2f}   {checks}", flush=True)
+            print(
+                f"{blocks:10,}{before:12.0f}{resident():12.0f}{seconds:10.2f}   {'all checks' if checks == 'all' else 'memcheck'}",
+                flush=True,
+            )
 
 
 def main() -> None:
