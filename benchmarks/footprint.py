@@ -82,10 +82,8 @@ def many_blocks(count: int) -> None:
             seconds = time.perf_counter() - begun
             if int(out.sum()) != 32 * blocks:
                 raise SystemExit(f"{blocks} blocks have added up {out.sum()}")
-            print(
-                f"{blocks:10,}{before:12.0f}{resident():12.0f}{seconds:10.2f}   {'all checks' if checks == 'all' else 'memcheck'}",
-                flush=True,
-            )
+            row = f"{blocks:10,}{before:12.0f}{resident():12.0f}{seconds:10.2f}"
+            print(f"{row}   {'all checks' if checks == 'all' else 'memcheck'}", flush=True)
 
 
 def main() -> None:
