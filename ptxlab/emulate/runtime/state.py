@@ -58,6 +58,9 @@ class MemoryMap(Record):
     local_stride: u64  # bytes from one lane's local memory to the next's
     param_size: u64
     cluster: u64  # CTAs of a cluster
+    heap: u64  # where what `malloc` gives begins, if the program calls `free`
+    heap_size: u64  # else 0
+    given: Pointer[u32]  # for each 16 bytes of the heap: the line that freed them or 0, and a size
 
 
 class Site(Record):
