@@ -1,12 +1,31 @@
 // What comes from the kernel, as the page uses it: parts of an answer, and a page that Python has made.
 
-const texts = new TextDecoder(), parsed = new WeakMap();
+const texts = new TextDecoder();
+const KEPT = 24; // of each part, what is kept: more than Python takes for granted (lab/parts.py)
 
-/** A part of an answer; the large ones come as the bytes of their JSON, which is read once, when it is wanted. */
-function unpacked(value) {
-  if (!value?.json) return value;
-  if (!parsed.has(value)) parsed.set(value, { ...JSON.parse(texts.decode(value.json)), seq: value.seq });
-  return parsed.get(value);
+/** What reads the parts of an answer. The large ones come as the bytes of their JSON, which is read once, when it is
+ * wanted, and kept under its key: of one that has come before, Python sends the key alone. null where it is not known, as
+ * on a page that was opened later: then `missing()` asks for the whole. */
+function makeUnpacked(missing) {
+  const read = new WeakMap(), kept = new Map(); // by the value of the trait; by part and key
+  function content(part, value) {
+    const key = `${part} ${value.key}`;
+    if (!value.json) return kept.get(key);
+    const parts = JSON.parse(texts.decode(value.json));
+    kept.set(key, parts);
+    const same = [...kept.keys()].filter((k) => k.startsWith(`${part} `));
+    for (const old of same.slice(0, -KEPT)) kept.delete(old);
+    return parts;
+  }
+  return (part, value) => {
+    if (value?.key === undefined) return value;
+    if (!read.has(value)) {
+      const parts = content(part, value);
+      if (!parts) missing();
+      read.set(value, parts ? { ...parts, seq: value.seq } : null);
+    }
+    return read.get(value);
+  };
 }
 
 /** The numbers of a part's bytes. */
@@ -14,7 +33,8 @@ const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, vie
 
 /** The parts of the answers that have come, as the page asks for them. */
 function makeAnswers(model) {
-  const data = (part) => unpacked(model.get(part)), code = () => data("code");
+  const unpacked = makeUnpacked(() => model.send({ do: "whole" }));
+  const data = (part) => unpacked(part, model.get(part)), code = () => data("code");
   /** A part, if it answers the request whose code is shown. */
   const fresh = (part) => {
     const value = data(part);

@@ -154,7 +154,7 @@ function render({ model, el }) {
   frames = paintTogether(root, model, {
     code: () => { paintCode(); views.paintHeat(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
     state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: paintProblem,
-  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, () => status.update());
+  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, () => { status.update(); for (const pane of Object.values(panes)) pane.settle(); });
   paintStrip();
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
