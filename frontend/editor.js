@@ -85,7 +85,7 @@ function render({ model, el }) {
         tooltips({ position: "absolute", tooltipSpace: () => root.getBoundingClientRect() }),
         lineNumbers(), lintGutter(), history(), drawSelection(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(),
         ptx, syntaxHighlighting(colours), hover, autocompletion({ override: [suggest], icons: false }), EditorState.tabSize.of(4), EditorState.readOnly.of(false),
-        EditorView.contentAttributes.of({ "aria-label": options.name ? `PTX of ${options.name}` : "PTX", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": options.name ? `PTX of ${options.name}` : "PTX", spellcheck: "false", tabindex: "0" }),
         keymap.of([{ key: "Mod-Enter", run: apply, preventDefault: true }, { key: "Mod-/", run: toggleComment }, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, ...(options.tab ? [indentWithTab] : [])]),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
@@ -98,6 +98,10 @@ function render({ model, el }) {
   });
   root.append(foot, list, output);
   el.append(root);
+  if (options.line > 1) {
+    const { from } = view.state.doc.line(Math.min(options.line, view.state.doc.lines));
+    view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 60 }) });
+  }
   root.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const kind of ["keydown", "keyup"]) root.addEventListener(kind, (event) => event.stopPropagation());
   button.onclick = apply;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow
-from ptxlab.lab.subject import Subject, Values
+from ptxlab.lab.subject import Judgement, Subject, Values, ways
 
 PROBLEM = (
     Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8),
@@ -100,6 +101,16 @@ class Attention(Subject):
 def _told(name: str) -> dict[str, str]:
     """A kernel that the page offers."""
     return {"name": name, "title": kernels.get(name).title}
+
+
+def judged(measured: Any, results: Mapping[str, Any], exact: Any, bound: Any, plain: Any) -> Judgement:
+    """The outputs of one or more devices held against float64. measured: the error of the first of them; bound: the
+    tolerance of each element; plain: numpy's result."""
+    first = next(iter(results.values()))
+    error = np.abs(first.o.astype(np.float64) - exact)
+    ratio = error / np.maximum(bound, np.finfo(np.float64).tiny)
+    compared = ways({where: result.o for where, result in results.items()}, exact, plain, f"numpy {plain.dtype}")
+    return Judgement(measured, error, ratio, ways=compared)
 
 
 def makers(probed: Any, plain: Any) -> dict[str, list[int]]:

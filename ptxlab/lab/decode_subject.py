@@ -11,17 +11,15 @@ from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.kernels import Parameter
 from ptxlab.lab import sampled
-from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, makers, series
+from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, makers, series
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
-    Judgement,
     Ran,
     Shape,
     Values,
     machines,
     plain_attention,
     random_inputs,
-    ways,
 )
 from ptxlab.launch.run import cpu_engine
 
@@ -90,30 +88,27 @@ class Decode(Attention):
         q, key, value, table = self._inputs(config, values)
         results = {where: self._decode(built, values, where, (q, key, value, table)) for where in machines(device)}
         first = next(iter(results.values()))
-        errors, ratios, exact, plain = [], [], [], []
+        bounds, exact, plain = [], [], []
         for b in range(len(q)):
             k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
             row = q[b][None, :, None]
             expected = reference.attention(row, k, v)
             bound, _ = reference.tolerance(first.o[b][None, :, None], row, k, v, expected)
-            error = np.abs(first.o[b].astype(np.float64) - expected.o[0, :, 0])
-            errors.append(error[None])
-            ratios.append((error / np.maximum(np.broadcast_to(bound, expected.o.shape)[0, :, 0], 1e-300))[None])
+            bounds.append(np.broadcast_to(bound, expected.o.shape)[0, :, 0])
             exact.append(expected.o[0, :, 0])
             plain.append(plain_attention(row, k, v, causal=False, dtype=q.dtype)[0, :, 0])
         assert heads % kv == 0
-        judged = Judgement(
-            first.error,
-            np.stack(errors),
-            np.stack(ratios),
-            "query head",
-            ways({d: r.o for d, r in results.items()}, np.stack(exact), np.stack(plain), f"numpy {q.dtype}"),
-        )
+        found = judged(first.error, results, np.stack(exact), np.stack(bounds), np.stack(plain))
+        error, ratio = (
+            found.error[:, None],
+            found.ratio[:, None],
+        )  # a sequence is a picture, its heads are rows
+        found = dataclasses.replace(found, error=error, ratio=ratio, rows="query head")
         shown = 1 if self.name == "decode_reduce" else 0
         counted = next((r for d, r in results.items() if d != "gpu"), None)
         others = tuple(run for n, run in enumerate(first.runs) if n != shown)
         counts = counted.runs[shown].counters if counted else None
-        return Ran(first.runs[shown], counts, others, judged, kept=(q, key, value, table))
+        return Ran(first.runs[shown], counts, others, found, kept=(q, key, value, table))
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
         """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""

@@ -54,7 +54,8 @@ _SHOWN = (
 
 
 class Editor(Copied, anywidget.AnyWidget):
-    """The widget. `edit` is {text, seq} as the page has it, `problems` what is wrong with the text number `seq`."""
+    """The widget, opened at a line. `edit` is {text, seq} as the page has it, `problems` what is wrong with the text
+    number `seq`."""
 
     _esm = assets.script("editor")
     _css = assets.style("editor")
@@ -63,7 +64,7 @@ class Editor(Copied, anywidget.AnyWidget):
     result = traitlets.Dict({}).tag(sync=True)
     options = traitlets.Dict({}).tag(sync=True)
 
-    def __init__(self, text: str, call: tuple[Any, ...] | None, name: str = "", **options: Any) -> None:
+    def __init__(self, text: str, call: tuple[Any, ...] | None, name: str = "", line: int = 1, **options: Any) -> None:
         self.call, self.launch_options, self.name = call, options, name
         self.cell: Cell | None = None
         self._before = {k: a.copy() for k, a in enumerate(call or ()) if isinstance(a, np.ndarray)}
@@ -73,7 +74,7 @@ class Editor(Copied, anywidget.AnyWidget):
         self._thread: threading.Thread | None = None
         super().__init__(
             edit={"text": text, "seq": 0},
-            options={"runs": call is not None, "name": name},
+            options={"runs": call is not None, "name": name, "line": line},
             problems={"seq": -1, "stage": "", "items": [], "count": 0, "note": ""},
         )
         self.on_msg(self._answer)

@@ -11,20 +11,17 @@ traits hold what `ptxlab.lab.explorer_views` computes. `pl.attention` gives the 
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import ipywidgets as widgets
-import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import TargetError
-from ptxlab.lab import assets, attention_subject, carried, controls, kernel_subject, shared_page
+from ptxlab.lab import attention_subject, carried, controls, kernel_subject, shared_page
 from ptxlab.lab.below import Below
 from ptxlab.lab.building_ahead import BUILDER
 from ptxlab.lab.copied import Copied
@@ -34,36 +31,10 @@ from ptxlab.lab.editing import Editor
 from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
 from ptxlab.lab.subject import DEVICES, TITLES, Subject
+from ptxlab.lab.view import View
 
 FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
-
-
-def _packed(value: Any, _widget: Any) -> Any:
-    """A part of an answer on its way to the page: as bytes, which nothing between here and there reads through."""
-    return None if value is None else {"seq": value.get("seq", 0), "json": json.dumps(value, allow_nan=False).encode()}
-
-
-class View(anywidget.AnyWidget):
-    """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None."""
-
-    _esm = assets.script()
-    _css = assets.style()
-    code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
-    run = traitlets.Any(None, allow_none=True).tag(sync=True)
-    deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
-    state = traitlets.Any(None, allow_none=True).tag(sync=True)
-    sass = traitlets.Any(None, allow_none=True).tag(sync=True)
-    sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    problem = traitlets.Any(None, allow_none=True).tag(sync=True)
-    status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0, "asked": {}}).tag(sync=True)
-    notes = traitlets.Dict({}).tag(sync=True)
-    """By the label of its control: what the explorer changed there by itself, and why."""
-    row = traitlets.Int(-1).tag(sync=True)
-    wants_sass = traitlets.Bool(False).tag(sync=True)
 
 
 class Explorer(Copied, widgets.Box):
@@ -201,14 +172,15 @@ class Explorer(Copied, widgets.Box):
             lambda trace: subject.recorded(version.built, values, trace), block, place, version.built.module
         )
 
-    def edit(self) -> None:
-        """Opens the PTX that is shown in an editor below; what is applied there is shown here, until it is closed."""
+    def edit(self, line: int | None = None) -> None:
+        """Opens the PTX that is shown in an editor below, at a line; what is applied there is shown here, until it is
+        closed."""
         version, request = self.session.version, self.session.request
         if version is None or request is None:
             return
         base = request.subject.base if isinstance(request.subject, Edited) else request.subject
         values = {**getattr(request.subject, "kept", {}), **request.given}
-        editor = Editor(version.built.ptx, None, version.built.name)
+        editor = Editor(version.built.ptx, None, version.built.name, line or 1)
         editor.on_apply(lambda text: self._show(Edited(base, values, text)))
 
         def back() -> None:
@@ -381,8 +353,9 @@ class Explorer(Copied, widgets.Box):
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         acts: dict[str, Any] = {
             "pin": self.pin, "confirm": lambda: self.confirm(bool(content.get("sample"))),
-            "cancel": self.cancel, "again": self.session.again, "edit": self.edit,
-            "share": self._share, "next": lambda: self.go_on(content.get("kernel", "")),
+            "cancel": self.cancel, "again": self.session.again,
+            "edit": lambda: self.edit(content.get("line")), "share": self._share,
+            "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
         }  # fmt: skip
         if content.get("do") in acts:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
 from ptxlab import reference
 from ptxlab.errors import TargetError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import sampled
-from ptxlab.lab.attention_subject import PROBLEM, Attention, makers, series
+from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, series
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
-    Judgement,
     Ran,
     Shape,
     Values,
@@ -23,7 +20,6 @@ from ptxlab.lab.subject import (
     places,
     plain_attention,
     random_inputs,
-    ways,
 )
 from ptxlab.launch.run import cpu_engine
 
@@ -94,15 +90,8 @@ class Prefill(Attention):
         bound, _ = reference.tolerance(first.o, sq, sk, sv, expected, causal=config.causal, **computed)
         measured = reference.measure(first.o, first.lse, q, k, v, causal=config.causal, expected=expected, **computed)
         plain = plain_attention(sq, sk, sv, causal=config.causal, dtype=first.o.dtype)
-        error = np.abs(first.o.astype(np.float64) - expected.o)
-        judged = Judgement(
-            measured,
-            error,
-            error / np.maximum(bound, np.finfo(np.float64).tiny),
-            ways=ways({d: r.o for d, r in results.items()}, expected.o, plain, f"numpy {first.o.dtype}"),
-        )
         counts = next((r.counters for r in results.values() if r.counters), None)
-        return Ran(first.run, counts, judged=judged, kept=(q, k, v))
+        return Ran(first.run, counts, judged=judged(measured, results, expected.o, bound, plain), kept=(q, k, v))
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
         """The same problem; of a sampled one the block alone."""

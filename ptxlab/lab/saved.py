@@ -44,10 +44,13 @@ new IntersectionObserver((seen, watch) => {
 })()</script>"""
 
 
-def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()) -> str:
+def copy_html(
+    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = (), *, lean: bool = True
+) -> str:
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
-    at which it opens, and around whose first step the part lies that is kept."""
-    part, info = copy_part(recording, note, limit, at)
+    at which it opens, and around whose first step the part lies that is kept. lean: of a part also hover texts and most
+    of the timeline are left out."""
+    part, info = copy_part(recording, note, limit, at, lean=lean)
     without = "" if info["timeline"] else "timeline.js"
     script = _bare(assets.script("debugger", without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
@@ -60,7 +63,7 @@ def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES, a
 
 
 def copy_part(
-    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
+    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = (), *, lean: bool = True
 ) -> tuple[Recording, dict[str, Any]]:
     """The part of a trace that a copy keeps, and what the viewer is given beside it: that of
     `trace_events.page_info`, where it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before
@@ -68,13 +71,13 @@ def copy_part(
     first = trace_events.first_step(recording, at)
     part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
     info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
-    if limit is not None:  # what a notebook keeps stays small
+    if limit is not None and lean:  # what a notebook keeps stays small
         info |= {"docs": {}, "words": {}, "registers": {}, "maps": descriptors.seen(recording)}
         info["timeline"] = timeline.beginning(timeline.timeline(recording), TIMELINE)
     if part.steps < recording.steps:
         whole = {key: len(recording.walk(*key)) for key in begins}
         info["kept"] = {f"{b}:{w}": [begins[b, w], total] for (b, w), total in whole.items()}
-        info["copy"] = _what_is_kept(recording, part, begins)
+        info["copy"] = _what_is_kept(recording, part, begins) + (" Run the cell for all of them." if lean else "")
     return part, info
 
 
@@ -86,7 +89,7 @@ def _what_is_kept(recording: Recording, part: Recording, begins: dict[tuple[int,
     others, kept = len(recording.warps) - 1, len(begins) - 1
     rest = f"the {others} other warps" if others > 1 else "the other warp"
     more = f", and {f'steps of {kept} of' if kept else 'nothing of'} {rest}" if others else ""
-    return f"A saved copy: it keeps {steps} of block {key[0]}, warp {key[1]}{more}. Run the cell for all of them."
+    return f"A saved copy: it keeps {steps} of block {key[0]}, warp {key[1]}{more}."
 
 
 def page_html(recording: Recording, note: str = "", at: Sequence[int] = ()) -> str:

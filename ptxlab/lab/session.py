@@ -21,10 +21,11 @@ from ptxlab.lab import deltas, explorer_views, run_pane
 from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.building_ahead import Builder, next_setting, switched_on
 from ptxlab.lab.deltas import Setting
+from ptxlab.lab.estimates import LONG, Estimates, in_seconds
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.preparing import Preparing
 from ptxlab.lab.requests import Request
-from ptxlab.lab.subject import Ran, machines
+from ptxlab.lab.subject import Ran
 
 KEEP = 32
 """How many kernels, results and states are kept."""
@@ -35,14 +36,6 @@ WORTH_SAYING = 0.1
 
 TELLING = 0.4
 """Seconds between two words on how far a run is."""
-LONG = 5.0
-"""Seconds: a run that is likely to take longer says so before it begins, or asks whether to begin."""
-TELLING_RATE = 1.0
-"""Seconds that a run should take by `RATES` for its rate to count: a shorter one is mostly the kernel's translation."""
-RATES = {"cpu": 2e-8, "step": 1e-5}
-"""Seconds for one multiplication of `Subject.work` by device, before this session has measured a run of the kernel:
-between the fastest and the slowest rung, as measured on two cores."""
-
 Publish = Callable[[dict[str, Any]], None]
 
 
@@ -75,7 +68,7 @@ class Session:
         self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
         self._order = threading.RLock()  # after "cancelled" nothing of that request is published
-        self._rates: dict[tuple[str, str], float] = {}
+        self._estimates = Estimates()
         self._asked: Any = None
         self._lock = threading.Condition()
         self._waiting: Request | None = None
@@ -130,7 +123,7 @@ class Session:
         if request is None or self._asking != self.seq:
             return
         if sample:
-            less = self._less(request)
+            less = self._estimates.less(request)
             if less is None:
                 return
             request = less
@@ -291,7 +284,7 @@ class Session:
                 raise held
             cached = request.result_key in self._outcomes
             if not cached:
-                estimate = self._estimate(request)
+                estimate = self._estimates.seconds(request)
                 shown = estimate if estimate is not None and estimate > LONG else None
                 text = "running" if shown is None else f"running, about {in_seconds(shown)}"
                 yield "status", {"state": "running", "text": text, "estimate": shown}
@@ -326,37 +319,22 @@ class Session:
     def _run(self, version: Version, request: Request, seq: int, asked: Any) -> Ran | None:
         """Runs the kernel, tells how far it is, and notes how long it took."""
         start = time.perf_counter()
-        with watched(self._watch(seq, asked, self._estimate(request))):
+        with watched(self._watch(seq, asked, self._estimates.seconds(request))):
             ran = explorer_views.run(version, request)
-        work = request.subject.work(request.given)
-        if ran is not None and work and work * RATES.get(machines(request.device)[-1], 0.0) > TELLING_RATE:
-            self._rates[request.subject.name, machines(request.device)[-1]] = (time.perf_counter() - start) / work
+        if ran is not None:
+            self._estimates.note(request, time.perf_counter() - start)
         return ran
-
-    def _estimate(self, request: Request) -> float | None:
-        """The seconds that a run is likely to take; None where that is not known."""
-        device, work = machines(request.device)[-1], request.subject.work(request.given)
-        rate = self._rates.get((request.subject.name, device), RATES.get(device))
-        return None if work is None or rate is None else work * rate
 
     def _held(self, request: Request) -> _Unconfirmed | None:
         """What to ask before this request's run begins; None where it may begin."""
         if not self._asks or request.result_key in self._outcomes or request.result_key in self._confirmed:
             return None
-        estimate = self._estimate(request)
+        estimate = self._estimates.seconds(request)
         if estimate is None or estimate <= LONG:
             return None
-        less = self._less(request)
-        sample = None if less is None else self._estimate(less)
+        less = self._estimates.less(request)
+        sample = None if less is None else self._estimates.seconds(less)
         return _Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
-
-    def _less(self, request: Request) -> Request | None:
-        """The same setting with as much of the problem run as takes `LONG`; None where nothing less can be run."""
-        estimate, work = self._estimate(request), request.subject.work(request.given)
-        if not estimate or work is None:
-            return None
-        values = request.subject.less(request.given, work * LONG / estimate)
-        return None if values is None else replace(request, values=tuple(values.items()))
 
     def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
         """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds
@@ -390,13 +368,6 @@ class Session:
         while len(shelf) > KEEP:
             shelf.popitem(last=False)
         return shelf[key]
-
-
-def in_seconds(seconds: float) -> str:
-    """A time that nobody knows exactly: 8 s, 40 s, 3 min, 2 h."""
-    if seconds < 60:
-        return f"{seconds:.0f} s" if seconds < 10 else f"{round(seconds, -1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 def _pinned(version: Version) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from ptxlab.lab import assets, saved
 PARTS = ("code", "pinned", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem", "deltas")
 """The traits of the view that the page is made from."""
 
+TRACE = 1_000_000
+"""Bytes of a trace that the page keeps: a file that can be sent by mail."""
+
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -47,7 +50,8 @@ def page(
     view: Any, parameters: dict[str, Any], recording: Recording | None = None, note: str = "", at: Sequence[int] = ()
 ) -> str:
     """The file's text. view: the explorer's view with what it shows; parameters: what the controls say; recording: the
-    steps of a run, shown below, with `note`, why it was stopped, opened at the PTX lines `at`."""
+    steps of a run, of which `TRACE` bytes are shown below, with `note`, why it was stopped, opened at the PTX lines
+    `at`."""
     values = {name: getattr(view, name, None) for name in PARTS}
     seq = (values["code"] or {}).get("seq", 0)
     values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq, "asked": {}}
@@ -57,7 +61,7 @@ def page(
         title=html.escape(f"{(values['code'] or {}).get('name', 'ptxlab')}, explored"),
         style=assets.style(),
         given=given,
-        trace="" if recording is None else saved.copy_html(recording, note, None, at),
+        trace="" if recording is None else saved.copy_html(recording, note, TRACE, at, lean=False),
         parts=base64.b64encode(zlib.compress(json.dumps(values, default=_bytes, allow_nan=False).encode(), 9)).decode(),
         script=assets.script().replace("export default { render };", "const widget = { render };"),
     )

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
 from ptxlab.emulate.jit.rulecode import Compiled
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import Pointer, lanes, lanes_of, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import barriers, race_accesses, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -20,8 +21,20 @@ from ptxlab.emulate.rules.accesses import (
     IN_ONE_ALLOCATION,
 )
 from ptxlab.emulate.rules.blocks import started
-from ptxlab.emulate.rules.notes import KIND
-from ptxlab.emulate.rules.records import CODE, NARROW, STRONG, SWAPS, VOLATILE, Block, Entry, Launch, Published
+from ptxlab.emulate.rules.notes import KIND, serial
+from ptxlab.emulate.rules.records import (
+    CODE,
+    MANY,
+    NARROW,
+    STRONG,
+    SWAPS,
+    VOLATILE,
+    WARP,
+    Block,
+    Entry,
+    Launch,
+    Published,
+)
 
 RULES = [
     races.sync_warp, races.sync_lanes, races.fence, races.publish, races.acquire, races.arrived, races.release,
@@ -149,3 +162,77 @@ def test_histories(granule: int) -> None:
         assert theirs.state() == found, seed
         kinds |= {note[0] >> KIND for note in found["notes"]}
     assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep
+
+
+class Scattered(World):
+    """Accesses are scattered or atomic. `together`: all lanes at once where that is possible; `taken` counts them."""
+
+    def __init__(self, call: Call, granule: int, *, together: bool) -> None:
+        super().__init__(call, granule)
+        self.together, self.taken = together, {False: 0, True: 0}
+
+    def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.3:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        super().step(draw)
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        size, strong, half = draw.choice([4, 4, 8]), draw.random() < 0.8, 2 * WORDS
+        code, write, first = draw.choice([1, 2, 5, 7, 3]), draw.random() < 0.1, 0
+        if draw.random() < 0.4:  # atomic operations of one instruction, elsewhere
+            code, write, strong, first = 6, True, True, half // size
+        count = half // size
+        slots = draw.sample(range(count), 24) + [0] * 8 if draw.random() < 0.7 else draw.choices(range(9), k=32)
+        if write or draw.random() < 0.5:
+            slots = [slot + first for slot in slots]
+        else:
+            mask &= 0xFFFFFF
+        code = code << CODE | strong << STRONG
+        offsets = np.array(slots, np.uint32) * np.uint32(size)
+        me = block.now | warp << WARP | code
+        where = self.shadow.records, self.shadow.stride
+        serial(self.launch, mask)
+        if self.together:
+            backwards = reversed_lanes(offsets), lanes(reversed_bits(mask))
+            if self.call(recorded, self.launch, block, *where, *backwards, size, me, write):
+                self.taken[write] += 1
+                return
+        words = [(lane, self.shadow.records + int(offsets[lane]) // self.granule) for lane in lanes_of(mask)]
+        for lane, at in words:
+            for k in range(size // self.granule):
+                address = START + int(offsets[lane]) + k * self.granule
+                races.hazard(self.launch, block, at + k, where[1], address, me | lane, write)
+        for lane, at in reversed(words):
+            for k in range(size // self.granule):
+                again = write and (at[k] ^ me) & ~OTHER_LANE == 0
+                races.remember(self.launch, block, at + k, where[1], me | lane | again << MANY, write)
+
+
+def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> None:
+    compiled, taken = Compiled([*RULES, recorded], {"Launch.granule": 4}), {False: 0, True: 0}
+    for seed in range(16):
+        worlds = [Scattered(compiled, 4, together=True), Scattered(_called, 4, together=False)]
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(30):
+                world.step(draw)
+        assert worlds[0].state() == worlds[1].state(), seed
+        taken = {write: count + worlds[0].taken[write] for write, count in taken.items()}
+    assert min(taken.values()) > 20
+
+
+@pytest.mark.parametrize("warps", [3, 32])
+def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None:
+    """All that the warps of a block may have changed is as in new records."""
+    used, new = Block.new(), Block.new()
+    for block in (used, new):
+        block.warps = warps
+    kept = ("warps", "rank", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride")
+    for name, field in Block.fields.items():
+        if not field.indirect and name not in kept:
+            size = field.kind.size * field.count
+            of_warps = field.shape is not None and field.shape.sizes[0] in (32, 1024)
+            used.buffer[Block.offset(name) :][: size * warps // 32 if of_warps else size] = 0xFF
+    for block in (used, new):
+        started(block, 5)
+    assert (used.buffer == new.buffer).all()

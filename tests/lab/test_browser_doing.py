@@ -11,6 +11,8 @@ import pytest
 from accessibility import violations
 from explorer_page import EXPLORER, figures, number, settle, shot, text
 
+from ptxlab import kernels
+
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
 
@@ -86,6 +88,8 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
 def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")
     lab.wait_for_selector(".ptxlab-editor[data-checked]")
+    assert "ex2.approx.f32" in lab.inner_text(".ptxlab-editor .cm-activeLine"), "it opens where the pane is"
+    assert violations(lab, ".ptxlab-below") == []
     before = number(lab)
     lab.click(".ptxlab-editor .cm-content")
     lab.keyboard.press("Control+Home")
@@ -94,6 +98,22 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     settle(lab, before)
     assert text(lab, "h3") == "Online softmax, one thread a row, edited"
     assert "✓ pass" in figures(lab)["tolerance"]
+    ptx = kernels.get("scalar").build(head_dim=16).ptx
+    lab.keyboard.press("Control+a")
+    lab.keyboard.insert_text(ptx.replace("[%key_row]", "[%key_row+1048576]"))
+    before = number(lab)
+    lab.keyboard.press("Control+Enter")
+    settle(lab, before)
+    complaint = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-complaint")
+    top, height = complaint.evaluate(
+        "e => { const b = e.closest('.pl-lines').getBoundingClientRect();"
+        " return [e.getBoundingClientRect().top - b.top, b.height] }"
+    )
+    assert 0 < top < height, "in sight in its pane, though the pane itself was not when the fault came"
+    lab.click(f"{EXPLORER} .pl-problem button:has-text('Debug here')")
+    assert debugger(lab).startswith("before the instruction that faulted: step ")
+    lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")
+    lab.wait_for_selector(".ptxlab-editor[data-checked]")
     before = number(lab)
     lab.click(".ptxlab-below button:has-text('back to the kernel')")
     settle(lab, before)

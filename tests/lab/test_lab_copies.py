@@ -81,6 +81,9 @@ def test_a_saved_copy_says_what_it_keeps() -> None:
         f"A saved copy: it keeps steps {begin + 1:,} to 20,003 of 20,003 of block 0, warp 0, and nothing of the other "
         "warp. Run the cell for all of them."
     )
+    info = saved.copy_part(whole, limit=3000, at=lines, lean=False)[1]
+    assert info["docs"]
+    assert info["copy"].endswith("nothing of the other warp."), "a page that is shared has no cell to be run"
     assert saved.copy_part(whole, limit=None)[1].keys().isdisjoint({"copy", "kept"})
     few = pl.debug(looping(40), 1, 96, np.zeros(1, np.float32)).recording
     size = sum(page[3] for page in few.pages[0, 0])

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from ptxlab.lab import explorer_views, sampled, session
+from ptxlab.lab import estimates, explorer_views, sampled, session
+from ptxlab.lab.estimates import in_seconds
 from ptxlab.lab.requests import request
-from ptxlab.lab.session import Session, in_seconds
+from ptxlab.lab.session import Session
 
 LONG = {"subject": "scalar", "head_dim": 64, "seq_q": 128, "seq_k": 512, "device": "step"}
 SHORT = {"subject": "scalar", "head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
@@ -55,7 +56,7 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
     seq = asked.ask(request(**LONG), {"control": ["value", 512]})
     running = page.until("running")
     assert running["text"].startswith("running, about ")
-    assert running["estimate"] > session.LONG
+    assert running["estimate"] > estimates.LONG
     asked.cancel()
     assert page.states[-1] == {
         "state": "cancelled",
@@ -134,18 +135,18 @@ def test_a_long_run_waits_until_it_is_confirmed(page: Page) -> None:
 
 
 def test_estimates_come_from_the_last_run(asked: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "TELLING_RATE", 0.0)  # a short run counts too
+    monkeypatch.setattr(estimates, "TELLING_RATE", 0.0)  # a short run counts too
     small, large = request(**SHORT), request(**{**SHORT, "seq_q": 200, "seq_k": 200})
-    before = asked._estimate(small)
-    assert before == 2 * 2 * 16 * session.RATES["step"]
+    before = asked._estimates.seconds(small)
+    assert before == 2 * 2 * 16 * estimates.RATES["step"]
     asked.ask(small)
     assert asked.wait(60)
-    measured = asked._estimate(small)
+    measured = asked._estimates.seconds(small)
     assert measured is not None
     assert measured != before
-    assert asked._estimate(large) == pytest.approx(100 * 100 * measured)
-    decoding = sampled.DECODING * 64 * 64 * session.RATES["cpu"]
-    assert asked._estimate(request("decode", seq_k=64, device="cpu")) == pytest.approx(decoding)
+    assert asked._estimates.seconds(large) == pytest.approx(100 * 100 * measured)
+    decoding = sampled.DECODING * 64 * 64 * estimates.RATES["cpu"]
+    assert asked._estimates.seconds(request("decode", seq_k=64, device="cpu")) == pytest.approx(decoding)
 
 
 @pytest.mark.parametrize(

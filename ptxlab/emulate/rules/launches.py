@@ -55,7 +55,7 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     """The record of the blocks that run in one place, with the memory that the checks need beside it: what is known of
     one of them is cleared when the next begins (`blocks.started`)."""
     record = Block.new()
-    record.shared_size = shared_size
+    record.warps, record.shared_size = launch.warps, shared_size
     if "synccheck" in launch.checks:  # for each 4 bytes the copy in flight to them
         record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
         if follows_tiles(program):

@@ -103,6 +103,7 @@ class Block(Record):
     full: u64  # the same when all its warps last arrived at a barrier
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
+    warps: u64  # how many it has
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers

@@ -224,7 +224,9 @@ function render({ model, el }) {
     const there = info.at ? warp.steps.flatMap((step, k) => (info.at.includes(step.line) ? [k] : [])) : [];
     const wanted = info.of ? Math.floor((info.nth * there.length) / info.of) : info.nth || 0; // of: as far along as nth of so many
     const opens = there.at(Math.max(-1, Math.min(wanted, there.length - 1))) ?? -1;
-    seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
+    const stopped = opens < 0 && info.note && info.nth === -1; // the instruction that faulted is not a step: it did nothing
+    if (stopped) seek(warp.steps.length - 1, "before the instruction that faulted: ");
+    else seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
     await opened; // the steps of the other warps
     if (mine !== loading) return;
     drawNow();

@@ -2,6 +2,7 @@
 // these and for what together.js draws.
 
 const CELL = { w: 25, h: 15 };
+const WIDE = 1000; // pixels from which on a matrix is scrolled instead of being made to fit: its numbers stay readable
 const PREVIEW = 6; // significant digits of a value in a sentence
 
 /** Bits of element `place` (register * packed + position) of one lane; null where there is no register. */
@@ -40,7 +41,7 @@ function placesOf(layout) {
 function makeMatrix(layout, onlane) {
   const rows = layout.rows / layout.blocks, gap = 12, left = 20, top = 13;
   const width = left + layout.blocks * (layout.columns * CELL.w + gap), height = top + rows * CELL.h + 1;
-  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true", class: "pl-matrix" });
+  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true", class: `pl-matrix${width > WIDE ? " pl-wide" : ""}` });
   const x = (block, column) => left + block * (layout.columns * CELL.w + gap) + column * CELL.w;
   for (let block = 0; block < layout.blocks; block++)
     for (let column = 0; column < layout.columns; column += layout.columns > 8 ? 4 : 2)

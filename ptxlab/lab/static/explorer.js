@@ -23,7 +23,7 @@ function render({ model, el }) {
 
   const title = h("h3"), entry = h("code.pl-entry");
   const pin = h("button.pl-button.pl-asks", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
-  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ do: "edit" }));
+  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ do: "edit", line: ptx.place(() => true)?.[0] }));
   const debugFault = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({ do: "debug" }));
   const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({ do: "share" }));
   const problem = h("div.pl-problem", { role: "alert", hidden: true });

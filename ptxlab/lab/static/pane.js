@@ -150,7 +150,7 @@ function makePane(title, onselect) {
         const target = row(line);
         if (!body.clientHeight || !target) return; // not on the page yet
         if (body.querySelector(".pl-complaint")) return watch.disconnect(); // that is where to look
-        body.scrollTop = topOf(target) - 5 * target.offsetHeight;
+        body.scrollTop = (line - 6) * LINE;
         watch.disconnect();
       });
       watch.observe(body);
@@ -194,7 +194,8 @@ function makePane(title, onselect) {
       target.after(h("pre.pl-complaint", null, text));
       const watch = new ResizeObserver(() => {
         if (!body.clientHeight) return; // not on the page yet
-        if (target.isConnected) body.scrollTop = topOf(target) - body.clientHeight / 3;
+        // By the height of a line: where the pane itself is out of sight, its lines have no places that could be asked for.
+        if (target.isConnected) body.scrollTop = (line - 1) * LINE - body.clientHeight / 3;
         watch.disconnect();
       });
       watch.observe(body);

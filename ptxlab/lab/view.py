@@ -1,0 +1,38 @@
+"""The explorer's page as a widget: one trait for each part of an answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anywidget
+import traitlets
+
+from ptxlab.lab import assets
+
+
+def _packed(value: Any, _widget: Any) -> Any:
+    """A part of an answer on its way to the page: as bytes, which nothing between here and there reads through."""
+    return None if value is None else {"seq": value.get("seq", 0), "json": json.dumps(value, allow_nan=False).encode()}
+
+
+class View(anywidget.AnyWidget):
+    """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None."""
+
+    _esm = assets.script()
+    _css = assets.style()
+    code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
+    run = traitlets.Any(None, allow_none=True).tag(sync=True)
+    deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
+    state = traitlets.Any(None, allow_none=True).tag(sync=True)
+    sass = traitlets.Any(None, allow_none=True).tag(sync=True)
+    sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    problem = traitlets.Any(None, allow_none=True).tag(sync=True)
+    status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0, "asked": {}}).tag(sync=True)
+    notes = traitlets.Dict({}).tag(sync=True)
+    """By the label of its control: what the explorer changed there by itself, and why."""
+    row = traitlets.Int(-1).tag(sync=True)
+    wants_sass = traitlets.Bool(False).tag(sync=True)
