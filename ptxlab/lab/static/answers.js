@@ -1,28 +1,29 @@
 // What comes from the kernel, as the page uses it: parts of an answer, and a page that Python has made.
 
 const texts = new TextDecoder();
-const KEPT = 24; // of each part, what is kept: more than Python takes for granted (lab/parts.py)
+const KEPT = 32; // parts that are kept: some more than Python takes for granted (`KNOWN` in lab/view.py)
 
 /** What reads the parts of an answer. The large ones come as the bytes of their JSON, which is read once, when it is
- * wanted, and kept under its key: of one that has come before, Python sends the key alone. null where it is not known, as
- * on a page that was opened later: then `missing()` asks for the whole. */
+ * wanted, and kept under its number: of one that has come before, Python sends the number alone. null where that is not
+ * known, as on a page that was opened later: then `missing()` asks for the whole. */
 function makeUnpacked(missing) {
-  const read = new WeakMap(), kept = new Map(); // by the value of the trait; by part and key
-  function content(part, value) {
-    const key = `${part} ${value.key}`;
-    if (!value.json) return kept.get(key);
-    const parts = JSON.parse(texts.decode(value.json));
-    kept.set(key, parts);
-    const same = [...kept.keys()].filter((k) => k.startsWith(`${part} `));
-    for (const old of same.slice(0, -KEPT)) kept.delete(old);
-    return parts;
+  const read = new WeakMap(), kept = new Map(); // by the value of the trait; by number
+  function content(value) {
+    const found = value.json ? JSON.parse(texts.decode(value.json)) : kept.get(value.ref);
+    if (value.json && value.ref !== undefined) {
+      kept.delete(value.ref); // the newest stand last
+      kept.set(value.ref, found);
+      for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
+    }
+    return found;
   }
-  return (part, value) => {
-    if (value?.key === undefined) return value;
+  return (value) => {
+    if (!value?.json && value?.ref === undefined) return value;
     if (!read.has(value)) {
-      const parts = content(part, value);
-      if (!parts) missing();
-      read.set(value, parts ? { ...parts, seq: value.seq } : null);
+      const found = content(value);
+      value.lost = !found;
+      if (!found) missing();
+      read.set(value, found ? { ...found, seq: value.seq } : null);
     }
     return read.get(value);
   };
@@ -34,7 +35,7 @@ const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, vie
 /** The parts of the answers that have come, as the page asks for them. */
 function makeAnswers(model) {
   const unpacked = makeUnpacked(() => model.send({ do: "whole" }));
-  const data = (part) => unpacked(part, model.get(part)), code = () => data("code");
+  const data = (part) => unpacked(model.get(part)), code = () => data("code");
   /** A part, if it answers the request whose code is shown. */
   const fresh = (part) => {
     const value = data(part);
