@@ -41,7 +41,7 @@ TREE = (
 OWN_ROWS = (
     "each lane walks a row of its own: loads are gathers from 32 cache lines, stores scatters; C goes along the row"
 )
-ATOMIC = "an atomic operation takes one lane after the other: its address is looked up, and in global memory locked"
+ATOMIC = "an atomic operation takes one lane after the other, with locks where several workers run"
 DIVERGED = "lanes part and meet again: most instructions run for a few of the 32, in code for any set of lanes"
 """Why C is faster."""
 

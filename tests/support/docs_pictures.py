@@ -1,20 +1,46 @@
-"""Takes the pictures of explorer and debugger in `docs/images`: `python tests/support/docs_pictures.py [SCENE ...]`.
+"""Takes the pictures in `docs/images`, of explorer, debugger, editor, notebooks and cells of PTX:
+`python tests/support/docs_pictures.py [SCENE ...]`.
 
-All of them take about two minutes. Look at each before it is committed.
+All of them take some minutes. Look at each before it is committed.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lab_server
 from explorer_page import EXPLORER, choose, settle, tick
 from explorer_pictures import Scenes, scenes
 
 IMAGES = Path(__file__).parents[2] / "docs/images"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WIDE = 1480
+GROUPS = """.version 8.0
+.target sm_80
+.address_size 64
+
+.visible .entry groups(.param .u64 keys)
+{
+    .reg .pred %few;
+    .reg .u32 %lane, %key, %peers, %sum;
+    .reg .u64 %keys, %at;
+    ld.param.u64 %keys, [keys];
+    mov.u32 %lane, %tid.x;
+    mad.wide.u32 %at, %lane, 4, %keys;
+    ld.global.u32 %key, [%at];
+    match.any.sync.b32 %peers, %key, 0xFFFFFFFF;
+    redux.sync.add.u32 %sum, %key, 0xFFFFFFFF;
+    setp.lt.u32 %few, %key, 3;
+    vote.sync.ballot.b32 %peers, %few, 0xFFFFFFFF;
+    st.global.u32 [%at], %peers;
+    ret;
+}
+"""
+"""Lanes that find each other by their keys, add them up and vote."""
 
 
 class Pictures(Scenes):
@@ -85,9 +111,88 @@ class Pictures(Scenes):
         self.debug()
         self.take("debugger-fragments", 1400, ".ptxlab-below")
 
+    def debugger(self, source: str) -> None:
+        """A notebook with a debugger alone."""
+        self.open(source, wait=False)
+        self.page.wait_for_selector(".ptxlab-debugger[data-ready]:not([data-ready=''])")
+
+    def shuffle(self) -> None:
+        """Values that go between lanes."""
+        self.debugger('pl.debug("tiled2d", seq_len=32, head_dim=16, at="shfl.sync")')
+        self.take("debugger-shuffle", 1300, ".ptxlab-debugger")
+
+    def votes(self) -> None:
+        """What lanes decide together."""
+        keys = "np.random.default_rng(0).integers(0, 9, 32).astype('u4')"
+        self.debugger(f'pl.debug("""{GROUPS}""", 1, 32, {keys}, at="match.any")')
+        self.take("debugger-votes", 1150, ".ptxlab-debugger", dark=True)
+
+    def write(self, text: str, old: str, new: str) -> None:
+        """Changes a word of the editor's line that has a text."""
+        line = self.page.locator(f".ptxlab-editor .cm-line:has-text('{text}')").first
+        line.click()
+        self.page.keyboard.press("Home")
+        self.page.keyboard.press("Shift+End")
+        self.page.keyboard.insert_text(line.inner_text().strip().replace(old, new))
+
+    def shown(self, name: str, target: Any, tooltip: str) -> None:
+        """A picture with the mouse resting on something that a tooltip explains."""
+        self.page.set_viewport_size({"width": 1200, "height": 760})
+        self.page.locator(".jp-Cell").first.evaluate("e => e.scrollIntoView({block: 'start'})")
+        lab_server.rest_on(self.page, target, tooltip)
+        lab_server.painted(self.page)
+        self.page.screenshot(path=str(IMAGES / f"{name}.png"))
+        print(name, flush=True)
+
+    def editor(self) -> None:
+        """The editor: what a word means, and what is wrong as it is typed."""
+        self.open("x = np.zeros(32, np.uint32)\npl.editor(pl.lab.editing.START, 1, 32, x)", wait=False)
+        self.page.wait_for_selector(".ptxlab-editor[data-checked]")
+        self.page.click(".ptxlab-editor .pl-apply")
+        self.page.wait_for_selector(".ptxlab-editor[data-ran]")
+        word = self.page.locator(".ptxlab-editor .cm-line:has-text('mul.wide') span:text-is('mul')")
+        self.shown("editor-hover", word, ".cm-tooltip .pl-doc-title")
+        self.page.mouse.move(2, 2)
+        self.write("mul.wide", "%lane,", "%lane")
+        wrong = self.page.locator(".ptxlab-editor .cm-lintRange-error")
+        wrong.first.wait_for()
+        self.shown("editor-mistake", wrong.first, ".cm-tooltip .cm-diagnostic")
+
+    def mistake(self) -> None:
+        """A cell of PTX that stops at its mistake."""
+        self.cell()
+        self.page.mouse.click(2, 2)
+        self.take("ptx-error", 640, ".jp-Cell >> nth=2", dark=True)
+
+    def notebook(self, stem: str, seen: str, height: int) -> None:
+        """A notebook of the course, run as far as something is to be seen."""
+        cells = json.loads((NOTEBOOKS / f"{stem}.ipynb").read_text(encoding="utf-8"))
+        for cell in cells["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"] = []
+        file = self.folder / f"{stem}.ipynb"
+        file.write_text(json.dumps(cells), encoding="utf-8")
+        lab_server.open_notebook(self.page, self.jupyter, file)
+        lab_server.run_all(self.page)
+        self.page.set_default_timeout(300_000)
+        self.page.wait_for_function(
+            "() => { const k = jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;"
+            " return jupyterapp.shell.currentWidget.content.widgets.every(c => c.model.type !== 'code' ||"
+            " c.model.executionCount || !c.model.sharedModel.source) && k.status === 'idle' }"
+        )
+        self.page.locator(seen).first.wait_for()
+        self.take(f"notebook-{stem[:2]}", height, seen)
+
+    def notebooks(self) -> None:
+        """A debugger among a notebook's questions, and what a notebook draws."""
+        self.notebook("03-rows", ".ptxlab-debugger", 1500)
+        self.notebook("06-swizzle", ".ptxlab-debugger", 1500)
+        self.notebook("12-gqa", ".jp-OutputArea:has(img)", 1500)
+
 
 ORDER: tuple[Callable[[Pictures], None], ...] = (
     Pictures.first, Pictures.changed, Pictures.machine_code, Pictures.limits, Pictures.decode, Pictures.fragments,
+    Pictures.shuffle, Pictures.votes, Pictures.editor, Pictures.mistake, Pictures.notebooks,
 )  # fmt: skip
 
 

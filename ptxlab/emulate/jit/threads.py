@@ -32,6 +32,11 @@ class Team:
         for work in self._work:
             _thread.start_new_thread(self._run, (work,))
 
+    def add(self, work: Callable[[], None]) -> None:
+        """Starts a thread for one more function."""
+        self._work.append(work)
+        _thread.start_new_thread(self._run, (work,))
+
     def _run(self, work: Callable[[], None]) -> None:
         self._begun.append(None)
         try:

@@ -150,20 +150,31 @@ class Intrinsics(Expressions):
         return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
 
     def _distinct(self, node: ast.Call) -> Val:
-        """Where all lanes are in the mask and none has less than the one before, as with a stride: the lanes at which
-        the value changes. Else a loop: counts the first remaining lane, and removes all lanes with its value."""
+        """Where no lane of the mask has less than the one before, as with a stride: the lanes at which the value
+        changes. Else a loop: counts the first remaining lane, and removes all lanes with its value."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
-        steps, again, inside, after = (self.b.append_basic_block(name) for name in ("steps", "lanes", "do", "after"))
-        order = ir.Constant(ir.VectorType(I32, W), [max(0, lane - 1) for lane in range(W)])
-        lower = self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order)
-        ascending = self.b.bitcast(self.b.icmp_unsigned(">=", values.ir, lower), I32)
-        simple = self.b.icmp_unsigned("==", self.b.and_(ascending, mask), ir.Constant(I32, -1))
-        before = self.b.block
-        self.b.cbranch(simple, steps, again)
+        partly, steps, again, inside, after = (
+            self.b.append_basic_block(name) for name in ("partly", "steps", "lanes", "do", "after")
+        )
+        full = self.b.icmp_unsigned("==", mask, ir.Constant(I32, -1))
+        whole = self.b.block
+        self.b.cbranch(full, steps, partly)
+        self.b.position_at_end(partly)
+        filled = self._filled(values, mask)
+        part = self.b.block
+        self.b.branch(steps)
         self.b.position_at_end(steps)
-        changes = self.b.bitcast(self.b.icmp_unsigned("!=", values.ir, lower), I32)
-        counted = self.b.add(self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), ir.Constant(I32, 1))
-        self.b.branch(after)
+        each = self.b.phi(values.ir.type)
+        each.add_incoming(values.ir, whole)
+        each.add_incoming(filled, part)
+        lower = self._lower(each, 1)
+        ascending = self.b.bitcast(self.b.icmp_unsigned(">=", values.ir, lower), I32)
+        simple = self.b.icmp_unsigned("==", self.b.or_(ascending, self.b.not_(mask)), ir.Constant(I32, -1))
+        changes = self.b.bitcast(self.b.icmp_unsigned("!=", each, lower), I32)
+        some = self.b.zext(self.b.icmp_unsigned("!=", mask, ir.Constant(I32, 0)), I32)
+        counted = self.b.add(self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), some)
+        before = self.b.block
+        self.b.cbranch(simple, after, again)
         self.b.position_at_end(again)
         left, found = self.b.phi(I32), self.b.phi(I32)
         self.b.cbranch(self.b.icmp_unsigned("!=", left, ir.Constant(I32, 0)), inside, after)
@@ -182,6 +193,22 @@ class Intrinsics(Expressions):
         result.add_incoming(counted, steps)
         result.add_incoming(found, again)
         return Val(U32, result)
+
+    def _lower(self, values: Any, distance: int) -> Any:
+        """Each lane's neighbour so far below; the lowest lanes have their own values."""
+        order = ir.Constant(ir.VectorType(I32, W), [lane - distance if lane >= distance else lane for lane in range(W)])
+        return self.b.shuffle_vector(values, ir.Constant(values.type, ir.Undefined), order)
+
+    def _filled(self, values: Val, mask: Any) -> Any:
+        """Lanes that are not in the mask get the largest value of those below that are, or that of the first lane."""
+        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
+        number = self.b.and_(self.b.call(zeros, [mask, ir.Constant(I1, 0)]), ir.Constant(I32, W - 1))
+        start = self.broadcast(self.b.extract_element(values.ir, number), values.kind)
+        found = self.b.select(self.b.bitcast(mask, ir.VectorType(I1, W)), values.ir, start)
+        for distance in (1, 2, 4, 8, 16):
+            lower = self._lower(found, distance)
+            found = self.b.select(self.b.icmp_unsigned(">", lower, found), lower, found)
+        return found
 
     # -- memory
 
