@@ -2,8 +2,8 @@
 
 The code of a kernel and what it differs in are some hundred thousand characters. They travel as bytes, and once: of a
 part that the page was sent before, it is told the number alone (`static/answers.js`). A page that does not know it,
-because it was opened later, asks for the whole; and once nobody moves a control any more, the whole is sent in any case,
-so that what a notebook saves of the widget is complete.
+because it was opened later, asks for the whole; and once nobody moves a control any more, the whole is sent in any
+case, so that what a notebook saves of the widget is complete.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What of an answer travels to the explorer's page: large parts once, then their numbers, and the whole when asked for."""
+"""What of an answer travels to the explorer's page: large parts once, then their numbers, the whole if asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from ptxlab.lab.view import KNOWN, View
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The states of messages to the page, one for each message."""
     messages: list[dict[str, Any]] = []
 
@@ -22,7 +21,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
 
     monkeypatch.setattr(View, "_send", send)
     monkeypatch.setattr(view_module, "REST", 1e6)
-    yield messages
+    return messages
 
 
 def code(key: int, seq: int) -> dict[str, Any]:
