@@ -103,6 +103,8 @@ def find_kernel(names: tuple[str, ...], wanted: str) -> str:
 
 
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*\binlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+_BEGINS = re.compile(r"\s*[@\w](?!.*:\s*$)")
+"""The first line of an instruction: no directive, brace, comment or label."""
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 
 
@@ -118,6 +120,7 @@ def spans_of(ptx: str, sources: Mapping[str, str], first_line: int = 1, library:
     callers: dict[Place, Place] = {}
     found: dict[int, Span] = {}
     now: Span | None = None
+    begun = 0  # the line in which the present statement begins: NVRTC writes a call in several
     inline = False  # within a statement of inline assembly LLVM counts lines from where it begins in the source
     for number, line in enumerate(lines, 1):
         inline = line.endswith("// begin inline asm") or (inline and not line.endswith("// end inline asm"))
@@ -136,8 +139,10 @@ def spans_of(ptx: str, sources: Mapping[str, str], first_line: int = 1, library:
             now = Span(name, at, column, at, max(end, column)) if file else None
         elif line.startswith("}") or ".entry" in line or ".func" in line:
             now = None
-        elif now is not None and line.strip().endswith(";") and not line.lstrip().startswith((".", "//")):
-            found[number] = now
+        elif now is not None and (begun or _BEGINS.match(line)):
+            begun = begun or number
+            if line.rstrip().endswith(";"):
+                found[begun], begun = now, 0
     return found
 
 

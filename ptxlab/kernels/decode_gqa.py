@@ -363,8 +363,8 @@ SPEC = DecodeSpec(
     idea="one block for all query heads of a group",
     brings=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
     look=(
-        "the sectors that pl.compare_decode counts beside the other rungs': fewer by nearly the number of heads that "
-        "share keys; and the loop, which waits for copies and for its own warp, never for the block"
+        "the sectors beside those of the other rungs: fewer by nearly the number of heads that share keys; and the "
+        "loop, which waits for copies and for its own warp, never for the block"
     ),
     opens="cp.async.wait_group",
     shows="counters",

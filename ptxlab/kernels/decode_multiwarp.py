@@ -261,7 +261,7 @@ SPEC = DecodeSpec(
     idea="merging (m, l, o)",
     brings=("ld.global.nc.v4", "shfl between groups of lanes", "bar.sync"),
     look=(
-        "pl.plot_state: what each warp held and what the merge multiplied it with; and the loads of keys and values in "
+        "the state: what each warp held and what the merge multiplied it with; and the loads of keys and values in "
         "the PTX, all of which stand before the first fma"
     ),
     opens="fma",

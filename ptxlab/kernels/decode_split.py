@@ -80,8 +80,8 @@ SPEC = DecodeSpec(
     idea="partial results, merged by a second kernel",
     brings=("grid z", "un-normalised sums"),
     look=(
-        "pl.plot_state with a few splits, and with more splits than keys: what an empty one stores; and the sectors "
-        "that partial results cost, in pl.compare_decode"
+        "the state with a few splits, and with more splits than keys: what an empty one stores; and the sectors "
+        "that partial results cost"
     ),
     opens="st.global",
     make=make,

@@ -159,7 +159,8 @@ def _span(css: str, text: str) -> str:
 def python_pane(
     spans: Mapping[int, Span], texts: Mapping[str, str] | None = None
 ) -> tuple[dict[str, Any] | None, list[list[int]]]:
-    """({file, language, lines, numbers}, links) for a kernel's source; links are [PTX line, row of the pane], from 1.
+    """({files, language, lines, numbers}, links) for a kernel's source; links are [PTX line, row of the pane], from 1,
+    files [row, file]: where the lines of each file begin.
 
     The pane holds the functions that emitted PTX, the file with most of them first; a row without a number
     (`numbers` 0) names the file or stands for what is left out. (None, []) where no line has a span that can be read.
@@ -170,6 +171,7 @@ def python_pane(
     weight = Counter(span.file for span in spans.values())
     lines: list[str] = []
     numbers: list[int] = []
+    files: list[tuple[int, str]] = []
     row: dict[tuple[str, int], int] = {}
     for file, _ in weight.most_common():
         given = (texts or {}).get(file)
@@ -180,6 +182,7 @@ def python_pane(
         if lines:
             lines += ["", _span("c", f"# {short_path(file)}")]
             numbers += [0, 0]
+        files.append((len(lines) or 1, short_path(file)))
         before = 0
         parts = [_whole(source)] if _is_c(file) else _functions("".join(source), used[file])
         for first, last, indent in parts:
@@ -197,7 +200,7 @@ def python_pane(
         return None, []
     first_file = weight.most_common(1)[0][0]
     language = "CUDA C++" if _is_c(first_file) else "Python"
-    return {"file": short_path(first_file), "language": language, "lines": lines, "numbers": numbers}, links
+    return {"files": files, "language": language, "lines": lines, "numbers": numbers}, links
 
 
 def _is_c(file: str) -> bool:

@@ -197,7 +197,7 @@ def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
         raise LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
     if isinstance(value, DeviceBuffer):
         if value.freed:
-            raise LaunchError(f"{where}: the buffer was freed")
+            raise LaunchError(f"{where}: the buffer was freed at {value.freed_at}")
         _check_dtype(where, p, value.dtype, value)
         return Bound(p, buffer=value)
     array = value.array if isinstance(value, Const | Out) else value

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, shown_file
 from ptxlab.options import is_whole
 
 Array = NDArray[Any]
@@ -20,6 +22,7 @@ Array = NDArray[Any]
 BUFFERS_BASE = 0x0000_0300_0000_0000
 """Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
 BUFFER_STEP, BUFFER_GUARD = 512, 4096
+_PACKAGE = str(Path(__file__).parents[1])
 LARGEST = 1 << 40
 """Bytes that a buffer may have: more than any GPU's memory."""
 
@@ -68,7 +71,7 @@ class DeviceBuffer:
     def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, device: str, name: str = "") -> None:
         self.shape, self.dtype, self.device, self.name = shape, np.dtype(dtype), device, name
         self.nbytes = math.prod(shape) * self.dtype.itemsize
-        self.freed = False
+        self.freed, self.freed_at = False, ""
         self._gpu: Any = None
         self._written: NDArray[np.uint8] | None = None
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
@@ -112,12 +115,12 @@ class DeviceBuffer:
     def free(self) -> None:
         """Frees the memory; the address is not used again on the CPU machine, so that stale pointers fault."""
         self._check()
-        self.freed = True
+        self.freed, self.freed_at = True, _caller()
         if self._gpu is not None:
             self._gpu.free()
         else:
             _buffers.discard(self)
-            _freed.append((self.address, self.nbytes, self.name))
+            _freed.append((self.address, self.nbytes, self.name, self.freed_at))
             self._data = np.zeros(0, np.uint8)
 
     def mark_unwritten(self) -> None:
@@ -133,7 +136,7 @@ class DeviceBuffer:
 
     def _check(self) -> None:
         if self.freed:
-            raise LaunchError(f"{self!r} cannot be used any more")
+            raise LaunchError(f"{self!r} cannot be used any more: it was freed at {self.freed_at}")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         array = self.copy_to_host()
@@ -145,7 +148,7 @@ class DeviceBuffer:
 
 
 _buffers: weakref.WeakSet[DeviceBuffer] = weakref.WeakSet()
-_freed: list[tuple[int, int, str]] = []
+_freed: list[tuple[int, int, str, str]] = []
 _top = BUFFERS_BASE
 
 
@@ -158,13 +161,21 @@ def _next_address(nbytes: int) -> int:
 
 def cpu_buffers(
     *, known: bool = False
-) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None]]:
-    """(address, size, bytes or None if freed, name, record of writes) of every device buffer of the CPU machine; known:
-    whether the launch keeps records of writes."""
+) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str]]:
+    """(address, size, bytes or None if freed, name, record of writes, where it was freed) of every device buffer of the
+    CPU machine; known: whether the launch keeps records of writes."""
     for buffer in _buffers:
-        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known)
-    for address, size, name in _freed[-256:]:
-        yield address, size, None, name, None
+        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), ""
+    for address, size, name, where in _freed[-256:]:
+        yield address, size, None, name, None, where
+
+
+def _caller() -> str:
+    """The first line outside of ptxlab that leads here."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:

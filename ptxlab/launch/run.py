@@ -266,9 +266,11 @@ def _run_on_cpu(
             continue
         params += bytes(-len(params) % p.align) + value
     tracked = "initcheck" in options["checks"]
-    for address, size, data, name, written in cpu_buffers(known=tracked):  # after the arrays, which lie below them
+    for address, size, data, name, written, freed_at in cpu_buffers(
+        known=tracked
+    ):  # after the arrays, which lie below them
         lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
-        lying.freed, lying.written = data is None, written
+        lying.freed, lying.freed_at, lying.written = data is None, freed_at, written
     try:
         report = emulate.execute(
             module,

@@ -225,9 +225,38 @@ def test_the_heap(device: str) -> None:
     assert len(set(np.diff(np.sort(out[out != 0])))) == 1
     pl.launch(HEAP.format(body=""), 1, 1, out[:1], (1 << 64) - 1, device=device)
     assert out[0] == 0
+
+
+FREE = "st.param.b64 [n], %rd3; call.uni free, (n);"
+
+
+@devices
+@pytest.mark.parametrize(
+    ("then", "what", "offset"),
+    [
+        ("", "free of", 0),
+        ("ld.u32 %r2, [%rd3+40];", "load of 4 bytes at", 40),
+        ("st.v4.u32 [%rd3+32], {{%r1, %r1, %r1, %r1}};", "store of 16 bytes at", 32),
+        ("atom.add.u32 %r2, [%rd3+4], 1;", "atomic of 4 bytes at", 4),
+        ("add.u64 %rd3, %rd3, 16;", "", 0),
+        ("mov.b64 %rd3, %rd1;", "", 0),
+    ],
+)
+def test_use_after_free(device: str, then: str, what: str, offset: int) -> None:
+    """The last thread alone frees early; the other blocks of memory are still there."""
+    body = f"setp.ne.u32 %p1, %r1, 32;\n    @%p1 bra done;\n    {FREE}\n    {then}\ndone:"
+    text = HEAP.replace("%r<5>;", "%r<5>; .reg .pred %p<2>;").format(body=body.format())
+    freed = next(n for n, line in enumerate(text.splitlines(), 1) if FREE in line)
     with pytest.raises(pl.DeviceFault) as caught:
-        pl.launch(HEAP.format(body="mov.b64 %rd3, %rd1;"), 1, 1, out, 8, device=device)
-    assert caught.value.message == "free: malloc has not given this pointer"
+        pl.launch(text, 1, 33, np.zeros(33, np.uint64), 44, device=device)
+    at = caught.value.address
+    expected = "free: malloc has not given this pointer"
+    if what:
+        assert at is not None
+        start = at - offset
+        expected = f"{what} {at:#x}: byte {offset} of 44 bytes that malloc gave at {start:#x}, freed at line {freed}"
+    assert caught.value.message == expected
+    assert caught.value.thread == (32, 0, 0)
 
 
 @devices

@@ -124,12 +124,15 @@ def test_pin_compares_with_this_version_from_now_on(lab: Any) -> None:
 def test_heads_follow_the_heads_that_they_share(lab: Any) -> None:
     type_number(lab, "heads", 3)
     type_number(lab, "KV heads", 2)
-    assert lab.inner_text(".pl-followed") == "heads 3 → 2: heads = 3 should be a multiple of kv_heads = 2"
+    assert (
+        lab.inner_text(".ptxlab-parameters .pl-followed")
+        == "heads 3 → 2: heads = 3 should be a multiple of kv_heads = 2"
+    )
     assert "✓ pass" in figures(lab)["tolerance"]
     shot(lab, "explorer-followed")
     type_number(lab, "KV heads", 1)
     type_number(lab, "heads", 1)
-    assert lab.locator(".pl-followed").count() == 0
+    assert lab.locator(".ptxlab-parameters .pl-followed").count() == 0
 
 
 def test_hovering_explains_opcode_modifier_and_operand(lab: Any) -> None:

@@ -182,15 +182,22 @@ def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_key
     before = number(lab)
     type_on_slider(lab, "head dim", 128)
     settle(lab, before)
-    assert lab.inner_text(".pl-followed") == (
+    assert lab.inner_text(".ptxlab-parameters .pl-followed") == (
         "KV tile 64 → 32: tile_kv=64 with head_dim=128 and f32 needs 65536 bytes of static shared memory; "
         "sm_80 has 49152"
     )
-    assert lab.eval_on_selector(".pl-followed", "e => e.previousElementSibling.querySelector('label').textContent") == (
-        "KV tile"
-    )
+    assert lab.eval_on_selector(
+        ".ptxlab-parameters .pl-followed", "e => e.previousElementSibling.querySelector('label').textContent"
+    ) == ("KV tile")
+    note = lab.locator(f"{EXPLORER} .pl-fold-note")
+    assert not note.is_visible()
+    lab.set_viewport_size({"width": 600, "height": 900})
+    note.wait_for(state="visible")  # where the controls are folded away, it is said without them
+    assert note.inner_text().startswith("KV tile 64 → 32: tile_kv=64 with head_dim=128")
+    lab.set_viewport_size({"width": 1440, "height": 900})
+    note.wait_for(state="hidden")
     choose(lab, "KV tile", "16")
-    assert lab.locator(".pl-followed").count() == 0
+    assert lab.locator(".ptxlab-parameters .pl-followed").count() == 0
 
 
 def test_some_rows_are_run_where_all_would_take_long(lab: Any) -> None:

@@ -65,7 +65,7 @@ def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page
     code, run, state = page.now["code"], page.now["run"], page.now["state"]
     assert code["name"] == "scalar_f32_d16"
     assert len(code["ptx"]) == len(pl.kernels.get("scalar").build(head_dim=16).ptx.splitlines())
-    assert code["python"]["file"] == "kernels/scalar.py"
+    assert code["python"]["files"] == [(1, "kernels/scalar.py")]
     assert len(code["links"]) > 0.8 * code["instructions"]
     assert run["error"]["ok"]
     assert run["thread_instructions"] == sum(n for _, n in run["heat"])

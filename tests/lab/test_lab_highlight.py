@@ -117,13 +117,20 @@ def test_python_pane_shows_the_functions_that_emitted(tmp_path: object) -> None:
     spans = {4: Span(file, 7, 8, 7, 16), 9: Span(file, 16, 4, 16, 8), 10: Span(file, 16, 4, 16, 8)}
     pane, links = highlight.python_pane(spans)
     assert pane is not None
-    assert pane["file"] == "kernels/mine.py"
+    assert pane["files"] == [(1, "kernels/mine.py")]
     assert [plain(line) for line in pane["lines"]] == [
         "def x():", "",
         "    return 1", "", "@os.fspath", "def b():", "    pass",
     ]  # fmt: skip
     assert pane["numbers"] == [5, 6, 7, 0, 14, 15, 16]
     assert links == [[4, 3], [9, 7], [10, 7]]
+    other = str(tmp_path) + "/kernels/other.py"
+    pathlib.Path(other).write_text("def c():\n    pass\n")
+    pane, links = highlight.python_pane({**spans, 11: Span(other, 2, 4, 2, 8)})
+    assert pane is not None
+    assert pane["files"] == [(1, "kernels/mine.py"), (9, "kernels/other.py")]
+    assert plain(pane["lines"][8]) == "# kernels/other.py", "rows count from 1"
+    assert links[-1] == [11, 11]
 
 
 def test_without_readable_source_there_is_no_python_pane() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -154,13 +155,14 @@ def test_device_buffers_stay_between_launches(device):
     np.testing.assert_allclose(np.asarray(result), y + 6 * x, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(on_device.copy_to_host(), x)
     result.free()
+    at = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(SAXPY, 1, 32, on_device, result, 2.0, 32, device=device)
-    assert str(caught.value) == "saxpy, argument 2 (y: .u64): the buffer was freed"
+    assert str(caught.value) == f"saxpy, argument 2 (y: .u64): the buffer was freed at {at}"
     with pytest.raises(pl.LaunchError) as caught:
         result.copy_to_host()
     assert str(caught.value) == (
-        f"DeviceBuffer(float32 [32] at {result.address:#x} on cpu, freed) cannot be used any more"
+        f"DeviceBuffer(float32 [32] at {result.address:#x} on cpu, freed) cannot be used any more: it was freed at {at}"
     )
 
 
@@ -170,9 +172,12 @@ def test_a_stale_pointer_is_noticed():
     y = pl.empty(32, np.uint32, device="cpu")
     pl.launch(COPY, 1, 32, y, address, device="step")  # a pointer may be given as a number
     x.free()
+    at = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
     with pytest.raises(pl.DeviceFault) as caught:
         pl.launch(COPY, 1, 32, y, address, device="step")
-    assert "which was freed" in str(caught.value)
+    assert caught.value.message == (
+        f"load of 4 bytes at {address:#x}: byte 0 of an allocation (128 bytes at {address:#x}), which was freed at {at}"
+    )
 
 
 @pytest.mark.long

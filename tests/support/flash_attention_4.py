@@ -1,8 +1,9 @@
-"""FlashAttention-4's own forward kernel for sm_90a: its PTX, written without a GPU by its packages, and launches of it.
+"""FlashAttention-4's own forward kernels: PTX that its packages write without a GPU; launches of that for sm_90a.
 
 The packages `flash-attn-4` and `nvidia-cutlass-dsl` (with triton, and torch for the CPU) are taken from the Python that
 the variable FLASH_ATTENTION_PYTHON names, by default from the one that runs. What the parameters of the kernels are was
-read from `flash_fwd_sm90.py` and `tile_scheduler.py` of version 4.0.0b36.
+read from `flash_fwd_sm90.py` and `tile_scheduler.py` of version 4.0.0b36. `flash_attention_4_ampere` launches that of
+sm_80.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from flash_attn.cute.interface import _flash_attn_fwd
 dim, causal, dtype = int(sys.argv[1]), sys.argv[2] == "True", getattr(torch, sys.argv[3])
+heads, packed = int(sys.argv[4]), sys.argv[5] == "True"
 with FakeTensorMode():
-    q = torch.empty(1, 200, 2, dim, dtype=dtype, device="cuda")
+    q = torch.empty(1, 200, heads, dim, dtype=dtype, device="cuda")
     k, v = (torch.empty(1, 300, 1, dim, dtype=dtype, device="cuda") for _ in range(2))
-    _flash_attn_fwd(q, k, v, causal=causal, return_lse=True, pack_gqa=False)
+    _flash_attn_fwd(q, k, v, causal=causal, return_lse=True, pack_gqa=packed)
 """
-ENVIRONMENT = {"FLASH_ATTENTION_ARCH": "sm_90", "FLASH_ATTENTION_NUM_SMS": "132", "CUTE_DSL_ARCH": "sm_90a",
-               "CUTE_DSL_KEEP": "ptx"}  # fmt: skip
+SMS = {"sm_80": "108", "sm_90a": "132"}
 ROWS = {64: 192, 128: 128}
 KEYS = 128
 """Query rows by head_dim, and keys, of a tile."""
@@ -58,11 +59,19 @@ def available() -> bool:
 
 
 @functools.cache
-def written(dim: int, causal: bool, dtype: str) -> str:
-    """The PTX for two query heads that share a key/value head, its long names made short."""
+def written(
+    dim: int, causal: bool, dtype: str, *, arch: str = "sm_90a", group: int = TWO_HEADS, packed: bool = False
+) -> str:
+    """The PTX for `group` query heads per key/value head, its long names made short.
+
+    packed: the rows of a tile are those of all heads of a group.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        command = [PYTHON, "-c", WRITER, str(dim), str(causal), dtype]
-        environment = os.environ | ENVIRONMENT | {"CUTE_DSL_DUMP_DIR": folder}
+        command = [PYTHON, "-c", WRITER, str(dim), str(causal), dtype, str(group), str(packed)]
+        environment = os.environ | {
+            "FLASH_ATTENTION_ARCH": arch.rstrip("a"), "FLASH_ATTENTION_NUM_SMS": SMS[arch], "CUTE_DSL_ARCH": arch,
+            "CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder,
+        }  # fmt: skip
         subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True, timeout=600)
         (file,) = Path(folder).glob("*.ptx")
         text = file.read_text(encoding="utf-8")
@@ -80,6 +89,11 @@ class Problem:
     batch: int = 1
     rows: int = 200
     keys: int = 600
+
+    @property
+    def ptx(self) -> str:
+        """The kernel for it."""
+        return written(self.dim, self.causal, self.dtype)
 
     def run(self, ptx: str, checks: Sequence[str], device: str = "cpu") -> tuple[pl.Run, reference.Error]:
         """A launch, and how far o and lse are from float64."""
@@ -107,13 +121,13 @@ class Problem:
         """The parameters of the tile scheduler."""
         heads = TWO_HEADS * self.batch
         if not self.causal:
-            return [blocks, TWO_HEADS, self.batch, *_divided(1)]
+            return [blocks, TWO_HEADS, self.batch, *divided(1)]
         one_head = self.keys * 2 * self.dim * 2
         section = 1 << (L2 // one_head).bit_length() - 1
         divisors = [TWO_HEADS, section, section * blocks, max(heads % section, 1)]
         return [
-            blocks * heads, blocks, TWO_HEADS, self.batch, section, *(p for n in divisors for p in _divided(n)),
-            heads // section, *_divided(1),
+            blocks * heads, blocks, TWO_HEADS, self.batch, section, *(p for n in divisors for p in divided(n)),
+            heads // section, *divided(1),
         ]  # fmt: skip
 
 
@@ -121,7 +135,7 @@ def _map(array: Any, rows: int) -> pl.TensorMap:
     return pl.TensorMap(array, box=(1, 1, rows, 64), swizzle=128)
 
 
-def _divided(n: int) -> list[Any]:
+def divided(n: int) -> list[Any]:
     """A divisor as the kernels take it, for divisions by multiplication and shifts; and the number itself."""
     bits = (n - 1).bit_length()
     multiplier = (((1 << bits) - n) << 32) // n + 1
@@ -130,7 +144,7 @@ def _divided(n: int) -> list[Any]:
 
 WAITING = re.compile(
     r"\s*(@%\w+ )?(bar\.|barrier\.|fence\.|mbarrier\.|setmaxnreg|wgmma\.(fence|commit|wait)"
-    r"|cp\.async\.bulk\.(commit|wait))"
+    r"|cp\.async\.(bulk\.)?(commit|wait))"
 )
 
 

@@ -1,9 +1,10 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
-it), `emit` (what emits a function) and its parts: `machine`, `active_mask`, `registers`, `operands`, `access` and
-`transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a program's two functions), `instrument`
-(how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
+it), `affine` (lanes that differ by constants), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
+`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
+program's two functions), `instrument` (how counters, checks and traces hook into them),
+`ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
 `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
 `threads` (the workers). This file lays out a launch in memory, runs it and reads the counts.
 """
@@ -122,6 +123,7 @@ class Worker:
         context.entry = 2 * program.blocks[program.entry].first
         context.quantum = context.quantum_size = run.quantum
         context.order, context.state_size = Pointer(run.order), built.state_size
+        context.clears = built.clears
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
         if launch.seed is not None:
             draw = random.Random(launch.seed)

@@ -230,13 +230,17 @@ class Global:
 @dataclass(frozen=True, slots=True)
 class System:
     """What `ptxlab.emulate.runtime.system` has put into a program: where `printf` leaves its records (0: nowhere) and
-    the words of arguments in each, the line and the record of each `assert`; and the bytes of local memory that are a
-    stack."""
+    the words of arguments in each, the line and the record of each `assert`; the bytes of local memory that are a
+    stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from it, and the
+    lines of the calls."""
 
     printf: int = 0
     words: int = 0
     asserts: tuple[tuple[int, int], ...] = ()
     stack: int = 0
+    heap: int = 0
+    given: int = 0
+    frees: tuple[int, ...] = ()
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import GLOBALS_BASE
+from ptxlab.emulate.program.addresses import GLOBALS_BASE, GRANULE, HEAP
 from ptxlab.emulate.program.model import Global, Literal, Mem, Reg, Source, Special, System
 from ptxlab.emulate.program.printf import arguments_of
 from ptxlab.emulate.program.snippets import put
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 BUFFER = 1 << 20
 """Bytes for the records of `printf`, a GPU's default; records beyond that are lost, and counted."""
-HEAP = 8 << 20
-"""Bytes of the heap, a GPU's default; `malloc` gives null where it has no room."""
 HEAD = 16  # the number of calls, and padding
 THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
 _WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
@@ -54,7 +52,9 @@ class SystemMemory:
                 written = bytes(int(n.value) & 255 for n in text if isinstance(n, Number)).partition(b"\0")[0]
                 self.formats[v.name] = len(arguments_of(written.decode(errors="replace")))
         self.words = 2 * min(_MOST_ARGUMENTS, max(self.formats.values(), default=0))
-        self.printf = self.heap = 0
+        self.printf = self.heap = self.given = 0
+        self.can_free = any(f.name == "free" for f in module.functions)
+        self.frees: list[int] = []
         self.asserts: list[tuple[int, int]] = []
         self._workspace = 0
         self._next = GLOBALS_BASE
@@ -80,7 +80,9 @@ class SystemMemory:
 
     def finished(self) -> System:
         """The record that the program keeps."""
-        return System(self.printf, self.words, tuple(self.asserts), self.stack)
+        heap = self.heap + HEAD if self.given else 0
+        frees = tuple(self.frees)
+        return System(self.printf, self.words, tuple(self.asserts), self.stack, heap, self.given, frees)
 
 
 def lower_system_call(
@@ -183,10 +185,18 @@ def _assert(low: Lowering, values: list[Source], line: int) -> None:
 
 
 def _heap(low: Lowering) -> int:
-    """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out."""
-    if not low.system.heap:
-        low.system.heap = low.system.reserve("%heap", HEAD + HEAP, valued=False)
-    return low.system.heap
+    """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out.
+
+    A program that frees has a table besides, `given`: for each 16 bytes of the heap the line that freed them (0: none
+    has) and, where an allocation begins, its size. memcheck reads it. All accesses to it are atomic, since `malloc` and
+    `free` race with nothing.
+    """
+    system = low.system
+    if not system.heap:
+        system.heap = system.reserve("%heap", HEAD + HEAP, valued=False)
+        if system.can_free:
+            system.given = system.reserve("%given", HEAP // GRANULE * 8, valued=False)
+    return system.heap
 
 
 def _allocate(low: Lowering, size: Source, result: Source | None, call: Instruction, routine: Routine) -> None:
@@ -194,15 +204,24 @@ def _allocate(low: Lowering, size: Source, result: Source | None, call: Instruct
     heap, place = _heap(low), low.register("%allocated", "b64", "")
     text = f"""
 .reg .b64 %size, %end; .reg .pred %fits;
-add.u64 %size, %wanted, 15;
-and.b64 %size, %size, -16;
-min.u64 %size, %size, {HEAP + 16};
+add.u64 %size, %wanted, {GRANULE - 1};
+and.b64 %size, %size, {-GRANULE};
+min.u64 %size, %size, {HEAP + GRANULE};
 atom.global.add.u64 %place, [{heap}], %size;
 add.u64 %end, %place, %size;
 setp.le.u64 %fits, %end, {HEAP};
 setp.ne.and.u64 %fits, %size, 0, %fits;
 add.u64 %place, %place, {heap + HEAD};
 selp.b64 %place, %place, 0, %fits;"""
+    if low.system.given:
+        text += f"""
+.reg .b64 %entry; .reg .b32 %bytes, %before;
+@!%fits bra none;
+sub.u64 %entry, %place, {heap + HEAD};
+shr.u64 %entry, %entry, 1;
+cvt.u32.u64 %bytes, %wanted;
+atom.global.exch.b32 %before, [%entry+{low.system.given + 4}], %bytes;
+none:"""
     put(low, text, call, routine, {"%wanted": _register(low, size, call.line), "%place": place})
     if isinstance(result, Mem):
         low.op("st.param.b64", (), (result, place), call.line).space = "frame"
@@ -211,15 +230,46 @@ selp.b64 %place, %place, 0, %fits;"""
 
 
 def _free(low: Lowering, pointer: Source, call: Instruction, routine: Routine) -> None:
-    """`free`: stops the kernel for a pointer that does not point into the heap."""
+    """`free`: stops the kernel for a pointer that `malloc` has not given, or that was freed before.
+
+    The load of what was freed before is a fault of memcheck, which knows the line.
+    """
     heap = _heap(low)
+    low.system.frees.append(call.line)
     text = f"""
-.reg .b64 %at; .reg .pred %inside;
+.reg .b64 %at, %entry, %end; .reg .b32 %bytes, %line; .reg .pred %is;
+setp.eq.u64 %is, %pointer, 0;
+@%is bra done;
 sub.u64 %at, %pointer, {heap + HEAD};
-setp.lt.u64 %inside, %at, {HEAP};
-setp.eq.or.u64 %inside, %pointer, 0, %inside;
-@%inside bra done;
+setp.ge.u64 %is, %at, {HEAP};
+@%is bra wrong;
+and.b64 %entry, %at, {GRANULE - 1};
+setp.ne.u64 %is, %entry, 0;
+@%is bra wrong;
+shr.u64 %entry, %at, 1;
+add.u64 %entry, %entry, {low.system.given};
+atom.global.or.b32 %bytes, [%entry+4], 0;
+setp.ne.u32 %is, %bytes, 0;
+@%is bra given;
+wrong:
 trap;
+given:
+atom.global.cas.b32 %line, [%entry], 0, {call.line};
+setp.eq.u32 %is, %line, 0;
+@%is bra first;
+ld.global.u8 %line, [%pointer];
+first:
+cvt.u64.u32 %end, %bytes;
+add.u64 %end, %end, {GRANULE - 1};
+shr.u64 %end, %end, 4;
+shl.b64 %end, %end, 3;
+add.u64 %end, %end, %entry;
+next:
+add.u64 %entry, %entry, 8;
+setp.ge.u64 %is, %entry, %end;
+@%is bra done;
+atom.global.exch.b32 %line, [%entry], {call.line};
+bra next;
 done:"""
     names: dict[str, Source] = {"%pointer": _register(low, pointer, call.line)}
     put(low, text, call, routine, names, ["free: malloc has not given this pointer"])

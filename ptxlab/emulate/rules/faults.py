@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import PEER
+from ptxlab.emulate.program.addresses import GRANULE, PEER
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.memcheck import FINE, MISALIGNED, READ_ONLY, judge, memory_map, space_of
+from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, memory_map, space_of
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 
@@ -66,6 +66,8 @@ def access_fault(
     which must be a divisor of the address, or `align` instead. fragment: the warp accesses one matrix.
     """
     message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
+    if line in program.system.frees:  # for a second time
+        message = f"free of {address:#x}: "
     message += _why(program, launch, memory, what, space, address, size, align or size, fragment)
     return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
 
@@ -77,6 +79,8 @@ def _why(
     live = memory.live()
     reach = memory_map(program, launch, live)
     verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
+    if verdict == FREED:
+        return freed(program, reach, address, size)
     if fragment and where == LOCAL:
         return "each thread has local memory of its own, a matrix must be where all lanes see it"
     if verdict == MISALIGNED:
@@ -94,6 +98,18 @@ def _why(
     if where == PARAM:
         return f"the kernel's parameters take {program.param_size} bytes"
     return memory.describe(address, size)
+
+
+def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
+    """What of the heap was freed that an access reaches, and where."""
+    first, last = ((at - reach.heap) // GRANULE for at in (address, address + size - 1))
+    at = first if reach.given[2 * first] else last
+    line = reach.given[2 * at]
+    while not reach.given[2 * at + 1]:
+        at -= 1
+    start, given = reach.heap + at * GRANULE, reach.given[2 * at + 1]
+    where = f"{program.spans[line]}" if line in program.spans else f"line {line}"
+    return f"byte {address - start} of {given} bytes that malloc gave at {start:#x}, freed at {where}"
 
 
 def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMap) -> str:

@@ -28,8 +28,8 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.language.types import pointer_to, start_of
+from ptxlab.emulate.program.addresses import HEAP, LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
     CLUSTER,
     GENERIC,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
 
 LOG_PEER = PEER.bit_length() - 1
-FINE, OUTSIDE, MISALIGNED, READ_ONLY = 0, 1, 2, 3
+FINE, OUTSIDE, MISALIGNED, READ_ONLY, FREED = 0, 1, 2, 3, 4
 """Verdicts of `judge` on an access."""
 
 
@@ -63,14 +63,17 @@ def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocatio
         (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
         for a in live
     ]
-    table = np.array(rows, np.uint64).reshape(-1)  # the fields of `Allocation` are numbers of 8 bytes, in this order
+    fields = np.array(rows, np.uint64).reshape(-1)  # those of `Allocation` are numbers of 8 bytes, in this order
     memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(table.view(np.uint8)), len(live)
+    memory.allocations, memory.count = Allocation.many(fields.view(np.uint8)), len(live)
     memory.shared_start = program.shared_start
     memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
     memory.local_size, memory.local_stride = program.local_size, program.local_stride
     memory.param_size = program.param_size
     memory.cluster = launch.cluster_blocks
+    table = next((a.data for a in live if a.address == program.system.given), None)
+    if table is not None:
+        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, pointer_to(u32, table)
     return memory
 
 
@@ -108,6 +111,12 @@ def in_shared(space: u32, address: u64) -> u64:
 def fits(offset: u64, size: u64, room: u64) -> boolean:
     """Whether `size` bytes from an offset on lie within `room` bytes."""
     return size <= room and offset <= room - size
+
+
+@rule(inline=True)
+def in_heap(memory: MemoryMap, address: u64) -> boolean:
+    """Whether an address lies in the heap of a program that frees: what is valid there changes while it runs."""
+    return u64(address - memory.heap) < memory.heap_size
 
 
 @rule(inline=True)
@@ -162,6 +171,11 @@ def judge(
         return MISALIGNED, where, index, offset
     if write and not writable:
         return READ_ONLY, where, index, offset
+    if in_heap(memory, address):
+        begin = u64(address - memory.heap) >> 4
+        end = u64(address + size - 1 - memory.heap) >> 4
+        if memory.given[2 * begin] != 0 or memory.given[2 * end] != 0:
+            return FREED, where, index, offset
     return FINE, where, index, offset
 
 
@@ -220,6 +234,8 @@ def resolve(
     found.accesses = accesses
     found.stride = stride
     found.at = offset
+    if where == GLOBAL and u64(memory.heap - base) < room and memory.heap_size != 0:
+        return host + offset  # each access to the heap is judged anew
     if site is not None:
         site.base = base
         site.places = ((room - size) >> log2) + 1

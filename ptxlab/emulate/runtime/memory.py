@@ -33,6 +33,7 @@ class Allocation:
     space: str = "global"
     writable: bool = True
     freed: bool = False
+    freed_at: str = ""  # the line of Python, where it is known
     written: np.ndarray | None = field(default=None, repr=False)
 
     @property
@@ -131,7 +132,7 @@ class Memory:
         if before is not None and address < before.end:
             where = f"byte {address - before.address} of {_label(before)}"
             if before.freed:
-                return f"{where}, which was freed"
+                return f"{where}, which was freed" + (f" at {before.freed_at}" if before.freed_at else "")
             over = address + size - before.end
             return f"{where}; the access ends {over} bytes past its end" if over > 0 else where
         past = address - before.end if before is not None else None

@@ -16,7 +16,7 @@ import numpy as np
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import access_fault
-from ptxlab.emulate.rules.memcheck import FINE, fits, judge
+from ptxlab.emulate.rules.memcheck import FINE, fits, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON, Allocation
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
@@ -256,7 +256,10 @@ class Access(Lanes):
                 )  # fmt: skip
             region = self._held(site.space, where, index)
             offset = address - region.base
-            mask = left & aligned & (offset <= np.uint64(region.size - size))  # the others that are right there, too
+            if in_heap(self.machine.map, place):
+                mask = np.arange(LANES) == lane
+            else:  # the others that are right there, too
+                mask = left & aligned & (offset <= np.uint64(region.size - size))
             parts.append((region, self._index(region, np.where(mask, offset, np.uint64(0)), site), mask))
             left = left & ~mask
         yield from parts
@@ -285,9 +288,11 @@ class Access(Lanes):
         return self._held(space, where, index), offset
 
     def _region(self, space: str, address: int) -> Region | None:
-        """The region that holds this address of a space, or None."""
+        """The region that holds this address of a space; None if there is none, or what is valid there changes."""
         verdict, where, index, _ = judge(self.machine.map, SPACES[space], address, 1, 1, False)
-        return self._held(space, where, index) if verdict == FINE and not self._gone(where, index) else None
+        if verdict != FINE or self._gone(where, index) or in_heap(self.machine.map, address):
+            return None
+        return self._held(space, where, index)
 
     def _gone(self, where: int, index: int) -> bool:
         """Whether an address leads to a block of the cluster that has exited."""

@@ -147,7 +147,7 @@ function render({ model, el }) {
     if (!row) return sourceLine.replaceChildren();
     const code = h("code");
     code.innerHTML = info.source.lines[row - 1].trim(); // highlighted, and escaped, by Python
-    sourceLine.replaceChildren(h("span.pl-note", null, `${info.source.language} · ${info.source.file}:${info.source.numbers[row - 1]}`), code);
+    sourceLine.replaceChildren(h("span.pl-note", null, `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`), code);
   }
 
   /** Goes on (or back) to the first step that `wanted` accepts; else to `otherwise`, or says why it stays. */

@@ -36,14 +36,14 @@ function render({ model, el }) {
     baseline, (key) => { baseline = key; paintStrip(); results.paint(); });
   const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
   root.append(
-    h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status.el, share),
+    h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), against, status.el, share),
     problem, lesson, strip, sample,
     h("div.pl-tools", null, views.views, views.languages, views.pair, pin, edit, baselines, views.diff.tools, views.note, h("span.pl-spring"), views.heat),
     views.panes, views.diff.el,
     h("div.pl-tools.pl-results", null, results.tabs, links.picked, links.debug),
     ...results.els);
   el.append(root);
-  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root)];
+  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root, model)];
 
   // -- code and lesson
 

@@ -83,14 +83,18 @@ function sayFollowed(el, model) {
   };
 }
 
-/** A button, which narrow windows alone show, that unfolds the controls: they would fill the first screen. */
-function foldParameters(el, root) {
+/** A button, which narrow windows alone show, that unfolds the controls: they would fill the first screen. While they are
+ * folded away, what the kernel moved of them is said below the button. */
+function foldParameters(el, root, model) {
   const button = h("button.pl-button.pl-fold-button", { type: "button", "aria-expanded": "false" }, "Parameters ▾");
   button.onclick = () => {
     const open = root.closest(".ptxlab-app")?.classList.toggle("pl-unfolded");
     button.setAttribute("aria-expanded", String(!!open));
     button.textContent = open ? "Parameters ▴" : "Parameters ▾";
   };
-  root.prepend(button);
-  return () => button.remove();
+  const note = h("p.pl-followed.pl-fold-note"), say = () => { note.textContent = Object.values(model.get("notes") || {}).join("; "); };
+  model.on("change:notes", say);
+  say();
+  root.prepend(button, note);
+  return () => { model.off("change:notes", say); button.remove(); note.remove(); };
 }

@@ -11,6 +11,9 @@ function whenIdle(work) {
   return setTimeout(() => { const end = performance.now() + 8; work(() => end - performance.now()); }, 100);
 }
 
+/** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
+const fileOf = (files, row) => files.filter(([first]) => first <= row).pop()?.[1] || "";
+
 /** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
 function makePane(title, onselect) {
   const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });

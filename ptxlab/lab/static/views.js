@@ -80,11 +80,20 @@ function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
     python.heat(lines, room);
   }
 
+  /** The pane holds lines of several files: its head names the one whose lines are at the top. */
+  let files = [];
+  const nameFile = () => {
+    const shown = fileOf(files, python.body.scrollTop / LINE + 1);
+    if (python.name.textContent !== shown) python.name.textContent = shown;
+  };
+  python.body.addEventListener("scroll", nameFile, { passive: true });
+
   function paintPython(source) {
     python.rename(source.language);
     showPython.textContent = source.language;
-    python.name.textContent = source.file;
     python.fill(source.lines, source.numbers);
+    files = source.files;
+    nameFile();
   }
 
   function paintSass() {
