@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.isa.actions import ATOMICS, MBARRIER, Action, AsyncGroup
+from ptxlab.isa.actions import ATOMICS, MBARRIER, SAMPLERS, Action, AsyncGroup
 from ptxlab.isa.work import NO_WORK, Work, work_of
 
 if TYPE_CHECKING:
@@ -187,3 +187,23 @@ def _scope_of(action: Action, words: set[str]) -> str:
     if "gl" in words or action in ATOMICS:
         return "gpu"
     return "sys" if words & {"volatile", "mmio"} else ""
+
+
+_ANYWHERE = SAMPLERS | {Action.FENCE}
+
+
+def address_space(form: Form, name: str) -> str | None:
+    """The state space of the address that the table calls `name`, as the opcode says: "" where that names none; None
+    where nothing is said: of tensor maps, textures and surfaces, and multimem addresses."""
+    does = form.op.does
+    if does in _ANYWHERE or form.op.name == "multimem" or form.single:
+        return None
+    if form.tensor and name == ("a" if form.dst in (None, "global") else "b"):
+        return None
+    if form.dst:
+        return {"a": str(form.dst), "b": str(form.src)}.get(name, "shared")
+    if does in MBARRIER:
+        return str(form.space or "shared")
+    if does is Action.COPY:  # cp.async
+        return {"a": str(form.space), "b": "global"}[name]
+    return "global" if form.__dict__.get("global") else str(form.space or "")

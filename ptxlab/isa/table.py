@@ -20,13 +20,14 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from ptxlab.isa.actions import COMPUTES, Action, AsyncGroup
 from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.modifiers import NEEDS
 from ptxlab.isa.properties import Properties, properties_of
-from ptxlab.isa.types import WIDTH
+from ptxlab.isa.types import SUB_BYTE, WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,12 +283,59 @@ def form(opcode: str) -> Form:
     return known
 
 
+REPEATABLE = frozenset({"NaN", "approx", "cc", "relu", "sat", "satfinite", "shiftamt", "sync", "uni"})
+"""Modifiers that may stand twice in an opcode. NVIDIA's assembler refuses all others there (tried on every entry)."""
+
+NAMES = {
+    "bar": "warp cta arrive red",
+    "barrier": "cta cluster arrive red wait",
+    "cp": "reduce async bulk prefetch tensor mbarrier arrive commit_group wait_group wait_all",
+    "createpolicy": "fractional range cvt",
+    "cvt": "pack",
+    "cvta": "to",
+    "div": "full",
+    "dp2a": "lo hi",
+    "fence": "proxy",
+    "mad": "lo hi wide",
+    "mad24": "lo hi",
+    "madc": "lo hi",
+    "mbarrier": "init inval expect_tx complete_tx arrive arrive_drop test_wait try_wait parity pending_count",
+    "membar": "proxy",
+    "mul": "lo hi wide",
+    "mul24": "lo hi",
+    "multimem": "ld_reduce st red cp reduce async bulk",
+    "red": "async",
+    "setmaxnreg": "inc dec",
+    "shf": "l r",
+    "st": "async bulk",
+    "suld": "b",
+    "sured": "b p",
+    "sust": "b p",
+    "tensormap": "replace cp_fenceproxy",
+    "tex": "base level grad",
+    "txq": "level",
+    "wgmma": "mma_async fence commit_group wait_group",
+    "wmma": "load store mma a b c d",
+}
+"""The words that belong to the names of instructions: they stand at the front and keep their order, the other modifiers
+may stand in any (`fence.gpu.sc`, but not `fence.async.proxy`)."""
+
+ORDERED = (
+    frozenset({*WIDTH, *SUB_BYTE}),
+    frozenset({"row", "col"}),
+    frozenset({"global", "shared", "shared::cta", "shared::cluster"}),
+    frozenset({"and", "xor", "popc"}),
+)
+"""Modifiers that keep their order among themselves: `cvt.f64.f32` is not `cvt.f32.f64`."""
+
+
 @functools.lru_cache(maxsize=1 << 13)
 def found(opcode: str) -> Form | None:
     """The form that a dotted opcode names; None where no entry has it, which is said much faster than why."""
     name, *words = opcode.split(".")
     if name not in TABLE or not _vocabulary(name).issuperset(words):
         return None
+    words = [word for k, word in enumerate(words) if word not in REPEATABLE or word not in words[:k]]
     entries = [entry for entry in TABLE[name] if entry.could_hold(words)]
     for entry in entries:
         values, _ = _match(entry.slots, words)
@@ -393,16 +441,27 @@ def _match(slots: tuple[Slot, ...], words: Sequence[str]) -> tuple[dict[str, Any
 
 def _match_any_order(entry: Op, words: Sequence[str]) -> dict[str, Any] | None:
     """Fits words to slots in any order, as NVIDIA's assembler does: compilers write `atom.global.gpu.acq_rel.add.f32`
-    as well as `atom.add.acq_rel.gpu.global.f32`. Types keep theirs: `cvt.f64.f32` is not `cvt.f32.f64`."""
+    as well as `atom.add.acq_rel.gpu.global.f32`."""
     values: dict[str, Any] = {s.name: s.value(None) for s in entry.slots}
     free = list(entry.slots)
-    for word in words:
-        first_type = next((s for s in free if s.kind == "type"), None)
-        slot = next((s for s in free if word in s.choices and (s.kind != "type" or s is first_type)), None)
-        if slot is None:
-            return None
-        values[slot.name] = slot.value(word)
+    belonging = frozenset(NAMES.get(entry.name, "").split())
+    at = 0
+    for slot in takewhile(lambda slot: not belonging.isdisjoint(slot.choices), entry.slots):
         free.remove(slot)
+        if words[at : at + 1] and words[at] in slot.choices:
+            values[slot.name] = slot.value(words[at])
+            at += 1
+        elif not slot.optional:
+            return None
+    for word in words[at:]:
+        held = next((s for s in free if word in s.choices), None)
+        rank = next((rank for rank in ORDERED if word in rank), None)
+        if rank is not None:
+            held = next((s for s in free if rank.issuperset(s.choices)), held)
+        if held is None or word not in held.choices:
+            return None
+        values[held.name] = held.value(word)
+        free.remove(held)
     return values if all(s.optional for s in free) else None
 
 

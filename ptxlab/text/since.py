@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ptxlab.isa import Form
+from ptxlab.isa import Action, Form
 from ptxlab.targets import TARGETS
 from ptxlab.text.model import Module
 
@@ -54,6 +54,9 @@ class Since:
         if op.specific and self.target[-1].isdigit():
             return Lack(f"{found.opcode} is not in {self.target}, only in targets with a letter behind the number",
                         f".target {self.target}a")  # fmt: skip
+        if op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32" and self.number >= 90:
+            return Lack(f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
+                        found.opcode.replace("u32", "u64"))  # fmt: skip
         if op.ended is not None and self.version >= op.ended[0] and self.number >= op.ended[1]:
             ended = ".".join(map(str, op.ended[0]))
             return Lack(f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "

@@ -12,7 +12,7 @@ from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
-from ptxlab.text.fits import Find, Misfit, agreeing, guard_misfit, misfit
+from ptxlab.text.fits import NOWHERE, Find, Misfit, Place, agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
     Address,
     Block,
@@ -79,6 +79,7 @@ class _Validator:
         self.line = line
         self.since = Since.of(module)
         self.labels: set[str] = set()
+        self.place = NOWHERE
         self.shapes: dict[tuple[Hashable, ...] | None, int] = {}  # how many errors an instruction of a shape has
 
     @functools.cached_property
@@ -127,6 +128,8 @@ class _Validator:
                 for variable in chain(item.params, item.returns):
                     scope.declare(variable)
                 self.labels = set(all_labels(item.body))
+                parameters = {variable.name for variable in item.params}
+                self.place = Place(self.labels, parameters, item.kind == "entry", self.since.number)
                 yield from self.block(item.body, scope, item)
 
     def block(self, block: Block, outer: Scope, function: Function) -> Iterator[PtxError]:
@@ -146,7 +149,7 @@ class _Validator:
 
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
-        shape, known = shape_of(instruction, scope)
+        shape, known = shape_of(instruction, scope, self.labels)
         if known and self.shapes.get(shape) == 0:
             return []
         if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
@@ -244,7 +247,7 @@ class _Validator:
             yield self.later(instruction, functools.partial(self.under, instruction, instruction.guard.name, error))
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
-        wrong = misfit(instruction, used, find, self.labels) if least <= len(instruction.operands) <= most else None
+        wrong = misfit(instruction, used, find, self.place) if least <= len(instruction.operands) <= most else None
         if wrong is not None:
             declared = {name: find(name) for name in chain.from_iterable(map(names_in, instruction.operands))}
             yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, declared.get))

@@ -21,10 +21,13 @@ def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[lis
     from ptxlab.emulate.jit.affine_registers import affine_registers
     from ptxlab.emulate.jit.analysis import uniform_registers
 
-    program = lower(parse(kernel(body)))
-    found = affine_registers(program, Rows.of(block), uniform_registers(program), live_in(program))
-    forms = [form for r, form in found.items() if program.registers[r].name in ("%r9", "%rd9")]
-    return (list(forms[0].apart), forms[0].extension) if forms else None
+    program, rows = lower(parse(kernel(body))), Rows.of(block)
+    uniform = uniform_registers(program, rows)
+    found = affine_registers(program, rows, uniform, live_in(program))
+    (r,) = (r.index for r in program.registers if r.name in ("%r9", "%rd9"))
+    if uniform[r]:
+        return [0] * 32, ""
+    return (list(found[r].apart), found[r].extension) if r in found else None
 
 
 @pytest.mark.parametrize(("body", "expected"), [

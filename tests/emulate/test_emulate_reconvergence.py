@@ -370,11 +370,12 @@ _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st
     ],
 )
 def test_short_sides_of_a_branch(body: str, expected: str) -> None:
+    from ptxlab.emulate.jit.affine import Rows
     from ptxlab.emulate.jit.analysis import uniform_registers
     from ptxlab.emulate.jit.sides import sides_of
 
     program = lower(parse(kernel(body)))
-    uniform, alive = uniform_registers(program), live_in(program)
+    uniform, alive = uniform_registers(program, Rows()), live_in(program)
     (block,) = (b for b in program.blocks if program.codes[b.last - 1].guard is not None)
     found = sides_of(program, uniform, alive, block, program.codes[block.last - 1])
     ran = {(True, True): "both", (True, False): "falls", (False, True): "jumps", (False, False): "none"}

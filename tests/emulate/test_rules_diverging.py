@@ -12,6 +12,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules.diverging import gather_up, spread, sync_lanes, sync_waiting
 from ptxlab.emulate.runtime.state import ScalarRegister, Warp
 
+ALL = (1 << 64) - 1
 WIDTHS = (8, 4, 2, 1, 0)
 ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
 
@@ -26,7 +27,7 @@ def _registers() -> tuple[Any, int, int]:
     """Registers of all widths, two of each: their table, how many they are, and the bytes that they take."""
     rows, at = [], 128
     for width in WIDTHS * 2:
-        rows.append((at, 8 * len(rows), width, 0, 0, 0, 1, 0))
+        rows.append((at, 8 * len(rows), width, len(rows), 0, 0, 0, 0, 1, 0))
         at += ROOM[width]
     return ScalarRegister.many(np.array(rows, ScalarRegister.dtype).view(np.uint8)), len(rows), at
 
@@ -47,8 +48,8 @@ def test_what_is_spread_is_gathered_again(compiled: Compiled) -> None:
                 lanes = state[row.vector :][: 32 * row.width].reshape(32, row.width)
                 assert (lanes == scalars[row.scalar :][: row.width]).all()
         state[: 8 * number] = twin[: 8 * number] = 0
-        assert gather_up(Pointer(state), table, number, mask)
-        assert compiled(gather_up, Pointer(twin), table, number, mask)
+        assert gather_up(Pointer(state), table, number, mask, ALL)
+        assert compiled(gather_up, Pointer(twin), table, number, mask, ALL)
         assert (state == twin).all()
         assert [bool(state[32]), bool(state[72])] == [bool(scalars[32]), bool(scalars[72])]
 
@@ -64,8 +65,9 @@ def test_lanes_that_differ_do_not_reconverge(compiled: Compiled) -> None:
         else:
             state[row.vector] = 1 << 7
         for mask, same in ((0xFFFFFFFF, False), (0xFFFFFF7F, True), (0x80, True), (0x81, False)):
-            assert gather_up(Pointer(state.copy()), table, number, mask) is same
-            assert compiled(gather_up, Pointer(state.copy()), table, number, mask) is same
+            assert gather_up(Pointer(state.copy()), table, number, mask, ALL) is same
+            assert gather_up(Pointer(state.copy()), table, number, mask, ALL ^ 1 << k)
+            assert compiled(gather_up, Pointer(state.copy()), table, number, mask, ALL) is same
 
 
 STEPS = np.array([k % 16 * 4 - 8 for k in range(32)], np.int64)
@@ -80,17 +82,10 @@ def test_affine_registers_are_spread_and_gathered(
 ) -> None:
     """base + steps, or base + scale * extend(inner + steps). Lanes that wrap around do not become scalars again."""
     row = np.zeros(1, ScalarRegister.dtype)
-    row[0] = (
-        64,
-        0,
-        width,
-        ScalarRegister.size,
-        8 if inner is not None else 0,
-        signed,
-        scale % (1 << 64),
-        -8 % (1 << 64),
-    )
-    table = ScalarRegister.many(np.concatenate([row.view(np.uint8), STEPS.view(np.uint8)]))
+    size, second = ScalarRegister.size, 0 if inner is None else 8
+    row[0] = 64, 0, width, 63, size, size + 256, second, signed, scale % (1 << 64), -8 % (1 << 64)
+    constants = [(scale * STEPS).view(np.uint8), STEPS.view(np.uint8)]
+    table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))
     sums = [(inner or 0) + int(step) for step in STEPS]
     if inner is not None:
         sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in sums]
@@ -108,8 +103,8 @@ def test_affine_registers_are_spread_and_gathered(
         again = state.copy()
         there = [s - t for k, (s, t) in enumerate(zip(sums, STEPS.tolist(), strict=True)) if mask >> k & 1]
         fine = len(set(there)) == 1 and (changed < 0 or not mask >> changed & 1)
-        assert gather_up(Pointer(state), table, 1, mask) is fine
-        assert compiled(gather_up, Pointer(again), table, 1, mask) is fine
+        assert gather_up(Pointer(state), table, 1, mask, ALL) is fine
+        assert compiled(gather_up, Pointer(again), table, 1, mask, ALL) is fine
         assert (state == again).all()
         if fine:
             spread(Pointer(state), table, 1)

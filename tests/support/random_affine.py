@@ -242,8 +242,8 @@ class Program:
 
 
 def outcome(way: str, seed: int) -> tuple[Any, ...]:
-    """What a program leaves: `out`, `x`, the executed lines, the counters and, of some, what checks find. way: "step",
-    "jit", or "good", which is that engine with the code of launches that take long."""
+    """What a program leaves: `out`, `x`, the executed lines, the counters and, of some, the kinds of what checks find.
+    way: "step", "jit", or "good", which is that engine with the code of launches that take long."""
     program = Program(seed)
     text = kernel(program.text, SHARED)
     x = np.arange(WORDS, dtype=np.uint32)
@@ -254,8 +254,8 @@ def outcome(way: str, seed: int) -> tuple[Any, ...]:
     out, report = run(
         "step" if way == "step" else "jit", text, threads=program.block, blocks=2, x=x, counters=counters, checks=checks
     )
-    found = [(f.check, f.first and f.first.line) for f in report.findings]
-    return out.tolist(), x.tolist(), report.lines, report.counters, sorted(found, key=str)
+    found = sorted({(f.check, f.kind) for f in report.findings})
+    return out.tolist(), x.tolist(), report.lines, report.counters, found
 
 
 def _improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:

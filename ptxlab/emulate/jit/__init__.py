@@ -1,9 +1,10 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
-it), `emit` (what emits a function) and its parts: `machine`, `active_mask`, `registers`, `operands`, `access` and
-`transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a program's two functions), `instrument`
-(how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
+it), `affine` (lanes that differ by constants), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
+`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
+program's two functions), `instrument` (how counters, checks and traces hook into them),
+`ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
 `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
 `threads` (the workers). This file lays out a launch in memory, runs it and reads the counts.
 """
@@ -16,6 +17,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -59,6 +61,8 @@ TICK = 0.1
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
+_running: WeakValueDictionary[int, Run] = WeakValueDictionary()
+"""The launches of this process that run now, by their ids."""
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -122,6 +126,7 @@ class Worker:
         context.entry = 2 * program.blocks[program.entry].first
         context.quantum = context.quantum_size = run.quantum
         context.order, context.state_size = Pointer(run.order), built.state_size
+        context.clears = built.clears
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
         if launch.seed is not None:
             draw = random.Random(launch.seed)
@@ -239,6 +244,7 @@ class Run:
         team = Team([functools.partial(self.work, self.workers[0])], self.stop)
         interrupted = False
         try:
+            self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 team.start()
                 self.add_workers(team)
@@ -250,6 +256,7 @@ class Run:
                 team.dismiss()
             finally:
                 team.dismiss()
+                _running.pop(id(self), None)
         if self.errors:
             raise self.errors[0]
         for worker in self.workers:
@@ -259,6 +266,14 @@ class Run:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def announce(self) -> None:
+        """Launches that run at the same time, from several threads, may share memory: no worker of theirs is alone."""
+        _running[id(self)] = self
+        found = [run for known in _running.valuerefs() if (run := known()) is not None]
+        for run in found if len(found) > 1 else []:
+            for worker in run.workers:
+                worker.context.alone = False
 
     def add_workers(self, team: Team) -> None:
         """More workers while the first one runs, as long as there are blocks that nobody has begun. To make one takes

@@ -223,7 +223,6 @@ class Memory(Part):
         low = group.low - (offset_of(self.e.code) - offset)
         at = self.m.add(base, self.m.const(base.type, low)) if low else base
         size = access_shape(self.e.code)[2]
-        vector = self.m.vector(at)
         shared = self.e.code.space == "shared"
         if isinstance(at, Affine) and not self.e.small and (at.type == "i32") == shared:
             if self.affine.locate(group, at, size):
@@ -355,7 +354,7 @@ class Memory(Part):
 
     def offsets(self, group: Group) -> str:
         """The offsets of the lanes from the pointer, a vector of i32."""
-        if group.lanes is None:
+        if group.offsets or group.lanes is None:
             return group.offsets
         kind, lanes = group.lanes.type, group.lanes.text
         off = self.t.let(f"sub <{W} x {kind}> {lanes}, {self.t.splat(kind, group.start)}")

@@ -157,7 +157,7 @@ class AffineOps(Ops):
             lanes = Value(self._added(self._splat(first), steps.text, first.type), first.type, False)
             if value.inner is not None:
                 extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
-                scaled = super().mul(extended, self.const("i64", form.scale))
+                scaled = extended if form.scale == 1 else super().mul(extended, self.const("i64", form.scale))
                 lanes = Value(self._added(self._splat(value.base), scaled.text, "i64"), "i64", False)
             self._splats[key] = lanes.text
         return self._splats[key]
@@ -175,16 +175,20 @@ class AffineOps(Ops):
     def reached(self, value: Affine, step: int) -> Value:
         """base + step, or base + scale * extend(inner + step): the value of the lanes with this step."""
         if value.inner is None:
-            return super().add(value.base, self.const(value.type, step))
-        at = super().add(value.inner, self.const("i32", step))
+            return self._plus(value.base, step)
+        at = self._plus(value.inner, step)
         wide = super().zext("i64", at) if value.form.extension == "zext" else super().sext("i64", at)
-        return super().add(value.base, super().mul(wide, self.const("i64", value.form.scale)))
+        scaled = wide if value.form.scale == 1 else super().mul(wide, self.const("i64", value.form.scale))
+        return super().add(value.base, scaled)
+
+    def _plus(self, value: Value, step: int) -> Value:
+        return super().add(value, self.const(value.type, step)) if step else value
 
     def straight(self, value: Affine) -> Value:
         """i1: whether no lane wraps around before it is extended."""
         if value.inner is None:
             return self.const("i1", 1)
-        low, high = (Ops.add(self, value.inner, self.const("i32", s)) for s in (value.form.low, value.form.high))
+        low, high = (self._plus(value.inner, step) for step in (value.form.low, value.form.high))
         return super().sle(low, high) if value.form.extension == "sext" else super().ule(low, high)
 
     # -- operations

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.values import Value, constant
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.access import Memory
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""
+
+Source = tuple[str, str, str, str, str, str]
+"""What comes from a label: where the allocation starts, its pointer, the record of writes, the pattern, the offsets,
+and the label."""
 
 
 def pattern_of(apart: tuple[int, ...], size: int) -> int:
@@ -51,7 +57,7 @@ class AffineAccesses(Part):
         if pattern != GATHERED:  # of some lanes only: a row has gaps
             partial = GAPS if pattern in (ROW, ROWS) and self.memory.with_gaps() else GATHERED
         first = self.m.reached(at, 0)
-        lowest = self.m.add(first, self.m.const(first.type, low))
+        lowest = self.m.add(first, self.m.const(first.type, low)) if low else first
         inside = self._in_shared if first.type == "i32" else self._in_allocation
         start, host, shadow, good = inside(group, lowest, high - low)
         fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
@@ -63,15 +69,18 @@ class AffineAccesses(Part):
         if pattern != partial:
             whole = t.let(f"icmp eq i32 {self.active.bits}, -1")
             found = t.let(f"select i1 {whole}, i32 {pattern}, i32 {partial}")
+        offsets = "" if pattern != GATHERED else self._offsets(first, start, apart)
         t.go(placed)
         t.at(other)
         with self.m.own_splats():
-            sources = [(start, host, shadow, found, fits), *self._one_by_one(group, at, placed)]
+            sources = [(start, host, shadow, found, offsets, fits), *self._one_by_one(group, at, placed)]
         t.at(placed)
         start, host, shadow, found = (
-            self._joined(kind, [(source[k], source[4]) for source in sources])
+            self._joined(kind, [(source[k], source[5]) for source in sources])
             for k, kind in enumerate((first.type, "ptr", "i64", "i32"))
         )
+        if offsets:  # all others need them seldom, and make them where they do
+            group.offsets = self._joined(f"<{W} x i32>", [source[4:] for source in sources])
         group.lanes, group.start, group.pointer, group.shadow, group.pattern = at, start, host, shadow, found
         group.patterns = frozenset({pattern, partial, GATHERED, ANYWHERE})
         off = t.let(f"sub {first.type} {first.text}, {start}")
@@ -82,6 +91,14 @@ class AffineAccesses(Part):
             group.members.append((-1, 0, 0))
             self.memory.mixed.add(group.site)
         return True
+
+    def _offsets(self, first: Value, start: str, apart: tuple[int, ...]) -> str:
+        """The offsets of all lanes, a vector of i32."""
+        off = self.t.let(f"sub {first.type} {first.text}, {start}")
+        if first.type == "i64":
+            off = self.t.let(f"trunc i64 {off} to i32")
+        steps = constant(np.array(apart, np.int64).astype(np.uint32), "i32").text
+        return self.t.let(f"add <{W} x i32> {self.t.splat('i32', off)}, {steps}")
 
     def _joined(self, kind: str, sources: list[tuple[str, str]]) -> str:
         """A value that comes from several labels."""
@@ -109,19 +126,21 @@ class AffineAccesses(Part):
         near = t.let(f"icmp ult i64 {self.memory.rotate('i64', off, group.log2)}, {limit}")
         return start, host, shadow, near
 
-    def _one_by_one(self, group: Group, at: Affine, placed: str) -> list[tuple[str, str, str, str, str]]:
-        """The way of all other addresses, which ends at the label `placed`: for each label that it comes from the
-        start, the pointer, the record of writes and the pattern."""
+    def _one_by_one(self, group: Group, at: Affine, placed: str) -> list[Source]:
+        """The way of all other addresses, which ends at the label `placed`."""
         t = self.t
         if at.type == "i32":
-            self.memory.inside_shared(group, Value(self.m.vector(at), "i32", False))
+            off32 = self.memory.inside_shared(group, Value(self.m.vector(at), "i32", False))
             end = t.here
             t.go(placed)
-            return [(str(self.program.shared_start), "%shared", "0", str(GATHERED), end)]
+            return [(str(self.program.shared_start), "%shared", "0", str(GATHERED), off32, end)]
         mixed = t.label("mixed")
-        (start, _, host, shadow), _ = self.memory.inside_site(group, self.m.vector(at), mixed)
+        (start, _, host, shadow), off32 = self.memory.inside_site(group, self.m.vector(at), mixed)
         end = t.here
         t.go(placed)
         t.at(mixed)
         t.go(placed)
-        return [(start, host, shadow, str(GATHERED), end), (start, host, shadow, str(ANYWHERE), mixed)]
+        return [
+            (start, host, shadow, str(GATHERED), off32, end),
+            (start, host, shadow, str(ANYWHERE), "zeroinitializer", mixed),
+        ]

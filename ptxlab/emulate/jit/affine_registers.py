@@ -22,7 +22,8 @@ from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.liveness import registers_of, writes
-from ptxlab.emulate.program.model import Code, Program, Reg, Source
+from ptxlab.emulate.program.model import Code, Literal, Program, Reg, Source
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -112,11 +113,13 @@ def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: l
 def _remembered(
     sketch: Sketch, known: dict[Any, dict[int, Form | None]], code: Code, given: dict[int, Form]
 ) -> dict[int, Form | None]:
-    """What an instruction writes: thousands of instructions do the same with the same forms. Most do it whatever their
-    literals are; where a form depends on a literal, say a factor, that is part of what is remembered."""
+    """What an instruction writes: thousands of instructions do the same with the same forms. A literal that is added
+    changes no form, a factor does."""
     dests = [r for dest in code.dests for r in registers_of(dest)]
     kinds = [str(sketch.program.registers[r].lane) for r in dests]
-    key = (code.form, tuple(_key(source, given, sketch.program) for source in code.sources), tuple(kinds))
+    added = code.action in (Action.ADD, Action.SUBTRACT)
+    sources = (None if added and isinstance(s, Literal) else _key(s, given, sketch.program) for s in code.sources)
+    key = (code.form, tuple(sources), tuple(kinds))
     if key not in known:
         written = sketch.run(code, given)
         known[key] = {k: written[r] for k, r in enumerate(dests) if r in written}

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.program.liveness import registers_of, writes
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special
 from ptxlab.isa.actions import Action
@@ -16,7 +18,11 @@ from ptxlab.isa.special import SPECIAL
 
 
 class Uniform:
-    """A Machine whose values are booleans: whether the value is the same in every lane of a converged warp."""
+    """A Machine whose values are booleans: whether the value is the same in every lane of a converged warp of a block
+    with such rows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -37,7 +43,8 @@ class Uniform:
         return False
 
     def special(self, name: str) -> bool:
-        return not SPECIAL[name].varies
+        base, _, axis = name.partition(".")
+        return not SPECIAL[name].varies or (base == "%tid" and self.rows.steps(axis or "x") == [0] * W)
 
     def ballot(self, a: bool) -> bool:
         return True
@@ -64,9 +71,10 @@ class Uniform:
         return False
 
 
-def uniform_registers(program: Program) -> list[bool]:
-    """For each register whether every write to it gives all lanes of a converged warp the same value."""
-    machine = Uniform()
+def uniform_registers(program: Program, rows: Rows) -> list[bool]:
+    """For each register whether every write to it gives all lanes of a converged warp the same value. rows: how threads
+    lie in a block."""
+    machine = Uniform(rows)
     uniform = [True] * len(program.registers)
 
     def value(source: Source | None, type_: str) -> Any:

@@ -55,6 +55,8 @@ class Half:
     """QUICK or GOOD. GOOD code runs up to three times as fast, or no faster."""
     rules: tuple[str, ...]
     """The symbols of the rules that it calls."""
+    clears: bool
+    """Whether warps begin with registers that must be cleared."""
     recalled: bool = False
     """Whether it was on disk."""
 
@@ -77,7 +79,7 @@ class Loaded:
         self._work = 0
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
-        self.state_size, self.sites = half.state_size, half.sites
+        self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
         self._good = half.quality == GOOD and rules == GOOD
         """Whether there is no better code, or it is being made."""
 
@@ -94,8 +96,9 @@ class Loaded:
                 )
             blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
             blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
-            half = Half(blob(), module.state_size, module.sites, quality, module.rules)
-            notes = {"state_size": half.state_size, "sites": half.sites, "quality": quality, "rules": half.rules}
+            half = Half(blob(), module.state_size, module.sites, quality, module.rules, module.clears)
+            names = ("state_size", "sites", "quality", "rules", "clears")
+            notes = {name: getattr(half, name) for name in names}
             native.remember(self._name(which), notes, half.blob)
         else:
             blobs, lowest = self._rules(which, half.rules, rules)
@@ -112,7 +115,7 @@ class Loaded:
         if found is None:
             return None
         notes, blob = found
-        return Half(blob, notes["state_size"], notes["sites"], notes["quality"], tuple(notes["rules"]), recalled=True)
+        return Half(blob, **notes | {"rules": tuple(notes["rules"])}, recalled=True)
 
     def _rules(self, which: str, symbols: tuple[str, ...], quality: int) -> tuple[list[bytes], int]:
         """The object codes of the rules that a function calls, and their lowest quality."""
@@ -125,7 +128,9 @@ class Loaded:
     @functools.cached_property
     def _part(self) -> frozenset[int] | None:
         """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
-        return None if self.instruments.trace else diverging_blocks(self.program, uniform_registers(self.program))
+        if self.instruments.trace:
+            return None
+        return diverging_blocks(self.program, uniform_registers(self.program, self.rows))
 
     def slow(self, *, whole: bool = False) -> native.Code:
         """The function for diverged warps, compiled now if it has not been. whole: the blocks in which warps were
@@ -195,13 +200,14 @@ def prepare(
 
 @dataclass(frozen=True)
 class ModuleText:
-    """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, and
-    the symbols of the rules that it calls."""
+    """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, the
+    symbols of the rules that it calls, and whether warps begin with registers that must be cleared."""
 
     text: str
     state_size: int
     sites: int
     rules: tuple[str, ...]
+    clears: bool
 
 
 def module_text(
@@ -210,7 +216,8 @@ def module_text(
 ) -> ModuleText:  # fmt: skip
     """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
     built quickly, than fast. only: the blocks that it has, if not all."""
-    rows, uniform, alive = rows or Rows(), uniform_registers(program), live_in(program)
+    rows, alive = rows or Rows(), live_in(program)
+    uniform = uniform_registers(program, rows)
     affine = affine_registers(program, rows, uniform, alive)
     file = RegisterFile(program, uniform, affine)
     e, function = emit_function(
@@ -236,7 +243,7 @@ def module_text(
     text = "\n".join(lines)
     rules = called(text, instruments)
     symbols = tuple(rule_of(function).symbol for function in rules)
-    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols)
+    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols, bool(at_start))
 
 
 def _conversions() -> str:

@@ -169,24 +169,25 @@ class Emitter:
 
     def scalar_table(self, registers: int) -> tuple[str, int]:
         """A constant table of the uniform and affine registers among a bit set, and how many these are; behind it the
-        steps of the affine ones."""
+        constants of the affine ones."""
         kept = [r for r in range(len(self.program.registers)) if registers >> r & 1 and self.file.scalar[r]]
         if not kept:
             return "null", 0
-        rows, steps = [], dict[tuple[int, ...], int]()
+        rows, constants, begin = [], dict[tuple[int, ...], int](), ScalarRegister.size * len(kept)
+
+        def at(steps: tuple[int, ...]) -> int:
+            return begin + 8 * W * constants.setdefault(steps, len(constants))
+
         for r in kept:
-            width, at, form = BITS[self.program.registers[r].lane] // 8, 0, self.affine.get(r)
+            form = self.affine.get(r)
+            places = self.file.vector[r], self.file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
             if form is None:
-                form = Form("i64", (0,) * W)
-            else:
-                at = ScalarRegister.size * len(kept) + 8 * W * steps.setdefault(form.steps, len(steps))
-            signed = form.extension == "sext"
-            rows.append((
-                self.file.vector[r], self.file.scalar[r], width, at, self.file.inner.get(r, 0), signed,
-                form.scale % (1 << 64), form.low % (1 << 64),
-            ))  # fmt: skip
+                rows.append((*places, 0, 0, 0, 0, 1, 0))
+                continue
+            scale, low, signed = form.scale % (1 << 64), form.low % (1 << 64), form.extension == "sext"
+            rows.append((*places, at(form.apart), at(form.steps), self.file.inner.get(r, 0), signed, scale, low))
         words = np.array(rows, ScalarRegister.dtype).view(np.uint32).tolist()
-        words += np.array(list(steps), np.int64).reshape(-1).view(np.uint32).tolist()
+        words += np.array(list(constants), np.int64).reshape(-1).view(np.uint32).tolist()
         return self.constant("table", "i32", words), len(kept)
 
     # -- blocks and instructions ---------------------------------------------------------------------------------------

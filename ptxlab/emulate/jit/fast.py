@@ -134,6 +134,7 @@ class Fast(Part):
         self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
         if self.e.code.rounds:
             self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
+        self.t.do(f"store i64 0, ptr {self.t.field(S.Warp, 'changed')}")
         name, count = self.e.scalar_table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
         self.t.do(f"ret i32 {S.DIVERGED}")

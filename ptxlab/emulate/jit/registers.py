@@ -114,6 +114,7 @@ class Registers(Part):
 
     def flush(self, alive: int) -> None:
         """Stores the changed registers that are in `alive`, a bit set."""
+        changed = 0
         for r in sorted(self.dirty):
             if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
                 continue
@@ -127,12 +128,15 @@ class Registers(Part):
                 text = self.t.let(f"zext i1 {value.text} to i8") if lane == "i1" else value.text
                 self.t.do(f"store {'i8' if lane == 'i1' else value.llvm} {text}, ptr {p}, align 8")
                 continue
+            changed |= self.e.scalars[r] << r % 64
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
             vector = self.m.vector(value)
             if lane == "i1":
                 self.t.do(f"store i32 {self.t.let(f'bitcast <{W} x i1> {vector} to i32')}, ptr {p}")
             else:
                 self.t.do(f"store <{W} x {LLVM[lane]}> {vector}, ptr {p}, align 64")
+        if changed:
+            self.t.bump(self.t.field(Warp, "changed"), "or i64", str(changed))
         self.dirty.clear()
 
     def _of_form(self, r: int, value: Value) -> Value:
@@ -159,7 +163,7 @@ class Registers(Part):
             value = self.m.vector(self.read(r))
             self.t.do(f"store <{W} x {LLVM[self.program.registers[r].lane]}> {value}, ptr {p}, align 64")
             self.e.matrices.changed(r)
-            if not scalar:
+            if not self.e.scalars[r]:  # of those `flush` notes that they have changed
                 self.dirty.discard(r)
 
     def forget(self, r: int) -> None:

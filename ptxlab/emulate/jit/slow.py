@@ -121,10 +121,18 @@ d.missing:
             converged = t.let(f"and i1 {converged}, {none}")
         with t.if_then(converged):
             name, count = self.e.scalar_table(self.e.alive[block.index])
-            same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
-            with t.ends_if(same):
-                t.do(f"store i32 {self.e.pc(block.index)}, ptr %fast.pc.at")
-                t.do(f"ret i32 {S.CONVERGED}")
+            changed = t.let(f"load i64, ptr {t.field(S.Warp, 'changed')}")
+            with t.ends_if("true" if not count else t.let(f"icmp eq i64 {changed}, 0")):
+                self._converges(block)
+            if count:
+                same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
+                with t.ends_if(same):
+                    self._converges(block)
+
+    def _converges(self, block: Block) -> None:
+        """The warp goes back to the fast function."""
+        self.t.do(f"store i32 {self.e.pc(block.index)}, ptr %fast.pc.at")
+        self.t.do(f"ret i32 {S.CONVERGED}")
 
     def _run(self, block: Block, first: int, bits: str) -> None:
         """The code of a block from an index on, for some lanes."""

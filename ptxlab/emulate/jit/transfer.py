@@ -180,6 +180,9 @@ class Transfers(Part):
         halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
         block = self._interleave(ty, stored)
+        if 4 not in seen.group.patterns:
+            t.do(f"store {wide} {block}, ptr {halves[0]}, align {seen.step}")
+            return []
         for k, spot in enumerate(halves):
             part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
             cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
@@ -188,6 +191,10 @@ class Transfers(Part):
 
     def _load_rows(self, seen: Seen) -> list[str]:
         t, ty, count = self.t, LLVM[seen.lane], seen.count
+        if 4 not in seen.group.patterns:
+            whole = f"<{W * count} x {ty}>"
+            row = t.let(f"load {whole}, ptr {self._halves(seen)[0]}, align {seen.step}")
+            return self._deinterleave(ty, row, count)
         half = f"<{W * count // 2} x {ty}>"
         parts = [t.let(f"load {half}, ptr {spot}, align {seen.step}") for spot in self._halves(seen)]
         both = ", ".join(f"i32 {n}" for n in range(W * count))

@@ -11,7 +11,6 @@ from ptxlab.emulate.language import (
     any_of,
     bits,
     boolean,
-    extract,
     first,
     lanes,
     lanes_of,
@@ -31,19 +30,18 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.runtime.state import ScalarRegister, Warp
 
 
-@rule
-def steps_of(table: Pointer[ScalarRegister], register: ScalarRegister) -> lanes_u64:
-    """The steps of an affine register."""
-    steps: lanes_u64 = load_lanes((table.cast(u8) + register.steps).cast(u64))
-    return steps
+@rule(inline=True)
+def constants(table: Pointer[ScalarRegister], at: u32) -> Pointer[u64]:
+    """The constants of an affine register, 32 of them."""
+    return (table.cast(u8) + at).cast(u64)
 
 
-@rule
+@rule(inline=True)
 def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister) -> lanes_u64:
     """The lanes of an affine register: base + steps, or base + scale * extend(inner + steps)."""
     scalar = state + register.scalar
     base = scalar.cast(u64)[0] if register.width == 8 else u64(scalar.cast(u32)[0])
-    more = steps_of(table, register)
+    more = load_lanes(constants(table, register.steps))
     if register.inner != 0:
         inner = (state + register.inner).cast(u32)[0]
         more = widen(narrow(splat(u64(inner)) + more))
@@ -54,28 +52,27 @@ def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: Scal
     return values
 
 
-@rule
-def lanes_apart(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, mask: u32) -> boolean:
-    """Whether some lanes of an affine register do not differ by its steps. If all do, its scalars hold their values;
-    those of a register with two are chosen such that no sum wraps around."""
-    lead = first(mask)
-    apart = steps_of(table, register)
-    if register.inner != 0:
-        apart = apart * splat(register.scale)
+@rule(inline=True)
+def lanes_agree(
+    state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, lead: u32, mask: u32
+) -> boolean:
+    """Whether the lanes of an affine register differ by its constants. If they do, its scalars hold their values; those
+    of a register with two are chosen such that no sum wraps around."""
+    apart = constants(table, register.apart)
     vector = state + register.vector
     scalar = state + register.scalar
     if register.width == 4:
-        word = u32(vector.cast(u32)[lead] - u32(extract(apart, lead)))
+        word = u32(u64(vector.cast(u32)[lead]) - apart[lead])
         scalar.cast(u32)[0] = word
-        expected = narrow(splat(u64(word)) + apart)
-        return any_of((load_lanes(vector.cast(u32)) != expected) & lanes(mask))
-    wide = u64(vector.cast(u64)[lead] - extract(apart, lead))
-    different = any_of((load_lanes(vector.cast(u64)) != splat(wide) + apart) & lanes(mask))
+        expected = narrow(splat(u64(word)) + load_lanes(apart))
+        return not any_of((load_lanes(vector.cast(u32)) != expected) & lanes(mask))
+    wide = u64(vector.cast(u64)[lead] - apart[lead])
+    same = not any_of((load_lanes(vector.cast(u64)) != splat(wide) + load_lanes(apart)) & lanes(mask))
     if register.inner != 0:
         (state + register.inner).cast(u32)[0] = u32(0 - register.low)
         wide = u64(wide + register.low * register.scale)
     scalar.cast(u64)[0] = wide
-    return different
+    return same
 
 
 @rule(symbol="spread")
@@ -106,17 +103,20 @@ def spread(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32) -> N
 
 
 @rule(symbol="gather.up")
-def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, mask: u32) -> boolean:
+def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, mask: u32, changed: u64) -> boolean:
     """Lanes of a warp are about to reconverge: whether the table's registers are the same in all of them, or differ by
-    their steps. If so, the scalars hold their values."""
+    their constants. If so, the scalars hold their values. changed: the bits of the registers that the diverged warp has
+    written to; the scalars of all others still hold what they did."""
     lead = first(mask)
     for k in range(number):
         register = table[k]
         vector = state + register.vector
         scalar = state + register.scalar
         same = True
+        if changed >> register.bit & 1 == 0:
+            continue
         if register.steps != 0:
-            same = not lanes_apart(state, table, register, mask)
+            same = lanes_agree(state, table, register, lead, mask)
         elif register.width == 8:
             wide = vector.cast(u64)[lead]
             same = not any_of((load_lanes(vector.cast(u64)) != wide) & lanes(mask))

@@ -195,7 +195,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
         warp.traced = recorded
         registers = cta.states + (number * context.state_size + Warp.size)
         fill_bytes(registers, 0, context.state_size - Warp.size)
-    else:
+    elif context.clears:
         clear_registers(warp)
 
 

@@ -81,7 +81,10 @@ class ScalarRegister(Record):
     vector: u32  # its lanes
     scalar: u32
     width: u32  # bytes of a lane's value; 0: the lanes are bits of one word
-    steps: u32  # of an affine register: where the table has its steps, 32 u64, in bytes from the table's start; else 0
+    bit: u32  # its bit in `Warp.changed`, which it may share with others
+    # of an affine register where the table has 32 u64, in bytes from the table's start; 0 for all others
+    apart: u32  # what lanes add to lane 0
+    steps: u32  # the same before it is scaled
     inner: u32  # where its second scalar lies; 0: it has none
     signed: u32  # whether the sum of the second scalar and a step is extended with its sign
     scale: u64
@@ -247,7 +250,8 @@ class Context(Record, align=64):
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
-    alone: boolean  # whether this worker is the only one, so that atomic operations need no lock
+    clears: boolean  # whether warps begin with registers that must be cleared
+    alone: boolean  # whether nobody else may see the memory, so that atomic operations need no lock
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
     mbarriers: boolean
     cluster_barriers: boolean
@@ -301,6 +305,7 @@ class Warp(Record, align=64):
     products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
+    changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(16, align=64)
     arrived: Array[u32] = array(16, align=64)
