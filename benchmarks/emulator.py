@@ -30,6 +30,7 @@ import ptxlab as pl
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.linked_rules import parts
 from ptxlab.emulate.jit.rulecode import object_codes
@@ -78,7 +79,7 @@ class Prepared:
     def measure(self, cpu: native.Cpu | None = None, workers: int = 1) -> tuple[float, float]:
         """Seconds of the best run, and billions of thread-instructions a second in it, once the code is hot."""
         report = self.run(cpu, workers)
-        build.prepare(self.program, cpu)[0].improve()
+        build.prepare(self.program, cpu, rows=Rows.of(self.size[1]))[0].improve()
         seconds = best(lambda: self.run(cpu, workers).seconds)
         return seconds, report.thread_instructions / seconds / 1e9
 

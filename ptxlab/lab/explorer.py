@@ -340,9 +340,8 @@ class Explorer(Copied, widgets.Box):
 
     def _publish(self, parts: dict[str, Any]) -> None:
         """Sends parts of an answer to the page in one message."""
-        with self._sending, self.view.hold_sync():
-            for part, value in parts.items():
-                setattr(self.view, part, value)
+        with self._sending:
+            self.view.publish(parts)
 
     def go_on(self, kernel: str) -> None:
         """Shows another kernel of the library beside this one, which is pinned."""
@@ -354,7 +353,7 @@ class Explorer(Copied, widgets.Box):
         acts: dict[str, Any] = {
             "pin": self.pin, "confirm": lambda: self.confirm(bool(content.get("sample"))),
             "cancel": self.cancel, "again": self.session.again,
-            "edit": lambda: self.edit(content.get("line")), "share": self._share,
+            "edit": lambda: self.edit(content.get("line")), "share": self._share, "whole": self.view.forget,
             "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
         }  # fmt: skip

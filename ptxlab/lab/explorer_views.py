@@ -7,6 +7,7 @@ each docstring). Nothing here knows of widgets or threads, so all of it can be c
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import time
 from dataclasses import dataclass, field
@@ -32,6 +33,10 @@ class Version:
     error: PtxlabError | None = None
     finished: bool = False
     against: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
+
+
+_KEYS = itertools.count()
+"""Numbers of the large parts of answers: the page is sent the number alone of one that it has."""
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
@@ -64,6 +69,7 @@ def finish(version: Version) -> None:
     subject, values, ptx = request.subject, request.given, built.ptx
     module = None if version.error is not None else built.module
     version.code = code = {
+        "key": next(_KEYS),
         "title": subject.title,
         "name": built.name,
         "arch": values.get("arch", ""),
@@ -119,7 +125,7 @@ def diff(pinned: Version, version: Version) -> dict[str, Any]:
 def compared(pinned: Version, version: Version) -> dict[str, Any]:
     """The same, made once."""
     if version.against is None or version.against[0] is not pinned:
-        version.against = pinned, diff(pinned, version)
+        version.against = pinned, {"key": next(_KEYS), **diff(pinned, version)}
     return version.against[1]
 
 

@@ -1,8 +1,16 @@
-"""The explorer's page as a widget: one trait for each part of an answer."""
+"""The explorer's page as a widget: one trait for each part of an answer.
+
+The code of a kernel and what it differs in are some hundred thousand characters. They travel as bytes, and once: of a
+part that the page was sent before, it is told the number alone (`static/answers.js`). A page that does not know it,
+because it was opened later, asks for the whole; and once nobody moves a control any more, the whole is sent in any
+case, so that what a notebook saves of the widget is complete.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
+from collections import OrderedDict
 from typing import Any
 
 import anywidget
@@ -10,14 +18,26 @@ import traitlets
 
 from ptxlab.lab import assets
 
+KNOWN = 24
+"""How many numbered parts the page is taken to have."""
+REST = 1.5
+"""Seconds after an answer until the page is sent the whole of what it was told the number of."""
 
-def _packed(value: Any, _widget: Any) -> Any:
+
+def _packed(value: Any, view: Any) -> Any:
     """A part of an answer on its way to the page: as bytes, which nothing between here and there reads through."""
-    return None if value is None else {"seq": value.get("seq", 0), "json": json.dumps(value, allow_nan=False).encode()}
+    if value is None:
+        return None
+    key = value.get("key")
+    out = {"seq": value.get("seq", 0)} | ({} if key is None else {"ref": key})
+    if key is None or not view.has(key):
+        out["json"] = json.dumps(value, allow_nan=False).encode()
+    return out
 
 
 class View(anywidget.AnyWidget):
-    """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None."""
+    """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None; one
+    that may come again has a number, `key`."""
 
     _esm = assets.script()
     _css = assets.style()
@@ -36,3 +56,47 @@ class View(anywidget.AnyWidget):
     """By the label of its control: what the explorer changed there by itself, and why."""
     row = traitlets.Int(-1).tag(sync=True)
     wants_sass = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        self._known: OrderedDict[int, None] = OrderedDict()  # the numbers of the last parts that were sent whole
+        self._publisher = 0  # the thread that sends an answer; others (a page that opens, a copy) want the whole
+        self._referred = False  # whether the page was told the number of something, since it was sent the whole
+        self._rest: threading.Timer | None = None
+        super().__init__(**traits)
+
+    def publish(self, parts: dict[str, Any]) -> None:
+        """Sends parts of an answer to the page in one message."""
+        if self._rest is not None:
+            self._rest.cancel()
+        self._publisher = threading.get_ident()
+        try:
+            with self.hold_sync():
+                for part, value in parts.items():
+                    setattr(self, part, value)
+        finally:
+            self._publisher = 0
+        if self._referred:
+            self._rest = threading.Timer(REST, self._complete)
+            self._rest.daemon = True
+            self._rest.start()
+
+    def forget(self) -> None:
+        """Sends the whole to a page that did not know a number, and takes nothing for known any more."""
+        self._known.clear()
+        self._complete()
+
+    def _complete(self) -> None:
+        self._referred = False
+        self.send_state(["code", "diff"])
+
+    def has(self, key: int) -> bool:
+        """Whether the page has the part with this number; if not, it is about to get it. Only for an answer."""
+        if threading.get_ident() != self._publisher:
+            return False
+        if key in self._known:
+            self._referred = True
+            return True
+        self._known[key] = None
+        while len(self._known) > KNOWN:
+            self._known.popitem(last=False)
+        return False

@@ -1,12 +1,32 @@
 // What comes from the kernel, as the page uses it: parts of an answer, and a page that Python has made.
 
-const texts = new TextDecoder(), parsed = new WeakMap();
+const texts = new TextDecoder();
+const KEPT = 32; // parts that are kept: some more than Python takes for granted (`KNOWN` in lab/view.py)
 
-/** A part of an answer; the large ones come as the bytes of their JSON, which is read once, when it is wanted. */
-function unpacked(value) {
-  if (!value?.json) return value;
-  if (!parsed.has(value)) parsed.set(value, { ...JSON.parse(texts.decode(value.json)), seq: value.seq });
-  return parsed.get(value);
+/** What reads the parts of an answer. The large ones come as the bytes of their JSON, which is read once, when it is
+ * wanted, and kept under its number: of one that has come before, Python sends the number alone. null where that is not
+ * known, as on a page that was opened later: then `missing()` asks for the whole. */
+function makeUnpacked(missing) {
+  const read = new WeakMap(), kept = new Map(); // by the value of the trait; by number
+  function content(value) {
+    const found = value.json ? JSON.parse(texts.decode(value.json)) : kept.get(value.ref);
+    if (value.json && value.ref !== undefined) {
+      kept.delete(value.ref); // the newest stand last
+      kept.set(value.ref, found);
+      for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
+    }
+    return found;
+  }
+  return (value) => {
+    if (!value?.json && value?.ref === undefined) return value;
+    if (!read.has(value)) {
+      const found = content(value);
+      value.lost = !found;
+      if (!found) missing();
+      read.set(value, found ? { ...found, seq: value.seq } : null);
+    }
+    return read.get(value);
+  };
 }
 
 /** The numbers of a part's bytes. */
@@ -14,6 +34,7 @@ const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, vie
 
 /** The parts of the answers that have come, as the page asks for them. */
 function makeAnswers(model) {
+  const unpacked = makeUnpacked(() => model.send({ do: "whole" }));
   const data = (part) => unpacked(model.get(part)), code = () => data("code");
   /** A part, if it answers the request whose code is shown. */
   const fresh = (part) => {

@@ -2,18 +2,18 @@
 
 const plain = (line) => line.replace(/<[^>]*>/g, "");
 
-const known = new WeakMap(); // of each version that was asked about, its landmarks
+const known = new WeakMap(); // of the lines of each version that was asked about, their landmarks
 
 /** What is said of each line to find it again: its opcode and the source line that wrote it; null for other lines. */
 function landmarks(code) {
-  if (known.has(code)) return known.get(code);
+  if (known.has(code.ptx)) return known.get(code.ptx);
   const source = new Map(code.links);
   const marks = code.ptx.map((line, k) => {
     if (!line.includes('class="o"')) return null;
     const opcode = plain(line).trim().replace(/^@\S+\s+/, "").split(/\s/)[0], written = code.python?.lines[source.get(k + 1) - 1];
     return { opcode, written: written && plain(written).trim() };
   });
-  known.set(code, marks);
+  known.set(code.ptx, marks);
   return marks;
 }
 

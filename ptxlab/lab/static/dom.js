@@ -125,6 +125,18 @@ function makeTooltip(root) {
   };
 }
 
+/** {width, height} of an element as it was last laid out; `draw` is called when they change. To ask the element itself while
+ * the page is being changed would lay the page out at once, and once more for what changes after. */
+function sizeOf(el, draw) {
+  const size = { width: 0, height: 0 };
+  new ResizeObserver(() => {
+    size.width = el.clientWidth;
+    size.height = el.clientHeight;
+    draw();
+  }).observe(el);
+  return size;
+}
+
 const toDraw = new Set(); // pictures that wait for the next frame
 
 /** A function that runs `work` once in the next frame, or in `drawNow`, however often it is called before. */

@@ -36,8 +36,8 @@ function makeErrorMap(onpick) {
   let data = null, cursor = null;
 
   const draw = onceAFrame(() => {
-    if (!data || !canvas.clientWidth) return;
-    const ratio = devicePixelRatio || 1, w = canvas.clientWidth * ratio, hgt = canvas.clientHeight * ratio;
+    if (!data || !room.width) return;
+    const ratio = devicePixelRatio || 1, w = room.width * ratio, hgt = room.height * ratio;
     canvas.width = w;
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
@@ -106,7 +106,7 @@ function makeErrorMap(onpick) {
     say();
     draw();
   });
-  new ResizeObserver(draw).observe(canvas);
+  const room = sizeOf(canvas, draw);
 
   return {
     el: out.el, draw,

@@ -1,6 +1,7 @@
 // The explorer itself: puts the panes together and follows the model. Python sends each result as one trait with the
 // sequence number of the request it answers; what answers an older request than the last one shown is ignored.
 
+const DIMS = 250; // milliseconds until what does not say what the controls say is dimmed: most answers come sooner, and to dim takes a frame
 const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
 function render({ model, el }) {
@@ -19,7 +20,7 @@ function render({ model, el }) {
     model.save_changes();
   });
   const tip = makeTooltip(root);
-  let frames = null;
+  let frames = null, dims = 0; // what paints the parts; the timer that dims what they leave behind
 
   const title = h("h3"), entry = h("code.pl-entry");
   const pin = h("button.pl-button.pl-asks", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
@@ -137,7 +138,12 @@ function render({ model, el }) {
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
-    root.classList.toggle("pl-behind", state === "gone" || state === "changed");
+    if (state === "gone" || state === "changed") dims ||= setTimeout(() => root.classList.add("pl-behind"), DIMS);
+    else {
+      clearTimeout(dims);
+      dims = 0;
+      root.classList.remove("pl-behind");
+    }
     root.dataset.state = state;
     root.dataset.seq = now.seq;
     root.dataset.busy = busy || frames?.waiting() ? "1" : ""; // parts that have come and are not painted yet count as work
@@ -154,13 +160,14 @@ function render({ model, el }) {
   frames = paintTogether(root, model, {
     code: () => { paintCode(); views.paintHeat(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
     state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: paintProblem,
-  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, () => status.update());
+  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, () => { status.update(); for (const pane of Object.values(panes)) pane.settle(); });
   paintStrip();
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
     themes.disconnect();
     status.stop();
+    clearTimeout(dims);
     model.off("msg:custom", received);
     for (const stop of [...helpers, frames.stop]) stop();
   };

@@ -2,7 +2,9 @@
 
 /** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last()`. */
 function paintTogether(root, model, painters, first, last) {
-  const due = new Set(), heard = [];
+  const due = new Set(), heard = [], have = new Map();
+  /** Whether a part has come once more, whole, of which the page was told that it has it. */
+  const again = (now, before) => Boolean(now?.json) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
   let frame = 0;
   function soon() {
     frame ||= requestAnimationFrame(paint);
@@ -21,7 +23,13 @@ function paintTogether(root, model, painters, first, last) {
     }
   }
   for (const name of Object.keys(painters)) {
-    const hear = () => { due.add(name); soon(); };
+    const hear = () => {
+      const before = have.get(name), now = model.get(name);
+      have.set(name, now);
+      if (again(now, before)) return;
+      due.add(name);
+      soon();
+    };
     heard.push([`change:${name}`, hear]);
     model.on(`change:${name}`, hear);
     painters[name]();

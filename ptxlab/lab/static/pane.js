@@ -22,6 +22,7 @@ function makePane(title, onselect) {
   const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
   // Of each chunk: its element, the HTML that it should have and has, its lines' elements and the counts painted on them.
   let chunks = [], counts = new Map(), most = 1, current = 0, waiting = 0, scrolled = 0, room = 0;
+  let total = 0, goes = null; // lines in all, and where `put` scrolls to, until the page is laid out
 
   /** Brings the elements of a chunk up to date. */
   function refresh(chunk) {
@@ -114,6 +115,7 @@ function makePane(title, onselect) {
     el, body, name, note, row, markCurrent,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
     fill(lines, numbers) {
+      total = lines.length;
       const now = [];
       lines.forEach((html, k) => {
         if (k % CHUNK === 0) now.push("");
@@ -168,10 +170,18 @@ function makePane(title, onselect) {
     },
     /** Scrolls so that a line is so many pixels below the top. */
     put(line, below) {
-      const target = row(line);
-      if (!target) return;
-      body.scrollTop = topOf(target) - below;
-      scrolled = body.scrollTop; // before the event says so
+      if (body.querySelector(".pl-complaint")) { // lines are where the page puts them
+        const target = row(line);
+        if (target) body.scrollTop = scrolled = topOf(target) - below;
+        return;
+      }
+      goes = scrolled = Math.max(0, Math.min((line - 1) * LINE - below, total * LINE - room));
+      refreshSeen();
+    },
+    /** Scrolls to where `put` said, when all that a frame changes has been changed: to scroll lays the page out. */
+    settle() {
+      if (goes !== null) body.scrollTop = goes;
+      goes = null;
     },
     select(lines, scroll) {
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
@@ -201,7 +211,7 @@ function makePane(title, onselect) {
       body.setAttribute("aria-label", text);
     },
     /** Words in place of lines. */
-    say(text) { chunks = []; body.replaceChildren(h("p.pl-blank", null, text)); },
+    say(text) { chunks = []; total = 0; body.replaceChildren(h("p.pl-blank", null, text)); },
     clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
   };
 }

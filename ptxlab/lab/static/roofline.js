@@ -26,7 +26,7 @@ function makeRoofline() {
 
   const flops = (y) => (y >= 1e12 ? `${short(y / 1e12)} TFLOP/s` : `${short(y / 1e9)} GFLOP/s`);
   const draw = onceAFrame(() => {
-    const width = holder.clientWidth, height = holder.clientHeight;
+    const { width, height } = room;
     if (!width) return;
     holder.replaceChildren();
     if (!data || data.note) return holder.append(h("p.pl-blank", null, data?.note || "Needs counted floating-point operations: run the kernel on the CPU machine."));
@@ -64,7 +64,7 @@ function makeRoofline() {
     text((left + width - right) / 2, height - 3, "FLOP a byte of memory", "middle");
     holder.append(root);
   });
-  new ResizeObserver(draw).observe(holder);
+  const room = sizeOf(holder, draw);
   return {
     el: out.el, draw,
     show(next) {

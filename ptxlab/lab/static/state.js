@@ -53,7 +53,7 @@ function makeStatePlot(onpick) {
   }
 
   const draw = onceAFrame(() => {
-    const width = holder.clientWidth, height = holder.clientHeight;
+    const { width, height } = room;
     if (!width) return; // not on the page now
     holder.replaceChildren();
     if (!data) return;
@@ -185,7 +185,7 @@ function makeStatePlot(onpick) {
     if (e.key === "Enter") return choose(series, Math.max(0, at));
     move(Math.max(0, Math.min(data.tiles - 1, at + step)));
   });
-  new ResizeObserver(draw).observe(holder);
+  const room = sizeOf(holder, draw);
 
   return {
     el: out.el, draw,

@@ -13,7 +13,7 @@ function makeTileMap(onpick) {
   const count = () => Math.ceil(data.keys / data.tile_kv);
 
   const draw = onceAFrame(() => {
-    const width = holder.clientWidth, height = holder.clientHeight;
+    const { width, height } = room;
     if (!width) return;
     holder.replaceChildren();
     if (!data || !data.keys) return data && holder.append(h("p.pl-blank", null, "There are no keys."));
@@ -77,7 +77,7 @@ function makeTileMap(onpick) {
     if (move) choose(row + move[0], tile + move[1], false);
     else onpick(row, tile);
   });
-  new ResizeObserver(draw).observe(holder);
+  const room = sizeOf(holder, draw);
 
   return {
     el: out.el, draw,
