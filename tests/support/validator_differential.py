@@ -376,7 +376,7 @@ KNOWN = (
     Cause(
         "wgmma's A, which may be a fragment or a descriptor",
         "assembler",
-        r"^(Vector expected for argument 1|Argument.* mismatch for instruction 'wgmma\.mma_async'$)",
+        r"^(Vector expected for argument 1|Arg.* mismatch for instruction 'wgmma|Argument 1 of .*must be register)",
         r"\bwgmma\.mma_async\.",
         TABLE_LACKS,
     ),
@@ -385,6 +385,27 @@ KNOWN = (
         "assembler",
         r"^Arguments mismatch for instruction 'tex(\.\w+)?'$",
         r"\btex\.",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "a field of a tensor map in tensormap.cp_fenceproxy",
+        "ptxlab",
+        r"^tensormap does not take \.\w+ here",
+        r"\btensormap\.cp_fenceproxy\.",
+        MANUAL,
+    ),
+    Cause(
+        "a tensor map without coordinates",
+        "assembler",
+        r"^Arguments mismatch for instruction 'cp\.(reduce\.)?async\.bulk(\.prefetch)?\.tensor'",
+        r"\bcp\.\S*tensor\.",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "first values of a range of variables",
+        "assembler",
+        r"^Parsing error near '='",
+        r"\.(const|global) .*<\d+> =",
         TABLE_LACKS,
     ),
 )
