@@ -91,6 +91,7 @@ def timed(command: list[str | Path], folder: Path, env: dict[str, str]) -> tuple
 
 def main(folder: Path) -> int:
     """Builds, installs, runs."""
+    folder.mkdir(parents=True, exist_ok=True)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")}

@@ -8,6 +8,7 @@ run one by one, each in a Python that has it: results are kept in results/damage
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import json
 import sys
 import time
@@ -20,6 +21,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "support"))
 from damaged import EXPLAINED, LANGUAGES, Verdict, damages, judged
 
 RESULTS, TABLE = HERE / "results" / "damaged_kernels.json", HERE / "results" / "damaged_kernels.md"
+PACKAGES = ("numba", "triton")
 ACCESSES = ("index", "atomic")
 """Kinds of damage whose line is itself an access to memory."""
 
@@ -104,6 +106,10 @@ def main(names: list[str]) -> int:
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     status = 0
     for name in names or LANGUAGES:
+        if name.lower() in PACKAGES and importlib.util.find_spec(name.lower()) is None:
+            print(f"{name}: not run, for it is not installed in {sys.executable}; what is kept of it stays")
+            status = 1
+            continue
         known[name] = row(name) | {"date": datetime.date.today().isoformat()}
         for what in ("missed", "unnamed"):
             for each in known[name][what]:

@@ -9,6 +9,7 @@ and torch, whose CPU tensors the interpreter takes; no GPU.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -94,6 +95,9 @@ if __name__ == "__main__":
 
         print(json.dumps(measured(sys.argv[2], pl.triton(checks="all"))))
     else:
+        absent = [name for name in ("triton", "torch") if importlib.util.find_spec(name) is None]
+        if absent:
+            sys.exit(f"{' and '.join(absent)}: not installed in {sys.executable}")
         ours, theirs = side(False), side(True)
         ratios = []
         print(f"{'program or mistake':24} {'CPU machine, all checks':26} {'interpreter':40} ratio")

@@ -54,10 +54,10 @@ def check_options(
             options.whole(what, value, 1, most)
     if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
         raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")
-    return _checks(checks, known)
+    return check_names(checks, known)
 
 
-def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
+def check_names(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
     """The names of checks, given one or several; "all" for all."""
     if isinstance(checks, str) and checks == "all":
         return tuple(known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import linecache
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,26 +25,28 @@ if TYPE_CHECKING:
 class FindingError(AssertionError):
     """A check noticed something: `findings` says what."""
 
-    def __init__(self, findings: Sequence[Finding]) -> None:
-        super().__init__("\n".join(map(shown, findings)))
+    def __init__(self, findings: Sequence[Finding], kernels: Sequence[Any]) -> None:
+        super().__init__("\n".join(shown(finding, kernels) for finding in findings))
         self.findings = list(findings)
 
 
-def shown(finding: Finding) -> str:
-    """A finding under the line of the user's source that it is about, as an editor's link and as text."""
+def shown(finding: Finding, kernels: Sequence[Any]) -> str:
+    """A finding under the line of the user's source that it is about, as an editor's link and as text.
+
+    kernels: those launched; the source of some, such as `pl.cuda("...")`, is in no file.
+    """
     party = finding.first
     if party is None or party.span is None:
         return str(finding)
     span = party.span
     near = Path(span.file).is_file() and Path(span.file).resolve().is_relative_to(Path.cwd().resolve())
     place = f"{os.path.relpath(span.file)}:{span.line}" if near else str(span)
-    return f"{place}: {_source_line(span.file, span.line)}\n{finding}"
-
-
-def _source_line(file: str, line: int) -> str:
-    import linecache
-
-    return linecache.getline(file, line).strip()
+    text = linecache.getline(span.file, span.line)
+    for kernel in () if text else kernels:
+        lines = getattr(kernel, "source", "").splitlines()
+        if getattr(kernel, "spans", {}).get(party.line) == span and span.line <= len(lines):
+            text = lines[span.line - 1]
+    return f"{place}: {text.strip()}".removesuffix(": ") + f"\n{finding}"
 
 
 @dataclass
@@ -94,7 +97,7 @@ class Launches:
 
     def _judged(self, run: Run) -> Run:
         if run.findings:
-            raise FindingError(run.findings)
+            raise FindingError(run.findings, self.kernels)
         return run
 
     def numba(self, **options: Any) -> Session:

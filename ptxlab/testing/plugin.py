@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from ptxlab.errors import DeviceFault
+from ptxlab.errors import DeviceFault, LaunchError
 from ptxlab.launch import run as running
+from ptxlab.launch.options import check_names
 from ptxlab.testing.launches import FindingError, Launches, Wishes, shown
 from ptxlab.testing.mutants import Deletion, deletions
 from ptxlab.testing.reports import Note, findings_of, notes, sarif, workflow_command
@@ -52,9 +53,16 @@ def ptxlab(request: pytest.FixtureRequest) -> Launches:
     """Launches kernels on the CPU machine with the checks of the marker `ptxlab`; a finding fails the test."""
     marker = request.node.get_closest_marker("ptxlab")
     words = dict(marker.kwargs) if marker is not None else {}
+    wrong = ""
     unknown = sorted(set(words) - {"checks", "seeds", "counters"}) or (marker is not None and marker.args)
     if unknown:
-        pytest.fail(f"@pytest.mark.ptxlab takes checks=, seeds= and counters=, not {unknown}", pytrace=False)
+        wrong = f" takes checks=, seeds= and counters=, not {unknown}"
+    try:
+        check_names(words.get("checks", "all"), running.ALL_CHECKS)
+    except LaunchError as refused:
+        wrong = f": {refused}"
+    if wrong:
+        pytest.fail(f"@pytest.mark.ptxlab{wrong}", pytrace=False)
     path = Path(request.node.path)
     name = re.sub(r"[^\w.-]+", "_", request.node.name)
     found = Launches(
@@ -99,7 +107,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     lines = [step.lineno + 1 for step in call.excinfo.traceback if Path(str(step.path)) == item.path]
     line = lines[-1] if lines else (item.location[1] or 0) + 1
     file = os.path.relpath(item.path, item.config.invocation_params.dir)
-    report.longrepr = "\n".join([*map(shown, findings), f"  launched at {file}:{line}"])
+    kernels = item.stash.get(LAUNCHED, [])
+    report.longrepr = "\n".join([*(shown(finding, kernels) for finding in findings), f"  launched at {file}:{line}"])
     report.user_properties.append((FOUND, [note.to_dict() for note in notes(findings, (item.path, line))]))
     return report
 

@@ -76,7 +76,8 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
     if len(instruction.operands) > len(specs):
         policy = instruction.operands[-1]
         return Misfit(len(specs), f"{found.opcode} takes a cache policy only with .L2::cache_hint, found {policy}")
-    if found.L2_cache_hint and len(instruction.operands) <= sum(not spec.optional for spec in specs):
+    least = sum(not spec.optional for spec in found.op.operands)
+    if found.L2_cache_hint and len(instruction.operands) <= least:
         last = len(instruction.operands) - 1
         return Misfit(last, f"{found.opcode} takes a cache policy behind its other operands")
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
@@ -116,7 +117,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
 def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str:
     """The type of an operand; where the table has bits, and the assembler no floats, that of an integer."""
     type_ = found.operand_type(spec)
-    integers = spec.name == "policy" or (found.op.kind == "lane" and found.op.does is not Action.SHUFFLE)
+    integers = spec.name in ("policy", "state") or (found.op.kind == "lane" and found.op.does is not Action.SHUFFLE)
     if type_ in ("b32", "b64") and (integers or spec.name == "membermask" or found.op.does is Action.VIDEO):
         return f"u{type_[1:]}"
     if type_ == "b32" and found.pack and spec.role == "dst":

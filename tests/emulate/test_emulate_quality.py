@@ -197,3 +197,24 @@ def test_rules_are_found_on_disk_by_the_next_process(nothing_built: None) -> Non
     launched = Launched(checks=ALL)
     assert launched.built.cached
     assert launched.again() == first
+
+
+def test_a_worker_is_alone_while_no_other_launch_runs() -> None:
+    """Only then do atomic operations on global memory go without locks."""
+    launched = Launched()
+
+    def start() -> jit.Run:
+        run = jit.Run(launched.program, launched.built, launched.launch, launched.memory)
+        run.announce()
+        return run
+
+    first = start()
+    assert first.workers[0].context.alone
+    second = start()
+    assert not first.workers[0].context.alone
+    assert not second.workers[0].context.alone
+    for run in (first, second):
+        run.wait()
+    third = start()
+    assert third.workers[0].context.alone
+    third.wait()

@@ -80,6 +80,8 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     assert alone.inner_text(f"{EXPLORER} .pl-picked-line").startswith("PTX line ")
     assert violations(alone, "main") == []
     alone.screenshot(path=str(lab_server.ARTIFACTS / "doing-shared.png"))
+    alone.set_viewport_size({"width": 600, "height": 900})
+    assert not alone.is_visible("button:has-text('Parameters')"), "there are no controls to be unfolded"
     alone.close()
     assert not errors, errors
     assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []

@@ -195,9 +195,18 @@ import pytest
 @pytest.mark.ptxlab(check="all")
 def test_typo(ptxlab):
     pass
+
+@pytest.mark.ptxlab(checks="racechek")
+def test_no_such_check(ptxlab):
+    pass
 """
     )
-    run(project).stdout.fnmatch_lines(["*@pytest.mark.ptxlab takes checks=, seeds= and counters=, not [[]'check']*"])
+    run(project).stdout.fnmatch_lines(
+        [
+            "*@pytest.mark.ptxlab takes checks=, seeds= and counters=, not [[]'check']*",
+            "@pytest.mark.ptxlab: checks: there is no 'racechek'; there is memcheck, initcheck, racecheck, synccheck",
+        ]
+    )
 
 
 def test_a_module_that_cannot_be_imported_says_so_itself(project: pytest.Pytester) -> None:

@@ -17,6 +17,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -60,6 +61,8 @@ TICK = 0.1
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
+_running: WeakValueDictionary[int, Run] = WeakValueDictionary()
+"""The launches of this process that run now, by their ids."""
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -241,6 +244,7 @@ class Run:
         team = Team([functools.partial(self.work, self.workers[0])], self.stop)
         interrupted = False
         try:
+            self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 team.start()
                 self.add_workers(team)
@@ -252,6 +256,7 @@ class Run:
                 team.dismiss()
             finally:
                 team.dismiss()
+                _running.pop(id(self), None)
         if self.errors:
             raise self.errors[0]
         for worker in self.workers:
@@ -261,6 +266,14 @@ class Run:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def announce(self) -> None:
+        """Launches that run at the same time, from several threads, may share memory: no worker of theirs is alone."""
+        _running[id(self)] = self
+        found = [run for known in _running.valuerefs() if (run := known()) is not None]
+        for run in found if len(found) > 1 else []:
+            for worker in run.workers:
+                worker.context.alone = False
 
     def add_workers(self, team: Team) -> None:
         """More workers while the first one runs, as long as there are blocks that nobody has begun. To make one takes
