@@ -35,6 +35,8 @@ NARROW = frozenset(
 )
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 
+INTEGER_LANES = frozenset({Action.MATCH, Action.REDUCE_LANES, Action.ELECT})
+"""Instructions between lanes that take no registers of floats where the table has bits."""
 PLAIN = frozenset({*types.INTEGERS, "f16", "f16x2", "f32", "f64"})
 """Types between which `cvt` takes wider registers."""
 
@@ -117,7 +119,9 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
 def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str:
     """The type of an operand; where the table has bits, and the assembler no floats, that of an integer."""
     type_ = found.operand_type(spec)
-    integers = spec.name in ("policy", "state") or (found.op.kind == "lane" and found.op.does is not Action.SHUFFLE)
+    integers = spec.name in ("policy", "state") or (
+        found.op.does in INTEGER_LANES and (spec.role == "dst" or found.op.does is not Action.MATCH)
+    )
     if type_ in ("b32", "b64") and (integers or spec.name == "membermask" or found.op.does is Action.VIDEO):
         return f"u{type_[1:]}"
     if type_ == "b32" and found.pack and spec.role == "dst":
@@ -389,7 +393,9 @@ def _registers_of(held: fragments.Fragment) -> str:
 def _texture(found: Form, k: int, operand: Address, find: Find) -> Misfit | None:
     """A texture or surface without coordinates, or that is none."""
     variable = find(operand.base.text) if isinstance(operand.base, Name) else None
-    handle = variable is not None and (variable.type in types.OPAQUE or variable.space == "param")
+    if variable is None and isinstance(operand.base, Name) and operand.base.text not in SPECIAL:
+        return None  # it is not declared, which is an error of its own
+    handle = variable is not None and (variable.type in types.OPAQUE or variable.space in ("param", "tex"))
     if variable is not None and variable.space == "reg":
         handle = fits("u64", variable.type, wider=False)
     if not handle or operand.offset:
@@ -403,6 +409,8 @@ def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Mi
     """Another number of registers than the instruction takes, or one of another type among them."""
     if found.op.does is Action.STORE_SURFACE and not isinstance(operand, Vector):
         return _stored(found, k, operand, find)
+    if found.op.does is Action.MOVE:  # the assembler takes literals of other types, and registers of their sum
+        return None
     count = int(str(found.vec)[1:])
     if isinstance(operand, Pair):
         operand = operand.first

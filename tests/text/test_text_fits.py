@@ -38,6 +38,8 @@ def _lines() -> Iterator[str]:
             continue
         # What is newer is refused for the target of `HEAD`, whatever its operands are.
         for opcode in islice((opcode for opcode in opcodes(entry) if form(opcode).sm <= 90), FORMS):
+            if entry.name == "cvta" and opcode.endswith("u32"):
+                continue  # refused for the target, too, in a complaint that names no line
             text = line(opcode)
             for register in re.finditer(r"(?<=[ ,])%[a-z]+\d+(?=[,;])", text):
                 for other in (*(f"%odd_{type}" for type in TYPES), *LITERALS):
