@@ -61,7 +61,7 @@ def numbers(form: Form, operand: str) -> Numbers | None:
     if operand == "size":
         return _size(form)
     if operand == "initval":
-        return _some(0)
+        return Numbers((0,), "0, since it stores zeros,")
     if does in (Action.WAIT_GROUP, Action.WARPGROUP_WAIT):
         return Numbers(range(1 << 31), "0 or more")
     if name in ("bfe", "bfi") and operand in {"bfe": "bc", "bfi": "ce"}[name]:
@@ -79,7 +79,9 @@ def _size(form: Form) -> Numbers | None:
         return _SIXTEENS
     if form.op.does is Action.PREFETCH:
         return _SIXTEENS
-    return Numbers(range(0, _MOST, 8), "a multiple of 8") if form.op.does is Action.FILL else _some(128)
+    if form.op.does is Action.FILL:
+        return Numbers(range(0, _MOST, 8), "a multiple of 8")
+    return Numbers((128,), "128, the bytes of a tensor map,") if form.op.does is Action.COPY_MAP else _some(128)
 
 
 def _lanes(form: Form) -> Numbers:

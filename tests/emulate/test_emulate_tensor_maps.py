@@ -166,14 +166,14 @@ def test_an_interleaved_map(device: str) -> None:
 
 WRONG = {
     "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd], 5, %w;":
-        "tensormap.replace.tile.box_dim.global.b1024.b32: .box_dim has the ordinals 0 to 4, found 5",
+        "tensormap.replace.tile.box_dim.global.b1024.b32 takes 0 to 4 here, found 5",
     "tensormap.replace.tile.global_stride.global.b1024.b64 [%rd], 4, %v;":
         "tensormap.replace.tile.global_stride.global.b1024.b64: .global_stride has the ordinals 0 to 3, found 4",
     "tensormap.replace.tile.fill_mode.global.b1024.b32 [%rd], 2;":
-        "tensormap.replace.tile.fill_mode.global.b1024.b32: .fill_mode is a number from 0 to 1, found 2",
+        "tensormap.replace.tile.fill_mode.global.b1024.b32 takes 0 to 1 here, found 2",
     "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd], [s], 64;":
-        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned: a tensor map has 128 "
-        "bytes: write 128, found 64",
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned takes 128, the bytes "
+        "of a tensor map, here, found 64",
 }  # fmt: skip
 
 
