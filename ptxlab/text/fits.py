@@ -32,7 +32,7 @@ LENIENT = ("f16x2",)
 """Types of registers that the assembler takes in many places."""
 NARROW = frozenset(
     {Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER}
-)
+) - {Action.COPIES_ARRIVE}
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 
 INTEGER_LANES = frozenset({Action.MATCH, Action.REDUCE_LANES, Action.ELECT})

@@ -298,7 +298,7 @@ KNOWN = (
     Cause(
         "cache hints on shared memory",
         "assembler",
-        r"'\.L2::cache_hint' cannot be applied to|^State space incorrect for feature 'cache",
+        r"'\.(L2::cache_hint|evict_\w+)' cannot be applied to|^State space incorrect for feature 'cache",
         r"L[12]::",
         TABLE_LACKS,
     ),
@@ -324,10 +324,10 @@ KNOWN = (
         MANUAL,
     ),
     Cause(
-        "a bulk copy's mbarrier without brackets",
+        "an address of a bulk copy without brackets",
         "ptxlab",
-        r"^cp\.async\.bulk\S* takes an address in brackets here",
-        r"\bcp\.async\.bulk\.",
+        r"^cp\.(reduce\.)?async\.bulk\S* takes an address in brackets here",
+        r"\bcp\.(reduce\.)?async\.bulk\.",
         MANUAL,
     ),
     Cause(
@@ -367,10 +367,10 @@ KNOWN = (
         TABLE_LACKS,
     ),
     Cause(
-        "a number or a sum that cvt.tf32 converts",
+        "a number or a sum that cvt makes tf32 or a pair of",
         "assembler",
         r"^Arguments mismatch for instruction '(mov|cvt)'",
-        r"\bcvt\.\S*tf32\.f32 ",
+        r"\bcvt\.\S*(tf32\.f32|x2\.e\dm\dx2) ",
         TABLE_LACKS,
     ),
     Cause(
@@ -383,8 +383,8 @@ KNOWN = (
     Cause(
         "the optional operands of tex",
         "assembler",
-        r"^Arguments mismatch for instruction 'tex(\.\w+)?'$",
-        r"\btex\.",
+        r"^Arguments mismatch for instruction '(tex(\.\w+)?|tld4)'$",
+        r"\b(tex|tld4)\.",
         TABLE_LACKS,
     ),
     Cause(
@@ -399,6 +399,74 @@ KNOWN = (
         "assembler",
         r"^Arguments mismatch for instruction 'cp\.(reduce\.)?async\.bulk(\.prefetch)?\.tensor'",
         r"\bcp\.\S*tensor\.",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "an eviction priority beside a cache operator",
+        "assembler",
+        r"^Modifier '\.evict_\w+' cannot be combined with modifier '\.c[agsv]'",
+        r"\.c[agsv]\..*L1::evict",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "a label as the result of mov",
+        "assembler",
+        r"^Arguments mismatch for instruction 'mov'",
+        r"\bmov\.\S* done,",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "a special register in wgmma",
+        "assembler",
+        r"^Special register argument not allowed for instruction 'wgmma",
+        r"\bwgmma\.",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "braces around the level of tex.level",
+        "ptxlab",
+        r"^tex\.level\S* takes no braces here",
+        r"\btex\.level\.",
+        MANUAL,
+    ),
+    Cause(
+        "st.async with .shared alone", "ptxlab", r"^st does not take \.shared here", r"\bst\.async\.shared\.", MANUAL
+    ),
+    Cause("fence.async", "ptxlab", r"^fence does not take \.async here", r"\bfence\.async\.", MANUAL),
+    Cause(
+        "one register in braces",
+        "assembler",
+        r"^Arguments mismatch for instruction '(mbarrier\.|istypep|ld')|^Vector operand is not allowed",
+        r"\b(mbarrier|istypep|ld|stackrestore)\.\S* .*\{%\w+\}",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "registers of multimem.ld_reduce",
+        "assembler",
+        r"^Arguments mismatch for instruction 'multimem\.ld_reduce'",
+        r"\bmultimem\.ld_reduce\.",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "`_` for an operand that is read",
+        "assembler",
+        r"^Parsing error near '_'",
+        r"\b(fns|tex|tld4)\.\S* .*, _(;|,)",
+        TABLE_LACKS,
+    ),
+    Cause("operands of fns", "assembler", r"^Arguments mismatch for instruction 'fns'", r"\bfns\.b32 ", TABLE_LACKS),
+    Cause(
+        "what sured.p adds",
+        "assembler",
+        r"^Arguments mismatch for instruction 'sured\.p'",
+        r"\bsured\.p\.",
+        TABLE_LACKS,
+    ),
+    Cause(
+        "the fraction of createpolicy",
+        "assembler",
+        r"^Arguments mismatch for instruction 'createpolicy\.",
+        r"\bcreatepolicy\.",
         TABLE_LACKS,
     ),
     Cause(
