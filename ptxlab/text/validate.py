@@ -12,7 +12,8 @@ from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
-from ptxlab.text.fits import NOWHERE, Find, Misfit, Place, agreeing, guard_misfit, misfit
+from ptxlab.text.fits import agreeing, guard_misfit, misfit
+from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place
 from ptxlab.text.model import (
     Address,
     Block,

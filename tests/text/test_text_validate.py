@@ -13,8 +13,8 @@ import pytest
 from ptxlab.errors import PtxError, Span
 from ptxlab.isa import table
 from ptxlab.text import Instruction, Token, parse, spelling
-from ptxlab.text.fits import Find
 from ptxlab.text.lexer import Source
+from ptxlab.text.misfits import Find
 from ptxlab.text.parser import _Parser
 from ptxlab.text.validate import _Validator, explained, validate
 

@@ -1,0 +1,104 @@
+"""Whether an operand is an address that an instruction can access: its state space, its width, its brackets."""
+
+from __future__ import annotations
+
+from ptxlab.isa import Action, Form, types
+from ptxlab.isa.actions import MBARRIER, SAMPLERS
+from ptxlab.isa.properties import address_space
+from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.table import OperandSpec
+from ptxlab.text.misfits import Find, Misfit, Place, fits
+from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
+from ptxlab.text.values import wrong_kind, wrong_value
+
+GENERIC = ("global", "shared", "local")
+"""The state spaces that generic addresses reach."""
+NARROW = frozenset(
+    {Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER}
+) - {Action.COPIES_ARRIVE}
+"""Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
+
+
+def space_tested(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
+    """What cannot be an address in a register, of 32 bits or of 64."""
+    answer, asked = instruction.operands
+    wrong = wrong_kind(found, 0, found.op.operands[0], answer, find)
+    wrong = wrong or wrong_value(found, 0, "pred", False, answer, find)
+    if wrong is not None:
+        return wrong
+    variable = find(asked.text) if isinstance(asked, Name) else None
+    if variable is not None and variable.space == "reg":
+        return None if any(fits(t, variable.type, wider=False) for t in ("u32", "u64")) else _no_address(found, asked)
+    if isinstance(asked, Number) and asked.kind == "int":
+        return None
+    return None if isinstance(asked, Sum) and asked.scale > 0 else _no_address(found, asked)
+
+
+def _no_address(found: Form, operand: Operand) -> Misfit:
+    return Misfit(1, f"{found.opcode} takes an address in an integer register here, found {operand}")
+
+
+def _texture(found: Form, k: int, operand: Address, find: Find) -> Misfit | None:
+    """A texture or surface without coordinates, or that is none."""
+    variable = find(operand.base.text) if isinstance(operand.base, Name) else None
+    if variable is None and isinstance(operand.base, Name) and operand.base.text not in SPECIAL:
+        return None  # it is not declared, which is an error of its own
+    handle = variable is not None and (variable.type in types.OPAQUE or variable.space in ("param", "tex"))
+    if variable is not None and variable.space == "reg":
+        handle = fits("u64", variable.type, wider=False)
+    if not handle or operand.offset:
+        return Misfit(k, f"{found.opcode} takes a texture, a surface or its 64-bit handle here, found {operand}")
+    if found.op.does is not Action.QUERY and not operand.extra:
+        return Misfit(k, f"{found.opcode} takes coordinates behind the handle: [{operand.base}, {{...}}]")
+    return None
+
+
+def wrong_address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
+    """An address without its brackets, or one that is no integer."""
+    if isinstance(operand, Name | Number | Sum | Not | Pair | Vector):
+        hint = f"[{operand}]" if isinstance(operand, Name | Sum) else ""
+        return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)
+    if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
+        variable = find(operand.base.text)
+        if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64", "b128"):
+            return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
+    return None
+
+
+def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find, place: Place) -> Misfit | None:
+    """What cannot be an address: a number, the address of a variable that lies in another state space than the
+    instruction accesses, a register that is too narrow."""
+    if not isinstance(operand, Address) or found.op.does is Action.FENCE:
+        return None
+    if found.op.does in SAMPLERS:
+        return _texture(found, k, operand, find)
+    base, space = operand.base, address_space(found, spec.name)
+    if isinstance(base, Vector) or (isinstance(base, Number) and (space != "local" or base.kind != "int")):
+        where = "; only .local has numbers as addresses" if isinstance(base, Number) else ""
+        return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {base}{where}")
+    if not isinstance(base, Name):
+        return None
+    name, variable = base.text, find(base.text)
+    if variable is None and (name == "_" or name in place.labels or (name in SPECIAL and "." in name)):
+        return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {name}")
+    if space is None or variable is None:
+        return None
+    if variable.space == "reg":
+        explicit = found.op.does not in MBARRIER or not found.space
+        narrow = explicit and space in (("shared",) if found.op.does in MBARRIER else ("", "global"))
+        narrow = narrow and found.op.does in NARROW and types.WIDTH.get(variable.type) == 32
+        if not narrow or place.arch < 90:
+            return None
+        wide = f"cvt.u64.u32 %address, {name};"
+        return Misfit(k, f"sm_{place.arch} has 64-bit addresses; {name} is .{variable.type}", before=wide)
+    if variable.space != space.partition("::")[0] and (space or variable.space not in GENERIC):
+        where = f"the .{space} space" if space else "generic addresses, which are of .global, .shared and .local"
+        return Misfit(k, f"{found.opcode} takes an address of {where}; {name} lies in .{variable.space}")
+    if variable.space == "param" and name in place.parameters:
+        if found.properties.stores:
+            return Misfit(k, f"{found.opcode} cannot write to {name}, a parameter of the function it is in")
+        if place.kernel and space == "param::func":
+            return Misfit(
+                k, f"{name} is a parameter of a kernel, in .param::entry; .param::func has those of functions"
+            )
+    return None
