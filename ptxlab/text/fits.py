@@ -117,9 +117,12 @@ def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | 
         elif spec.name == "e":
             wrong = _metadata(found, k, operand, find)
         elif spec.name in held and found.op.does is not Action.TRANSPOSE:
-            if spec.name == "a" and not isinstance(operand, Vector) and (_descriptor(found) or _of_bytes(found)):
+            if spec.name == "a" and not isinstance(operand, Vector) and _described(found):
+                wrong = _descriptor(found, k, operand, find)
+            elif spec.name == "a" and not isinstance(operand, Vector) and _of_bytes(found):
                 continue
-            wrong = _fragment(found, k, spec, held[spec.name], operand, find)
+            else:
+                wrong = _fragment(found, k, spec, held[spec.name], operand, find)
         else:
             wrong = wrong_kind(found, k, spec, operand, find) or limited(found, k, spec, operand)
             if wrong is None:
@@ -129,9 +132,24 @@ def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | 
     return None
 
 
-def _descriptor(found: Form) -> bool:
+def _described(found: Form) -> bool:
     """Whether a matrix may lie in shared memory, where a 64-bit register describes it."""
     return found.op.does is Action.WARPGROUP_PRODUCT
+
+
+def _descriptor(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
+    """What cannot be the descriptor of a matrix: the assembler takes a register of 64 bits, a sum, an integer."""
+    base = operand.base if isinstance(operand, Sum) and operand.scale > 0 else operand
+    right = isinstance(base, Number) and base.kind == "int"
+    if isinstance(base, Name):
+        variable = find(base.text)
+        if variable is None:
+            right = base.text != "_" and base.text not in SPECIAL
+        else:
+            right = variable.space == "reg" and fits("u64", variable.type, wider=False)
+    if right:
+        return None
+    return Misfit(k, f"{found.opcode} takes a fragment in braces or a 64-bit descriptor here, found {operand}")
 
 
 def _of_bytes(found: Form) -> bool:

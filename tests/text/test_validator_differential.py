@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from validator_differential import Difference, changed, differences, known, text
+from validator_causes import Difference, changed, known
+from validator_differential import differences, text
 
 
 @pytest.mark.assembler
