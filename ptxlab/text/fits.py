@@ -118,17 +118,24 @@ def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | 
             wrong = _metadata(found, k, operand, find)
         elif spec.name in held and found.op.does is not Action.TRANSPOSE:
             if spec.name == "a" and not isinstance(operand, Vector) and _described(found):
-                wrong = _descriptor(found, k, operand, find)
+                wrong = _descriptor(found, k, operand, find, "a fragment in braces or a 64-bit descriptor")
             elif spec.name == "a" and not isinstance(operand, Vector) and _of_bytes(found):
                 continue
             else:
                 wrong = _fragment(found, k, spec, held[spec.name], operand, find)
+        elif spec.name == "b" and _described(found):
+            wrong = _descriptor(found, k, operand, find, "a 64-bit descriptor")
         else:
             wrong = wrong_kind(found, k, spec, operand, find) or limited(found, k, spec, operand)
             if wrong is None:
                 wrong = wrong_value(found, k, found.operand_type(spec), spec.role == "src", operand, find)
         if wrong is not None:
             return wrong
+    last = len(instruction.operands) - 1
+    if _described(found) and specs[-1].optional and last < len(specs) - 1:
+        if not isinstance(instruction.operands[1], Vector):
+            said = "takes two transpositions, of A and of B, where A lies in shared memory; found one"
+            return Misfit(last, f"{found.opcode} {said}")
     return None
 
 
@@ -137,7 +144,7 @@ def _described(found: Form) -> bool:
     return found.op.does is Action.WARPGROUP_PRODUCT
 
 
-def _descriptor(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
+def _descriptor(found: Form, k: int, operand: Operand, find: Find, takes: str) -> Misfit | None:
     """What cannot be the descriptor of a matrix: the assembler takes a register of 64 bits, a sum, an integer."""
     base = operand.base if isinstance(operand, Sum) and operand.scale > 0 else operand
     right = isinstance(base, Number) and base.kind == "int"
@@ -149,7 +156,7 @@ def _descriptor(found: Form, k: int, operand: Operand, find: Find) -> Misfit | N
             right = variable.space == "reg" and fits("u64", variable.type, wider=False)
     if right:
         return None
-    return Misfit(k, f"{found.opcode} takes a fragment in braces or a 64-bit descriptor here, found {operand}")
+    return Misfit(k, f"{found.opcode} takes {takes} here, found {operand}")
 
 
 def _of_bytes(found: Form) -> bool:
