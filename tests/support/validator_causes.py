@@ -177,10 +177,10 @@ KNOWN = (
         TABLE_LACKS,
     ),
     Cause(
-        "a label as wgmma's A",
+        "a label among wgmma's operands",
         "assembler",
         r"^Arguments mismatch for instruction 'wgmma",
-        r"\bwgmma\.mma_async\.\S* \{[^}]*\}, done,",
+        r"\bwgmma\.mma_async\.\S* \{[^}]*\}.*, done,",
         TABLE_LACKS,
     ),
     Cause(
