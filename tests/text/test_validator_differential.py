@@ -6,7 +6,9 @@ import random
 
 import pytest
 from validator_causes import Difference, changed, known
-from validator_differential import differences, text
+from validator_differential import differences, ours, text
+
+from ptxlab.isa import examples
 
 
 @pytest.mark.assembler
@@ -23,3 +25,25 @@ def test_a_known_cause_does_not_hide_another() -> None:
     assert named.name == "wgmma without .aligned"
     assert known(Difference("assembler", left_out, "wgmma.mma_async.sync.m64n8k16 {%f0};")) is None
     assert known(Difference("ptxlab", left_out, "mma.sync.m16n8k16 {%f0};")) is None
+
+
+DENSE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
+DESCRIBED = {
+    "%rd1, %rd3, %p4, 1, 1, 0, 0;": "",
+    "%rd1+4, 7, %p4, 1, 1, 0, 0;": "",
+    "%r1, %rd3, %p4, 1, 1, 0, 0;": "takes a fragment in braces or a 64-bit descriptor here, found %r1",
+    "%rd1, 0d3FF0000000000000, %p4, 1, 1, 0, 0;": "takes a 64-bit descriptor here, found 0d3FF0000000000000",
+    "%rd1, %rd3, %p4, 1, 1, 0;": "takes two transpositions, of A and of B, where A lies in shared memory; found one",
+}
+
+
+@pytest.mark.assembler
+def test_matrices_in_shared_memory_as_the_assembler_judges_them() -> None:
+    body = "\n".join([*examples.DECLARATIONS.splitlines(), "LINE"])
+    head = ".version 8.8\n.target sm_90a\n.address_size 64\n.const .align 16 .b8 table[64];\n"
+    whole = f"{head}.visible .entry k(.param .u64 input)\n{{\n{body}\nret;\n}}\n"
+    lines = [f"{DENSE} {{%f0, %f1, %f2, %f3}}, {operands}" for operands in DESCRIBED]
+    texts = [whole.replace("LINE", line) for line in [*lines, "cp.async.mbarrier.arrive.noinc.b64 [%r1];"]]
+    says = [f"{DENSE} {message}" if message else "" for message in DESCRIBED.values()]
+    assert [ours(ptx) for ptx in texts] == [*says, ""]
+    assert differences(texts) == []
