@@ -335,7 +335,8 @@ class Explorer(Copied, widgets.Box):
                 self._head.value,
                 self.view.wants_sass,
             ),
-            {control.model_id: controls.sent(control) for control in (*self.controls.values(), self._head)},
+            {control.model_id: controls.sent(control) for control in (*self.controls.values(), self._head)}
+            | {self.view.model_id: ["row", self.view.row]},
         )
 
     def _publish(self, parts: dict[str, Any]) -> None:

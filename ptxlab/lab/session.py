@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
@@ -52,9 +52,10 @@ class Session:
     "pinned", "assembly", "run", "deltas", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed",
-    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also
-    `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+    A status is {state, text, busy, failed, seq, asked, subject}: `state` is "building", "running", "done", "failed",
+    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by, `subject` a number for each
+    subject that was asked for. That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it
+    takes in all, as far as that is known.
 
     builder: builds the setting that is likely to come next, after each answer.
 
@@ -82,6 +83,8 @@ class Session:
         self._building = 1.0  # seconds that the last version took
         self.seq = 0
         self.request: Request | None = None
+        self._subject = 0
+        self._subjects: dict[Any, int] = {}  # the number of each subject that was asked for
         self.version: Version | None = None
         self.pinned: Version | None = None
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
@@ -99,6 +102,7 @@ class Session:
             seq = self.seq
             self._waiting = self.request = request
             self._asked = asked
+            self._subject = self._subjects.setdefault(request.subject, len(self._subjects))
             if self._builder is not None and request != self._likely:
                 self._builder.build(None)
             recalls = self._thread is None and self._seen(request)
@@ -196,7 +200,7 @@ class Session:
     def _status(self, state: str, text: str, seq: int, asked: Any, **more: Any) -> dict[str, Any]:
         busy = state in ("building", "running")
         return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, "asked": asked,
-                **more}  # fmt: skip
+                "subject": self._subject, **more}  # fmt: skip
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until nothing is in work; False when that takes longer than `timeout` seconds."""
@@ -324,11 +328,12 @@ class Session:
         if begins and request.subject.family:  # the library's kernels do assemble
             # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
             running = Ahead(lambda: self._run(version, request, seq, asked))
-        assembly = dict(self._kept(self._assemblies, request.result_key, lambda: cast(Ahead, assembling).result()))
-        refused = assembly.pop("error", None)
-        yield "assembly", assembly
-        if refused is not None:
+        made = {} if assembling is None else assembling.result()
+        if refused := made.pop("error", None):
+            yield "assembly", made
             raise refused
+        assembly = self._kept(self._assemblies, request.result_key, lambda: numbered(made))
+        yield "assembly", assembly
         fault: Exception | None = None
         try:
             if held is not None:

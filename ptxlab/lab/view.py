@@ -53,7 +53,7 @@ class View(anywidget.AnyWidget):
     code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
+    assembly = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     run = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
@@ -96,7 +96,7 @@ class View(anywidget.AnyWidget):
 
     def _complete(self) -> None:
         self._referred = False
-        self.send_state(["code", "diff", "run", "state"])
+        self.send_state(["code", "diff", "assembly", "run", "state"])
 
     def has(self, key: int) -> bool:
         """Whether the page has the part with this number; if not, it is about to get it. Only for an answer."""
