@@ -39,6 +39,11 @@ _KEYS = itertools.count()
 """Numbers of the large parts of answers: the page is sent the number alone of one that it has."""
 
 
+def numbered(part: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A part with a number of its own."""
+    return None if part is None else {"key": next(_KEYS), **part}
+
+
 # -- code and diff -----------------------------------------------------------------------------------------------------
 
 

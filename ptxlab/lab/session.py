@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
@@ -22,7 +22,7 @@ from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.building_ahead import Builder, next_setting, switched_on
 from ptxlab.lab.deltas import Setting
 from ptxlab.lab.estimates import LONG, Estimates, in_seconds
-from ptxlab.lab.explorer_views import Version
+from ptxlab.lab.explorer_views import Version, numbered
 from ptxlab.lab.preparing import Preparing
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import Ran
@@ -75,6 +75,8 @@ class Session:
         self._thread: threading.Thread | None = None
         self._versions: OrderedDict[Any, Version] = OrderedDict()
         self._outcomes: OrderedDict[Request, Ran | None] = OrderedDict()
+        self._assemblies: OrderedDict[Request, dict[str, Any]] = OrderedDict()
+        self._runs: OrderedDict[Request, tuple[Ran | None, dict[str, Any]]] = OrderedDict()  # what is shown of them
         self._states: OrderedDict[Request, dict[str, Any] | None] = OrderedDict()
         self._owes_collecting = False
         self._building = 1.0  # seconds that the last version took
@@ -90,18 +92,58 @@ class Session:
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
-        """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work."""
+        """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work. What
+        was answered before is answered before this returns, unless something else is in work."""
         with self._lock:
             self.seq += 1
+            seq = self.seq
             self._waiting = self.request = request
             self._asked = asked
             if self._builder is not None and request != self._likely:
                 self._builder.build(None)
-            if self._thread is None:
-                self._collect_later()
-                self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
-                self._thread.start()
-            return self.seq
+            recalls = self._thread is None and self._seen(request)
+            if recalls:
+                self._thread = threading.current_thread()
+            elif self._thread is None:
+                self._begin()
+        if recalls:
+            self._recall()
+        return seq
+
+    def _begin(self) -> None:
+        """Starts the thread that works; the caller holds the lock."""
+        self._collect_later()
+        self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
+        self._thread.start()
+
+    def _seen(self, request: Request) -> bool:
+        """Whether all of the answer is there from before."""
+        version = self._versions.get(request.version_key)
+        return (
+            version is not None
+            and version.against is not None
+            and version.against[0] is self.pinned
+            and request.result_key in self._outcomes
+            and request.result_key in self._assemblies
+            and not request.sass
+            and request in self._runs
+            and request in self._states
+        )
+
+    def _recall(self) -> None:
+        """Answers in the caller's own thread: to wake another one would take longer."""
+        self._collect_later()
+        try:
+            self._next()
+        finally:
+            rest = threading.Timer(SENDING, self._rest)
+            rest.daemon = True
+            rest.start()
+            with self._lock:
+                self._thread = None
+                if self._waiting is not None:  # asked for in the meantime
+                    self._begin()
+                self._lock.notify_all()
 
     def pin(self) -> None:
         """Makes the version that is shown the one that later ones are compared with."""
@@ -162,16 +204,13 @@ class Session:
             return self._lock.wait_for(lambda: self._thread is None, timeout)
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                request, seq, asked, self._waiting = self._waiting, self.seq, self._asked, None
-                if request is None:
-                    self._thread = None
-                    self._lock.notify_all()
-                    break
-            if self._answer(request, seq, asked):
-                self._go_ahead(request)
+        while self._next():
+            pass
         time.sleep(SENDING)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Does what was put off, unless something is in work again."""
         with self._lock:
             if self._thread is None and self._owes_collecting:
                 self._owes_collecting = False
@@ -179,6 +218,18 @@ class Session:
             likely = self._likely if self._builder is not None and self._thread is None and switched_on() else None
             if likely is not None and self.pinned is not None and likely.version_key not in self._versions:
                 self._preparing.begin(likely, self.pinned)
+
+    def _next(self) -> bool:
+        """Answers the request that waits; False if there is none: then nothing is in work any more."""
+        with self._lock:
+            request, seq, asked, self._waiting = self._waiting, self.seq, self._asked, None
+            if request is None:
+                self._thread = None
+                self._lock.notify_all()
+                return False
+        if self._answer(request, seq, asked):
+            self._go_ahead(request)
+        return True
 
     def _go_ahead(self, request: Request) -> None:
         """Has the setting built that is likely to come next, if this one was another than the last."""
@@ -249,7 +300,8 @@ class Session:
         version = version or explorer_views.begun(request)
         assembling = running = None
         held = self._held(request)
-        if version.error is None:  # the assembler needs no Python: it works while the code pane and the diff are made
+        assembled = request.result_key in self._assemblies
+        if version.error is None and not assembled:  # the assembler needs no Python: it works while panes are made
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
         if not version.finished:
             explorer_views.finish(version)
@@ -272,8 +324,7 @@ class Session:
         if begins and request.subject.family:  # the library's kernels do assemble
             # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
             running = Ahead(lambda: self._run(version, request, seq, asked))
-        assert assembling is not None
-        assembly = assembling.result()
+        assembly = dict(self._kept(self._assemblies, request.result_key, lambda: cast(Ahead, assembling).result()))
         refused = assembly.pop("error", None)
         yield "assembly", assembly
         if refused is not None:
@@ -291,15 +342,17 @@ class Session:
             self._telling = seq, time.perf_counter()
             begin = running.result if running else lambda: self._run(version, request, seq, asked)
             ran = self._kept(self._outcomes, request.result_key, begin)
-            shown_run = run_pane.show(ran, request, version.built)
+            view = replace(request, sass=False)
+            shown_run = self._shown_run(view, ran, version)
             yield "run", {**shown_run, "cached": cached}
             yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
-            view = replace(request, sass=False)
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with watched(self._watch(seq, asked)):
-                plotted = self._kept(self._states, view, lambda: explorer_views.state(version, request, ran))
-            yield "state", plotted
+                yield (
+                    "state",
+                    self._kept(self._states, view, lambda: numbered(explorer_views.state(version, view, ran))),
+                )
         except (PtxlabError, _Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
@@ -308,6 +361,14 @@ class Session:
             yield "sass_diff", explorer_views.sass_diff(self.pinned, version, request)
         if fault is not None:
             raise fault
+
+    def _shown_run(self, view: Request, ran: Ran | None, version: Version) -> dict[str, Any]:
+        """What the page is shown of a run; made anew where the kernel was run again."""
+        if view in self._runs and self._runs[view][0] is not ran:
+            del self._runs[view]
+        shown: dict[str, Any]
+        _, shown = self._kept(self._runs, view, lambda: (ran, numbered(run_pane.show(ran, view, version.built))))
+        return shown
 
     def _compared(self, now: Setting) -> dict[str, Any]:
         """This setting beside the pinned and the previous one; from now on it is the one that is shown."""

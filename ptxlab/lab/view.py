@@ -1,9 +1,9 @@
 """The explorer's page as a widget: one trait for each part of an answer.
 
-The code of a kernel and what it differs in are some hundred thousand characters. They travel as bytes, and once: of a
-part that the page was sent before, it is told the number alone (`static/answers.js`). A page that does not know it,
-because it was opened later, asks for the whole; and once nobody moves a control any more, the whole is sent in any
-case, so that what a notebook saves of the widget is complete.
+The code of a kernel and what it differs in are some hundred thousand characters, its result as many bytes. They travel
+once: of a part that the page was sent before, it is told the number alone (`static/answers.js`). A page that does not
+know it, because it was opened later, asks for the whole; and once nobody moves a control any more, the whole is sent in
+any case, so that what a notebook saves of the widget is complete.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import anywidget
@@ -18,21 +19,29 @@ import traitlets
 
 from ptxlab.lab import assets
 
-KNOWN = 24
+KNOWN = 60
 """How many numbered parts the page is taken to have."""
 REST = 1.5
 """Seconds after an answer until the page is sent the whole of what it was told the number of."""
 
 
 def _packed(value: Any, view: Any) -> Any:
-    """A part of an answer on its way to the page: as bytes, which nothing between here and there reads through."""
+    """A part that is text, on its way to the page: as bytes, which nothing between here and there reads through."""
+    return _numbered(value, view, lambda: {"json": json.dumps(value, allow_nan=False).encode()})
+
+
+def _named(value: Any, view: Any) -> Any:
+    """A part that holds bytes, or little: as it is."""
+    return _numbered(value, view, lambda: {"whole": value})
+
+
+def _numbered(value: Any, view: Any, whole: Callable[[], dict[str, Any]]) -> Any:
+    """The number alone of a part that the page has; else the whole, with its number if it has one."""
     if value is None:
         return None
     key = value.get("key")
     out = {"seq": value.get("seq", 0)} | ({} if key is None else {"ref": key})
-    if key is None or not view.has(key):
-        out["json"] = json.dumps(value, allow_nan=False).encode()
-    return out
+    return out if key is not None and view.has(key) else out | whole()
 
 
 class View(anywidget.AnyWidget):
@@ -45,9 +54,9 @@ class View(anywidget.AnyWidget):
     pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
-    run = traitlets.Any(None, allow_none=True).tag(sync=True)
+    run = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
-    state = traitlets.Any(None, allow_none=True).tag(sync=True)
+    state = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
@@ -87,7 +96,7 @@ class View(anywidget.AnyWidget):
 
     def _complete(self) -> None:
         self._referred = False
-        self.send_state(["code", "diff"])
+        self.send_state(["code", "diff", "run", "state"])
 
     def has(self, key: int) -> bool:
         """Whether the page has the part with this number; if not, it is about to get it. Only for an answer."""

@@ -154,3 +154,34 @@ def test_estimates_come_from_the_last_run(asked: Session, monkeypatch: pytest.Mo
 )
 def test_times_that_nobody_knows_exactly(seconds: float, words: str) -> None:
     assert in_seconds(seconds) == words
+
+
+def test_what_was_answered_before_is_answered_at_once(asked: Session, page: Page) -> None:
+    other = {**SHORT, "head_dim": 8}
+    for given in (SHORT, other):
+        asked.ask(request(**given))
+        assert asked.wait(60)
+    states = len(page.states)
+    for given in (SHORT, other, SHORT):
+        seq = asked.ask(request(**given))
+        assert (page.states[-1]["state"], page.states[-1]["seq"]) == ("done", seq), "there was nothing to wait for"
+        assert page.runs[-1] == seq
+    assert len(page.states) == states + 3
+    assert asked.wait(60)
+    asked.ask(request(**SHORT, row=1))  # another view of it
+    assert asked.wait(60)
+    assert page.states[-1]["state"] == "done"
+
+
+def test_a_seen_setting_beside_another_pinned_one_is_compared_anew(asked: Session, page: Page) -> None:
+    other = {**SHORT, "head_dim": 8}
+    for given in (SHORT, other):
+        asked.ask(request(**given))
+        assert asked.wait(60)
+    asked.pin()
+    assert asked.wait(60)
+    asked.ask(request(**SHORT))
+    assert asked.wait(60)
+    assert asked.version is not None
+    assert asked.version.against is not None
+    assert asked.version.against[1]["title"] == "head dim 8 → 16"

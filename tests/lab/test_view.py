@@ -43,6 +43,25 @@ def test_what_the_page_has_is_named_and_not_sent_again(sent: list[dict[str, Any]
     view._rest.cancel()
 
 
+def test_results_with_their_bytes_are_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_module, "REST", 1e6)
+    messages: list[dict[str, Any]] = []
+    monkeypatch.setattr(View, "_send", lambda _view, message, buffers=None: messages.append((message, buffers)))
+    view = View()
+    messages.clear()
+    result = {"key": 1, "map": {"values": b"abcd"}}
+    for seq in range(2):
+        view.publish({"run": {**result, "seq": seq}, "state": {"key": 2, "seq": seq, "tiles": 4}})
+    (first, buffers), (second, none) = messages
+    assert first["buffer_paths"] == [["run", "whole", "map", "values"]]
+    assert [bytes(b) for b in buffers] == [b"abcd"]
+    assert first["state"]["state"]["whole"]["tiles"] == 4
+    assert second["state"] == {"run": {"seq": 1, "ref": 1}, "state": {"seq": 1, "ref": 2}}
+    assert not none
+    assert view._rest is not None
+    view._rest.cancel()
+
+
 def test_a_page_that_does_not_know_a_number_gets_the_whole(sent: list[dict[str, Any]]) -> None:
     view = View()
     for seq, key in enumerate([1, 2, 1]):

@@ -1,16 +1,16 @@
 // What comes from the kernel, as the page uses it: parts of an answer, and a page that Python has made.
 
 const texts = new TextDecoder();
-const KEPT = 32; // parts that are kept: some more than Python takes for granted (`KNOWN` in lab/view.py)
+const KEPT = 80; // parts that are kept: some more than Python takes for granted (`KNOWN` in lab/view.py)
 
 /** What reads the parts of an answer. The large ones come as the bytes of their JSON, which is read once, when it is
- * wanted, and kept under its number: of one that has come before, Python sends the number alone. null where that is not
- * known, as on a page that was opened later: then `missing()` asks for the whole. */
+ * wanted, or whole; they are kept under their numbers: of one that has come before, Python sends the number alone. null
+ * where that is not known, as on a page that was opened later: then `missing()` asks for the whole. */
 function makeUnpacked(missing) {
   const read = new WeakMap(), kept = new Map(); // by the value of the trait; by number
   function content(value) {
-    const found = value.json ? JSON.parse(texts.decode(value.json)) : kept.get(value.ref);
-    if (value.json && value.ref !== undefined) {
+    const found = value.json ? JSON.parse(texts.decode(value.json)) : value.whole || kept.get(value.ref);
+    if (comes(value) && value.ref !== undefined) {
       kept.delete(value.ref); // the newest stand last
       kept.set(value.ref, found);
       for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
@@ -18,7 +18,7 @@ function makeUnpacked(missing) {
     return found;
   }
   return (value) => {
-    if (!value?.json && value?.ref === undefined) return value;
+    if (!comes(value) && value?.ref === undefined) return value;
     if (!read.has(value)) {
       const found = content(value);
       value.lost = !found;
@@ -29,8 +29,16 @@ function makeUnpacked(missing) {
   };
 }
 
+/** Whether a part has come with what is in it. */
+const comes = (value) => Boolean(value?.json || value?.whole);
+
+const numbersOf = new WeakMap(); // by a part's bytes
+
 /** The numbers of a part's bytes. */
-const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+function floats(view) {
+  if (!numbersOf.has(view)) numbersOf.set(view, new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)));
+  return numbersOf.get(view);
+}
 
 /** The parts of the answers that have come, as the page asks for them. */
 function makeAnswers(model) {

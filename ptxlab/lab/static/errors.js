@@ -22,6 +22,26 @@ function rampPixels(ramp) {
   });
 }
 
+const errorImages = new WeakMap(); // of a map's values: what they look like in each ramp
+
+/** A canvas with a pixel a cell, and the [row, column] of each cell over the tolerance. */
+function errorImage({ values, rows, cols }, ramp) {
+  const known = errorImages.get(values) || errorImages.set(values, new Map()).get(values);
+  if (known.has(ramp)) return known.get(ramp);
+  const image = new ImageData(cols, rows); // rows run down, as in the tile map
+  const pixels = new Int32Array(image.data.buffer), shades = rampPixels(ramp), none = pixel(ramp[0]), over = pixel([200, 30, 45]);
+  const bad = [];
+  for (let r = 0, from = 0; r < rows; r++) for (let c = 0; c < cols; c++, from++) {
+    const v = values[from], t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
+    pixels[from] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
+    if (!(v <= 1)) bad.push([r, c]);
+  }
+  const small = new OffscreenCanvas(cols, rows);
+  small.getContext("2d").putImageData(image, 0, 0);
+  known.set(ramp, { small, bad });
+  return known.get(ramp);
+}
+
 /**
  * The error heat map of one head. data: {rows, cols, values: Float32Array (|error| / tolerance), absolute: Float32Array,
  * step: [query rows, columns] per cell}. Over the tolerance a cell is red with a white cross: never by colour alone.
@@ -41,16 +61,7 @@ function makeErrorMap(onpick) {
     canvas.width = w;
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
-    const image = new ImageData(data.cols, data.rows); // rows run down, as in the tile map
-    const pixels = new Int32Array(image.data.buffer), shades = rampPixels(ramp), none = pixel(ramp[0]), over = pixel([200, 30, 45]);
-    const bad = [];
-    for (let r = 0, from = 0; r < data.rows; r++) for (let c = 0; c < data.cols; c++, from++) {
-      const v = data.values[from], t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
-      pixels[from] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
-      if (!(v <= 1)) bad.push([r, c]);
-    }
-    const small = new OffscreenCanvas(data.cols, data.rows);
-    small.getContext("2d").putImageData(image, 0, 0);
+    const { small, bad } = errorImage(data, ramp);
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(small, 0, 0, w, hgt);
     const dx = w / data.cols, dy = hgt / data.rows;

@@ -20,7 +20,7 @@ function render({ model, el }) {
     model.save_changes();
   });
   const tip = makeTooltip(root);
-  let frames = null, dims = 0; // what paints the parts; the timer that dims what they leave behind
+  let frames = null, dims = 0, since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
 
   const title = h("h3"), entry = h("code.pl-entry");
   const pin = h("button.pl-button.pl-asks", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
@@ -53,17 +53,18 @@ function render({ model, el }) {
     const c = code();
     if (!c) return;
     const before = painted?.seq === c.seq ? null : painted, kept = before && kernel === c.title && ptx.place((line) => carried(before, c, line) !== null);
+    const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;
     title.textContent = c.title;
     entry.textContent = c.name;
     ptx.name.textContent = c.arch;
     ptx.note.textContent = `${c.ptx.length} lines`;
-    ptx.fill(c.ptx);
+    ptx.fill(c.ptx, null, goes);
     if (c.python) views.paintPython(c.python);
     if (kernel !== c.title) {
       kernel = c.title;
       paintLesson(c.lesson);
-    } else if (kept) ptx.put(carried(before, c, kept[0]), kept[1]);
+    }
     if (before && before.title === c.title) links.carry(before, c);
     else if (before) links.link("ptx", null); // another kernel opens at what it is about
     tip.hide();
@@ -134,17 +135,20 @@ function render({ model, el }) {
     sass.el.classList.toggle("pl-stale", old("sass"));
   }
 
-  /** Dims all that does not say what the controls say. */
+  /** Dims all that does not say what the controls say, if that lasts. */
+  function behind() {
+    const old = root.dataset.state === "gone" || root.dataset.state === "changed";
+    if (!old) since = 0;
+    else since ||= performance.now();
+    root.classList.toggle("pl-behind", old && performance.now() - since >= DIMS);
+    if (old && !dims) dims = setTimeout(() => { dims = 0; behind(); }, DIMS - (performance.now() - since));
+  }
+
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
-    if (state === "gone" || state === "changed") dims ||= setTimeout(() => root.classList.add("pl-behind"), DIMS);
-    else {
-      clearTimeout(dims);
-      dims = 0;
-      root.classList.remove("pl-behind");
-    }
     root.dataset.state = state;
+    behind();
     root.dataset.seq = now.seq;
     root.dataset.busy = busy || frames?.waiting() ? "1" : ""; // parts that have come and are not painted yet count as work
     markStale();
@@ -155,12 +159,12 @@ function render({ model, el }) {
   model.on("msg:custom", received);
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
-  const paintRun = () => { views.paintHeat(); markStale(); results.paintRun(); };
+  const paintRun = () => { markStale(); results.paintRun(); };
   const paintState = () => { markStale(); results.paintState(); };
   frames = paintTogether(root, model, {
-    code: () => { paintCode(); views.paintHeat(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
+    code: () => { paintCode(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
     state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: paintProblem,
-  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, () => { status.update(); for (const pane of Object.values(panes)) pane.settle(); });
+  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, (names) => { if (names.includes("code") || names.includes("run")) views.paintHeat(); status.update(); for (const pane of Object.values(panes)) pane.settle(); });
   paintStrip();
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });

@@ -1,23 +1,31 @@
-// Parts of an answer that arrive together are painted together, once a frame.
+// Parts of an answer that arrive together are painted together: at once, or with the next frame where this one has been
+// painted in already.
 
-/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last()`. */
+const FRAME = 16; // milliseconds of a frame
+
+/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`. */
 function paintTogether(root, model, painters, first, last) {
   const due = new Set(), heard = [], have = new Map();
   /** Whether a part has come once more, whole, of which the page was told that it has it. */
-  const again = (now, before) => Boolean(now?.json) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
-  let frame = 0;
+  const again = (now, before) => comes(now) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
+  let frame = 0, ended = -FRAME; // the request of a frame, -1 for none but the end of this message; when painting has ended last
   function soon() {
-    frame ||= requestAnimationFrame(paint);
     root.dataset.busy = "1"; // of one message, "status" may be heard of before the parts
+    if (frame) return;
+    const early = performance.now() - ended < FRAME;
+    frame = early ? requestAnimationFrame(paint) : -1;
+    if (!early) queueMicrotask(paint); // when all parts of the message have been heard of
   }
   function paint() {
+    if (!frame) return;
     frame = 0;
     const now = [...due];
     due.clear();
     first(now);
     for (const name of now) painters[name]();
     drawNow();
-    last();
+    last(now);
+    ended = performance.now();
     for (const name of now) {
       root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } })); // for whoever measures
     }
@@ -34,11 +42,13 @@ function paintTogether(root, model, painters, first, last) {
     model.on(`change:${name}`, hear);
     painters[name]();
   }
+  last(Object.keys(painters));
   soon(); // the pictures
   return {
     waiting: () => frame !== 0,
     stop() {
-      cancelAnimationFrame(frame);
+      if (frame > 0) cancelAnimationFrame(frame);
+      frame = 0;
       for (const [event, hear] of heard) model.off(event, hear);
     },
   };

@@ -1,9 +1,9 @@
 // A pane of code: a scrolling list of lines of which those in sight become elements at once, the rest while the page is
 // idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty.
 
-const CHUNK = 16; // lines that become elements together
+const CHUNK = 8; // lines that become elements together
 const REST = 2000; // milliseconds without a change until the lines out of sight become elements too
-const LINE = 18, MARGIN = 80; // pixels of a line, as explorer.css says; and of what is ready above and below the window
+const LINE = 18, MARGIN = 40; // pixels of a line, as explorer.css says; and of what is ready above and below the window
 
 /** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
 function whenIdle(work) {
@@ -21,19 +21,38 @@ function makePane(title, onselect) {
   const note = h("span.pl-note");
   const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
   // Of each chunk: its element, the HTML that it should have and has, its lines' elements and the counts painted on them.
-  let chunks = [], counts = new Map(), most = 1, current = 0, waiting = 0, scrolled = 0, room = 0;
-  let total = 0, goes = null; // lines in all, and where `put` scrolls to, until the page is laid out
+  let chunks = [], counts = new Map(), most = 1, current = 0, waiting = 0, changed = 0, scrolled = 0, room = 0;
+  let total = 0, goesTo = null, stands = 0; // lines in all; where `put` scrolls to, until the page is laid out; where the pane is scrolled to
 
-  /** Brings the elements of a chunk up to date. */
+  /** Brings the elements of a chunk up to date: those lines that are others now. */
   function refresh(chunk) {
     if (chunk.shown !== chunk.html) {
-      chunk.el.innerHTML = chunk.shown = chunk.html;
+      const had = chunk.rows.length === chunk.html.length ? chunk.shown : null;
+      if (had) chunk.html.forEach((html, k) => { if (html !== had[k]) chunk.rows[k] = replaced(chunk.rows[k], html); });
+      else {
+        chunk.el.innerHTML = chunk.html.join("");
+        chunk.rows = [...chunk.el.children];
+      }
+      chunk.shown = chunk.html;
       chunk.el.style.height = "";
-      chunk.rows = [...chunk.el.children];
       chunk.heat = null;
     }
     if (chunk.heat !== counts) chunk.rows.forEach(heatLine);
     chunk.heat = counts;
+  }
+  function replaced(row, html) {
+    row.insertAdjacentHTML("afterend", html);
+    const next = row.nextElementSibling;
+    row.remove();
+    return next;
+  }
+  /** What a chunk was stands nowhere any more, not even out of sight. */
+  function clear(chunk) {
+    if (chunk.shown === null || chunk.shown === chunk.html) return;
+    chunk.el.style.height = chunk.el.style.containIntrinsicHeight;
+    chunk.el.replaceChildren();
+    chunk.shown = null;
+    chunk.rows = [];
   }
   const stale = (chunk) => chunk.shown !== chunk.html || chunk.heat !== counts;
 
@@ -56,8 +75,13 @@ function makePane(title, onselect) {
   function refreshLater() {
     const rest = chunks.filter(stale);
     body.setAttribute("aria-busy", String(rest.length > 0));
-    clearTimeout(waiting);
-    if (rest.length) waiting = setTimeout(() => whenIdle(refreshSome), REST);
+    changed = performance.now();
+    if (rest.length && !waiting) waiting = setTimeout(refreshRested, REST);
+  }
+  function refreshRested() {
+    const left = changed + REST - performance.now();
+    waiting = left > 0 ? setTimeout(refreshRested, left) : 0;
+    if (!waiting) whenIdle(refreshSome);
   }
   function refreshSome(left) {
     const rest = chunks.filter(stale);
@@ -65,7 +89,7 @@ function makePane(title, onselect) {
     if (rest.length) whenIdle(refreshSome);
     else body.setAttribute("aria-busy", "false");
   }
-  body.addEventListener("scroll", () => { scrolled = body.scrollTop; refreshSeen(); }, { passive: true });
+  body.addEventListener("scroll", () => { scrolled = stands = body.scrollTop; refreshSeen(); }, { passive: true });
   new ResizeObserver(() => { room = body.clientHeight; refreshSeen(); }).observe(body);
 
   /** The element of a line, which is made if it is not there yet. */
@@ -111,33 +135,46 @@ function makePane(title, onselect) {
     setCurrent(row(line) ? line : current, true);
   });
 
+  /** Scrolls so that a line is so many pixels below the top. */
+  function put(line, below) {
+    if (body.querySelector(".pl-complaint")) { // lines are where the page puts them
+      const target = row(line);
+      if (target) body.scrollTop = scrolled = topOf(target) - below;
+      return;
+    }
+    goesTo = scrolled = Math.max(0, Math.min((line - 1) * LINE - below, total * LINE - room));
+    refreshSeen();
+  }
+
   return {
     el, body, name, note, row, markCurrent,
-    /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
-    fill(lines, numbers) {
+    /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `goes`, where given, is
+     * [a line, its pixels below the top] to scroll to. */
+    fill(lines, numbers, goes) {
       total = lines.length;
       const now = [];
       lines.forEach((html, k) => {
-        if (k % CHUNK === 0) now.push("");
-        now[now.length - 1] +=
+        if (k % CHUNK === 0) now.push([]);
+        now[now.length - 1].push(
           `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-          `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`;
+          `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`);
       });
+      const same = (a, b) => a.length === b.length && a.every((html, k) => html === b[k]);
       if (!chunks.length) body.replaceChildren();
-      if (now.length === chunks.length && now.every((html, k) => html === chunks[k].html)) return;
+      if (now.length === chunks.length && now.every((html, k) => same(html, chunks[k].html))) return goes && put(...goes);
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
       for (const gone of chunks.splice(now.length)) gone.el.remove();
       now.forEach((html, k) => {
-        const chunk = (chunks[k] ||= { el: body.appendChild(h("div.pl-chunk", { role: "presentation" })), shown: null, rows: [], heat: null });
-        if (chunk.html === html) return;
+        const chunk = (chunks[k] ||= { el: body.appendChild(h("div.pl-chunk", { role: "presentation" })), html: [], shown: null, rows: [], heat: null });
+        if (same(chunk.html, html)) return;
         chunk.html = html;
-        chunk.el.style.height = chunk.el.style.containIntrinsicHeight = `${LINE * Math.min(CHUNK, lines.length - k * CHUNK)}px`;
-        if (chunk.shown !== null) chunk.el.replaceChildren(); // what it was stands nowhere, not even out of sight
-        chunk.shown = null;
-        chunk.rows = [];
+        chunk.el.style.containIntrinsicHeight = `${LINE * html.length}px`;
+        if (chunk.shown === null) chunk.el.style.height = chunk.el.style.containIntrinsicHeight;
       });
+      if (goes) put(...goes);
+      else refreshSeen();
+      chunks.forEach(clear);
       if (!body.querySelector(".pl-current")) body.removeAttribute("aria-activedescendant"); // it was another text's line
-      refreshSeen();
     },
     /** Paints execution counts: a map from lines to thread-instructions. `gutter`: whether there is room for them,
      * which stays while a result is on its way, so that no line moves. */
@@ -168,21 +205,16 @@ function makePane(title, onselect) {
       for (let line = first; line < first + height / LINE; line++) if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
       return null;
     },
-    /** Scrolls so that a line is so many pixels below the top. */
-    put(line, below) {
-      if (body.querySelector(".pl-complaint")) { // lines are where the page puts them
-        const target = row(line);
-        if (target) body.scrollTop = scrolled = topOf(target) - below;
-        return;
-      }
-      goes = scrolled = Math.max(0, Math.min((line - 1) * LINE - below, total * LINE - room));
-      refreshSeen();
-    },
     /** Scrolls to where `put` said, when all that a frame changes has been changed: to scroll lays the page out. */
     settle() {
-      if (goes !== null) body.scrollTop = goes;
-      goes = null;
+      if (goesTo !== null && goesTo !== stands) {
+        body.scrollTop = goesTo;
+        stands = body.scrollTop; // 0 where the pane is not on the page
+      }
+      goesTo = null;
     },
+    /** The line at the top. */
+    top: () => Math.floor(scrolled / LINE) + 1,
     select(lines, scroll) {
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
       lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));

@@ -11,8 +11,15 @@ const STEPS = ["m", "rescale", "o", "l"]; // of a tile, in the order of the algo
 const PACE = 900, SKIP = 120; // milliseconds of a step; of a tile that changes nothing, where there are many
 const MANY = 16; // tiles from which on those with rescale = 1 are passed quickly
 
+const images = { true: new WeakMap(), false: new WeakMap() }; // of output rows that have been drawn, on dark and on light
+
 /** A small image of the output row after each tile: a column a tile, blue below zero and red above. */
-function outputImage({ values }, dark) {
+function outputImage(output, dark) {
+  if (!images[dark].has(output)) images[dark].set(output, drawnOutput(output, dark));
+  return images[dark].get(output);
+}
+
+function drawnOutput({ values }, dark) {
   const canvas = document.createElement("canvas"), rows = values[0]?.length || 1;
   canvas.width = values.length;
   canvas.height = rows;
@@ -41,7 +48,7 @@ function makeStatePlot(onpick) {
   const play = h("button.pl-quiet.pl-play", { type: "button", title: "walk through the tiles; PTX, Python and the tile map follow" }, "▶ Play");
   out.el.querySelector("header").insertBefore(play, out.el.querySelector("header").lastChild);
   let data = null, at = -1, series = 0, chosen = null; // chosen: [series, tile] that is linked to PTX lines
-  let timer = 0, image = "";
+  let timer = 0;
 
   const names = () => (data?.output ? [...SERIES.map(([key]) => key), OUTPUT] : SERIES.map(([key]) => key));
   /** Top and height of each chart: the scores need the most room. */
@@ -105,8 +112,7 @@ function makeStatePlot(onpick) {
     });
     if (data.output) {
       const [top, high] = boxes[3], dark = isDark(holder), picked = chosen && chosen[0] === OUTPUT;
-      image ||= outputImage(data.output, dark);
-      root.append(s("image", { href: image, x: left, y: top, width: wide, height: high, preserveAspectRatio: "none", style: "image-rendering: pixelated" }));
+      root.append(s("image", { href: outputImage(data.output, dark), x: left, y: top, width: wide, height: high, preserveAspectRatio: "none", style: "image-rendering: pixelated" }));
       if (stop < n) root.append(s("rect", { x: edge(stop + 1), y: top, width: Math.max(0, wide - (stop + 1) * each), height: high, class: "pl-cover" }));
       root.append(s("rect", { x: left, y: top, width: wide, height: high, class: picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow" }));
       label(left, top - 6, "output row o, not yet divided by l (numpy)", "pl-name", "start");
@@ -150,6 +156,7 @@ function makeStatePlot(onpick) {
     return step === "o" ? "the output row is scaled, and takes in weight × value of each key" : `l = l × rescale + the weights = ${value("l")}`;
   }
   function halt() {
+    if (!timer) return;
     clearTimeout(timer);
     timer = 0;
     play.textContent = "▶ Play";
@@ -208,7 +215,6 @@ function makeStatePlot(onpick) {
         else if (chosen[1] >= 0) chosen = [chosen[0], Math.floor(key / next.tile_kv)];
       }
       data = next;
-      image = "";
       at = -1;
       out.el.hidden = !data;
       play.hidden = !data || !!data.note || !!data.parts;

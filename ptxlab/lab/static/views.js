@@ -88,7 +88,7 @@ function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
   /** The pane holds lines of several files: its head names the one whose lines are at the top. */
   let files = [];
   const nameFile = () => {
-    const shown = fileOf(files, python.body.scrollTop / LINE + 1);
+    const shown = fileOf(files, python.top());
     if (python.name.textContent !== shown) python.name.textContent = shown;
   };
   python.body.addEventListener("scroll", nameFile, { passive: true });
