@@ -187,7 +187,12 @@ class Explorer(Copied, widgets.Box):
             if self.subject is not base and getattr(self.subject, "base", None) is base:
                 self._show(base, {p.name: values[p.name] for p in base.building})
 
-        self._below.show(f"{version.built.name}: change the PTX, then Apply; what it does is shown above", editor, back, "Close, and back to the kernel")
+        self._below.show(
+            f"{version.built.name}: change the PTX, then Apply; what it does is shown above",
+            editor,
+            back,
+            "Close, and back to the kernel",
+        )
 
     def save(self, path: str | Path) -> None:
         """Writes what is shown, once it has come, as one file that a browser opens without Python."""
