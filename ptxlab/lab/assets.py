@@ -19,7 +19,7 @@ SCRIPTS = {
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {
-    "explorer": ("explorer.css",),
+    "explorer": ("explorer.css", "frame.css"),
     "debugger": ("explorer.css", "debugger.css"),
     "editor": ("editor.css",),
 }

@@ -212,9 +212,9 @@ class Scenes:
 
 CHAINS: tuple[tuple[Callable[[Scenes], None], ...], ...] = (
     (Scenes.diff, Scenes.moved), (Scenes.asking, Scenes.running, Scenes.cancelled), (Scenes.figures,),
-    (Scenes.roofline,), (Scenes.fault,), (Scenes.deltas,), (Scenes.softmax,), (Scenes.opens, Scenes.debugger), (Scenes.sampled,),
-    (Scenes.editing,), (Scenes.conflicts,), (Scenes.decoding, Scenes.shared), (Scenes.cell,), (Scenes.again,),
-    (Scenes.second, Scenes.reloaded, Scenes.reopened),
+    (Scenes.roofline,), (Scenes.fault,), (Scenes.deltas,), (Scenes.softmax,), (Scenes.opens, Scenes.debugger),
+    (Scenes.sampled,), (Scenes.editing,), (Scenes.conflicts,), (Scenes.decoding, Scenes.shared), (Scenes.cell,),
+    (Scenes.again,), (Scenes.second, Scenes.reloaded, Scenes.reopened),
 )  # fmt: skip
 """Scenes that begin with a notebook of their own, each with those that go on in it."""
 
