@@ -21,16 +21,17 @@ import ipywidgets as widgets
 
 from ptxlab import kernels
 from ptxlab.errors import TargetError
-from ptxlab.lab import attention_subject, carried, controls, kernel_subject, shared_page
+from ptxlab.lab import attention_subject, controls, kernel_subject, shared_page
 from ptxlab.lab.below import Below
 from ptxlab.lab.building_ahead import BUILDER
 from ptxlab.lab.copied import Copied
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited import Edited
 from ptxlab.lab.editing import Editor
+from ptxlab.lab.panel import Panel
 from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
-from ptxlab.lab.subject import DEVICES, TITLES, Subject
+from ptxlab.lab.subject import Subject
 from ptxlab.lab.view import View
 
 FIRST_RESULT = 8.0
@@ -45,41 +46,32 @@ class Explorer(Copied, widgets.Box):
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
         self.session = Session(self._publish, BUILDER, asks=True)
         self._quiet = False
-        self._moves: list[carried.Moved] = []
-        self._rows: str | None = None  # what a row of the result is
-        self.subject = attention_subject.named(subject) if isinstance(subject, str) else subject
-        self._fixed: dict[str, Any] = {}
-        if self.subject.family:
-            self._fixed["kernel"] = controls.dropdown("kernel", list(self.subject.family), self.subject.name)
-        self._fixed["device"] = controls.dropdown("device", _devices(), "auto", "where the kernel runs")
-        self._head = controls.dropdown("head", [("0", (0, 0))], (0, 0), "the head or sequence that is plotted")
-        self._own: dict[str, Any] = {}
-        self._begun: dict[str, Any] = {}  # what the controls said before anybody touched them
-        self._panel = widgets.VBox()
-        self._panel.add_class("ptxlab-parameters")
+        self.panel = Panel(attention_subject.named(subject) if isinstance(subject, str) else subject, self._changed)
         holder = widgets.Box([self.view])
         holder.add_class("ptxlab-holder")
         self._below = Below()
-        super().__init__([self._panel, holder, self._below])
+        super().__init__([self.panel, holder, self._below])
         self.add_class("ptxlab-app")
-        for control in (*self._fixed.values(), self._head):
-            control.observe(self._changed, "value")
         self.view.observe(self._changed, ["row", "wants_sass"])
         self.view.on_msg(self._message)
-        self._offer(self.subject)
         self.set(**parameters)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
     @property
+    def subject(self) -> Subject:
+        """What is explored."""
+        return self.panel.subject
+
+    @property
     def controls(self) -> dict[str, Any]:
         """Every control by the name of its parameter."""
-        return {**self._fixed, **self._own}
+        return self.panel.named
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What the controls say now."""
-        return {name: controls.value(control) for name, control in self.controls.items()}
+        return self.panel.parameters
 
     @property
     def notes(self) -> dict[str, str]:
@@ -91,17 +83,16 @@ class Explorer(Copied, widgets.Box):
         nothing is changed then. Others that do not fit any more go to the nearest values that do: see `notes`."""
         before = self.subject, {name: control.value for name, control in self.controls.items()}, self.view.row
         self._quiet = True
-        self._moves = []
+        self.panel.forget()
         given = set(parameters) | ({"seq_q", "seq_k"} if "seq_len" in parameters else set())
         try:
-            if "kernel" in parameters and "kernel" in self._fixed:
-                self.subject = self.subject.other(parameters.pop("kernel"))
-                self._fixed["kernel"].value = self.subject.name
-                self._offer(self.subject)
+            if "kernel" in parameters and "kernel" in self.panel.fixed:
+                self.panel.offer(self.subject.other(parameters.pop("kernel")))
+                self.panel.fixed["kernel"].value = self.subject.name
             called: dict[str, str] = {}
             length = parameters.pop("seq_len", None)
             if length is not None:
-                both = [n for n in ("seq_q", "seq_k") if n in self._own and n not in parameters]
+                both = [n for n in ("seq_q", "seq_k") if n in self.panel.own and n not in parameters]
                 called = dict.fromkeys(both, "seq_len")
                 parameters = {**dict.fromkeys(called, length), **parameters}
             row, sass = parameters.pop("row", None), parameters.pop("sass", None)
@@ -113,7 +104,7 @@ class Explorer(Copied, widgets.Box):
                         f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}"
                     )
                 controls.assign(called.get(name, name), self.controls[name], value)
-            what, rows = self.subject.rows(self._values())
+            what, rows = self.subject.rows(self.panel.values())
             if row is not None and rows and int(row) >= rows:
                 says = f"row is the number of a {what}, from 0 to {rows - 1}, or -1 for the last, not {row}"
                 raise controls.OutOfRange(f"{says}\n  write:  row={rows - 1}")
@@ -124,8 +115,7 @@ class Explorer(Copied, widgets.Box):
                     self.view.wants_sass = bool(sass)
         except TargetError:
             if self.subject is not before[0]:
-                self.subject = before[0]
-                self._offer(self.subject)
+                self.panel.offer(before[0])
             for name, value in before[1].items():
                 controls.assign(name, self.controls[name], value)
             raise
@@ -187,7 +177,12 @@ class Explorer(Copied, widgets.Box):
             if self.subject is not base and getattr(self.subject, "base", None) is base:
                 self._show(base, {p.name: values[p.name] for p in base.building})
 
-        self._below.show(f"{version.built.name}: the PTX, to be changed", editor, back, "Close, and back to the kernel")
+        self._below.show(
+            f"{version.built.name}: change the PTX, then Apply; what it does is shown above",
+            editor,
+            back,
+            "Close, and back to the kernel",
+        )
 
     def save(self, path: str | Path) -> None:
         """Writes what is shown, once it has come, as one file that a browser opens without Python."""
@@ -203,12 +198,11 @@ class Explorer(Copied, widgets.Box):
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""
         self._quiet = True
-        self._moves = []
+        self.panel.forget()
         try:
-            self.subject = subject
-            self._offer(subject)
+            self.panel.offer(subject)
             for name, value in (values or {}).items():
-                controls.assign(name, self._own[name], value)
+                controls.assign(name, self.panel.own[name], value)
         finally:
             self._quiet = False
         self._ask()
@@ -218,124 +212,40 @@ class Explorer(Copied, widgets.Box):
         name = f"{(self.view.code or {}).get('name', 'ptxlab')}.html"
         self.view.send({"do": "share", "name": name}, buffers=[self.page().encode()])
 
-    def _offer(self, subject: Subject) -> None:
-        """Puts the controls of this subject's parameters into the panel. Values that somebody chose are kept where it
-        has them too, or go to the nearest that it has; what stood at its default goes to the default of this one, whose
-        tiles may be larger."""
-        chosen = {n: controls.value(c) for n, c in self._own.items() if c.value != self._begun.get(n)}
-        for control in self._own.values():
-            control.unobserve(self._changed, "value")
-        self._own = {p.name: controls.control(p) for p in subject.parameters}
-        self._begun = {name: control.value for name, control in self._own.items()}
-        for p in subject.parameters:
-            control = self._own[p.name]
-            if p.name in chosen:
-                value = chosen[p.name]
-                if p.name != "sigma":
-                    offers = controls.offered(control)
-                    move = carried.nearest(p, value, offers, controls.value(control), subject.name)
-                    if move is not None:
-                        self._moves.append(move)
-                        value = move.after
-                controls.assign(p.name, control, value)
-            control.observe(self._changed, "value")
-        parts = {
-            "Kernel": [
-                *([self._fixed["kernel"]] if "kernel" in self._fixed else []),
-                *(self._own[p.name] for p in subject.building),
-            ],
-            "Problem": [self._own[p.name] for p in subject.problem],
-            "Run": [self._fixed["device"], self._head],
-        }
-        self._panel.children = [
-            child for title, some in parts.items() if some for child in (widgets.HTML(f"<h4>{title}</h4>"), *some)
-        ]
-
     def _changed(self, change: Any) -> None:
         if self._quiet:
             return
         owner = change["owner"]
         self._quiet = True
         try:
-            if owner not in (self.view, self._head):  # who looks elsewhere still reads what the last change moved
-                self._moves = []
-            if owner is self._fixed.get("kernel"):
-                self.subject = self.subject.other(change["new"])
-                self._offer(self.subject)
+            if owner not in (self.view, self.panel.head):  # who looks elsewhere still reads what the last change moved
+                self.panel.forget()
+            if owner is self.panel.fixed.get("kernel"):
+                self.panel.offer(self.subject.other(change["new"]))
         finally:
             self._quiet = False
-        self._ask({name for name, control in self._own.items() if control is owner})
-
-    def _values(self) -> dict[str, Any]:
-        """What the controls of the subject's parameters say."""
-        values = {p.name: controls.value(self._own[p.name]) for p in self.subject.parameters}
-        if "sigma" in values:
-            values["sigma"] = round(values["sigma"], 6)
-        return values
-
-    def _carry(self, changed: Collection[str]) -> None:
-        """Moves what does not fit any more, now that some parameters were changed, to the nearest that does; a head or
-        a row that is no more is not chosen any more."""
-        values = self._values()
-        for p in self.subject.parameters:
-            if p.name in changed and p.name != "sigma":  # typed between two steps of a slider
-                offers = controls.offered(self._own[p.name])
-                self._move(carried.nearest(p, values[p.name], offers, p.default, self.subject.name))
-        offered = {name: controls.offered(self._own[name]) for name in values}
-        for move in carried.moved(self.subject, self._values(), changed, offered):
-            self._move(move)
-        heads, head = self.subject.groups(self._values()), self._head.value
-        if heads != list(self._head.options):
-            self._head.options = heads
-            if head in [pair for _, pair in heads]:
-                self._head.value = head
-            elif head != (0, 0):
-                self._moves.append(
-                    carried.Moved("head", head[1] or head[0], heads[0][0], "it is not among those that are run")
-                )
-        (what, rows), row = self.subject.rows(self._values()), self.view.row
-        if row >= rows or ("row" not in changed and self._rows not in (None, what)):
-            self.view.row = -1
-            if row >= 0 and rows:
-                why = f"the {what}s end at {rows - 1}" if self._rows == what else f"a row is a {what} here"
-                self._moves.append(carried.Moved("row", row, rows - 1, why))
-        self._rows = what
-
-    def _label(self, name: str) -> str:
-        """What the control of a parameter is called; for the row, which has none, that of how many rows there are."""
-        if name == "row":
-            name = "seq_q" if "seq_q" in self._own else "heads"
-        return TITLES.get(name, name)
-
-    def _move(self, move: carried.Moved | None) -> None:
-        if move is not None:
-            controls.assign(move.name, self._own[move.name], move.after)
-            self._moves.append(move)
+        self._ask({name for name, control in self.panel.own.items() if control is owner})
 
     def _ask(self, changed: Collection[str] = ()) -> None:
         """Sends what the controls say to the session, once what was `changed` and the others fit together."""
         self._quiet, before = True, self._quiet
         try:
             with self._sending, self.view.hold_sync():
-                self._carry(changed)
-                notes: dict[str, str] = {}
-                for move in self._moves:
-                    label = self._label(move.name)
-                    notes[label] = f"{notes[label]}; {move}" if label in notes else str(move)
-                self.view.notes = notes
+                self.view.row = self.panel.carry(changed, self.view.row)
+                self.view.notes = self.panel.notes()
         finally:
             self._quiet = before
-        values = self._values()
+        device, head = self.panel.fixed["device"], self.panel.head
         self.session.ask(
             Request(
                 self.subject,
-                tuple(values.items()),
-                self._fixed["device"].value,
+                tuple(self.panel.values().items()),
+                device.value,
                 self.view.row,
-                self._head.value,
+                head.value,
                 self.view.wants_sass,
             ),
-            {control.model_id: controls.sent(control) for control in (*self.controls.values(), self._head)}
+            {control.model_id: controls.sent(control) for control in (*self.controls.values(), head)}
             | {self.view.model_id: ["row", self.view.row]},
         )
 
@@ -347,7 +257,7 @@ class Explorer(Copied, widgets.Box):
     def go_on(self, kernel: str) -> None:
         """Shows another kernel of the library beside this one, which is pinned."""
         if kernel in self.subject.family:
-            self.pin()
+            self.session.pin(again=False)  # only the other kernel is of interest beside it
             self.set(kernel=kernel)
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
@@ -410,9 +320,3 @@ def explore(
         return Explorer(kernel, **parameters)
     launch = {"entry": entry, "shared": shared, "budget": budget}
     return Explorer(kernel_subject.subject_of(built, grid, block, args, **launch), **parameters)
-
-
-def _devices() -> list[str]:
-    from ptxlab import gpu
-
-    return [d for d in DEVICES if d != "gpu" or gpu.available()]

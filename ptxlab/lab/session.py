@@ -149,13 +149,15 @@ class Session:
                     self._begin()
                 self._lock.notify_all()
 
-    def pin(self) -> None:
-        """Makes the version that is shown the one that later ones are compared with."""
+    def pin(self, again: bool = True) -> None:
+        """Makes the version that is shown the one that later ones are compared with; `again` answers it once more,
+        compared with itself."""
         if self.version is not None:
             self.pinned = self.version
             self._baseline = next(iter(self._settled), None)
             self._publish({"pinned": _pinned(self.pinned)})
-            self.again()
+            if again:
+                self.again()
 
     def again(self) -> None:
         """Asks once more for what was asked last, after a cancellation or against another pinned version."""

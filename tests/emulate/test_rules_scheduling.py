@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.language.records import zeroed
-from ptxlab.emulate.rules import scheduling
+from ptxlab.emulate.rules import beginning, scheduling
 from ptxlab.emulate.rules.scheduling import run_grid
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
@@ -77,7 +77,7 @@ class World:
         context.memory, context.sites = MemoryMap.new(), Site.many(1)
         context.total, context.warps, context.state_size = blocks, len(script), size
         context.quantum = context.quantum_size = 10
-        context.mbarriers = True
+        context.mbarriers = context.only = True
         context.grid_x, context.grid_y, context.grid_z = 2, 2, 1
         context.order = Pointer(np.arange(len(script), dtype=np.uint32))
         context.slots, context.slot_limit = Resident.many(slots), slots
@@ -85,7 +85,7 @@ class World:
         self.acted: dict[tuple[int, int], int] = {}
         monkeypatch.setattr(scheduling, "fast", self._run)
         monkeypatch.setattr(scheduling, "slow", self._run)
-        monkeypatch.setattr(scheduling, "clear_registers", lambda warp: None)
+        monkeypatch.setattr(beginning, "clear_registers", lambda warp: None)
 
     def add_slot(self) -> None:
         """Room for one more CTA, the next to run."""
@@ -95,7 +95,7 @@ class World:
         cta.local, cta.local_size = Pointer(np.zeros(8, np.uint8)), 8
         cta.states = Pointer(states)
         for k in range(len(self.script)):
-            warp = scheduling.warp_of(context, cta, k)
+            warp = beginning.warp_of(context, cta, k)
             warp.first_live, warp.warp_id = 0xFFFFFFFF, k
         cta.cluster = Cluster.new()
         cta.cluster.first, cta.cluster.count = context.slot_count, 1
@@ -273,7 +273,7 @@ def test_lanes_that_all_spin(monkeypatch: pytest.MonkeyPatch, word: int, outcome
         warp.spins = warp.live
         for lane in range(32):
             warp.spin_at[lane], warp.spin_for[lane] = 0, 5
-        cta.shared.cast(scheduling.u64)[0] = word
+        cta.shared.cast(u64)[0] = word
         return DONE
 
     world = World(monkeypatch, [[spin, leave]])

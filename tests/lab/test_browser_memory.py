@@ -20,8 +20,8 @@ DEAF = "import time\nshown._sending.acquire()\ntime.sleep(4)\nshown._sending.rel
 
 TEXTS = """
 import numpy as np
-HEAD = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u64 x)\\n{\\n.reg .u64 %a;\\n.reg .u32 %t;\\n"
-HEAD += "ld.param.u64 %a, [x];\\n"
+HEAD = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u64 x)\\n{\\n"
+HEAD += ".reg .u64 %a;\\n.reg .u32 %t;\\nld.param.u64 %a, [x];\\n"
 ONE, TWO = (HEAD + f"mov.u32 %t, {n};\\nst.global.u32 [%a], %t;\\nret;\\n}}\\n" for n in (1, 2))
 shown = pl.explore(ONE, 1, 1, np.zeros(1, np.uint32))
 shown
@@ -73,8 +73,10 @@ def on_page(page: Any) -> dict[str, Any]:
             "all => Object.fromEntries(all.map(l => [l.dataset.line, l.querySelector('code').textContent]))",
         ),
         "map": page.eval_on_selector(f"{EXPLORER} canvas", "c => c.toDataURL()"),
-        "curves": page.eval_on_selector_all(f"{EXPLORER} .pl-plot polyline", "all => all.map(p => p.getAttribute('points'))"),
-    }  # fmt: skip
+        "curves": page.eval_on_selector_all(
+            f"{EXPLORER} .pl-plot polyline", "all => all.map(p => p.getAttribute('points'))"
+        ),
+    }
 
 
 def same(a: dict[str, Any], b: dict[str, Any], *, figures: bool = True) -> bool:
@@ -149,11 +151,12 @@ def test_another_pinned_version_is_another_comparison(lab: Any) -> None:
 
 
 def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
-    label = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note")
+    named = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note"
+    label = lab.locator(named)
     last = label.inner_text()
     lab.locator(f"{EXPLORER} canvas").first.press("ArrowDown")
     lab.locator(f"{EXPLORER} canvas").first.press("Enter")
-    lab.wait_for_function("last => document.querySelector('.ptxlab-explorer section[aria-label=\"Online softmax, tile by tile\"] .pl-note').textContent !== last", arg=last)  # fmt: skip
+    lab.wait_for_function("([at, last]) => document.querySelector(at).textContent !== last", arg=[named, last])
     settle(lab)
     row = label.inner_text()
     tick(lab, "causal")

@@ -41,7 +41,7 @@ def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> No
     explorer.controls["seq_q"].value = 20
     assert explorer.view.row == -1, "row 30 is no more"
     assert explorer.notes == {"Sq": "row 30 → 19: the query rows end at 19"}
-    explorer._head.value = 0, 4
+    explorer.panel.head.value = 0, 4
     explorer.controls["heads"].value = 2
     assert explorer.notes == {"head": "head 4 → 0: it is not among those that are run"}
 

@@ -102,7 +102,7 @@ def test_the_debugger_opens_at_the_line_and_the_tile(explorer: Any) -> None:
 def test_the_debugger_opens_on_the_block_of_the_row() -> None:
     explorer = pl.explore("scalar", seq_q=130, seq_k=2, heads=2, head_dim=16, device="cpu", row=129)
     assert explorer.wait()
-    explorer._head.value = (0, 1)
+    explorer.panel.head.value = (0, 1)
     assert explorer.wait()
     explorer.debug()
     assert {block for block, _ in opened(explorer, Debugger).recording.warps} == {3}

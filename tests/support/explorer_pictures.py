@@ -76,7 +76,7 @@ class Scenes:
         """2: a run that would take long waits; what is dimmed is of an earlier setting."""
         self.open('pl.explore("scalar", head_dim=32)')
         choose(self.page, "device", "step")
-        type_on_slider(self.page, "Sk", 1024)
+        type_on_slider(self.page, "Sk", 8192)
         until(self.page, "asking")
 
     def running(self) -> None:
@@ -86,6 +86,11 @@ class Scenes:
         self.page.wait_for_function(
             f"document.querySelector('{EXPLORER} .pl-status').innerText.includes('blocks done')"
         )
+
+    def cancelled(self) -> None:
+        """3: the same run, cancelled."""
+        self.page.click(f"{EXPLORER} .pl-act")
+        until(self.page, "cancelled")
 
     def figures(self) -> None:
         """4: the figures of `pl.plot_state`."""
@@ -129,6 +134,18 @@ class Scenes:
         self.page.wait_for_selector(".ptxlab-debugger[data-ready]:not([data-ready=''])")
         self.seen = ".ptxlab-below"
 
+    def editing(self) -> None:
+        """9: Edit, and what the editor's kernel does."""
+        self.open('pl.explore("scalar")')
+        self.press("Edit")
+        self.page.wait_for_selector(".ptxlab-editor[data-checked]")
+        self.seen = ".ptxlab-below"
+
+    def conflicts(self) -> None:
+        """8: a bank conflict, and what is said of its line."""
+        self.open('pl.explore("mma")')
+        self.page.click(f"{EXPLORER} .pl-figure:has-text('conflicts')")
+
     def sampled(self) -> None:
         """10: a large problem, of which some blocks were run."""
         self.open('pl.explore("tiled", seq_len=4096, causal=True, heads=4)')
@@ -166,11 +183,38 @@ class Scenes:
             tick(self.page, "causal")
         assert control(self.page, "seed").count() == 1
 
+    def second(self) -> None:
+        """Another view of the same explorer, in a cell of its own."""
+        self.open('e = pl.explore("tiled")\ne', "e")
+        self.page.wait_for_function("document.querySelectorAll('.ptxlab-explorer[data-state=done]').length === 2")
+        before = number(self.page)
+        self.page.locator(".ptxlab-parameters input[type=checkbox]").last.click()  # in the one, seen in both
+        settle(self.page, before)
+        self.seen = ".jp-Cell >> nth=2"
+
+    def reloaded(self) -> None:
+        """The same page, loaded once more."""
+        self.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+        self.page.reload()
+        self.page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line", timeout=90_000)
+        self.seen = ".jp-Cell >> nth=1"
+
+    def reopened(self) -> None:
+        """The same notebook, opened again without its kernel: the copy that is kept in it."""
+        self.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+        self.page.evaluate("jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
+        self.page.goto(self.jupyter.address(self.folder / f"{self.opened}.ipynb"))
+        self.page.wait_for_selector(".ptxlab-copy pre:visible, .ptxlab-explorer:visible", timeout=90_000)
+        if self.page.locator("#jp-left-stack").is_visible():
+            self.page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+        self.seen = ".jp-Cell >> nth=1"
+
 
 CHAINS: tuple[tuple[Callable[[Scenes], None], ...], ...] = (
-    (Scenes.diff, Scenes.moved), (Scenes.asking, Scenes.running), (Scenes.figures,), (Scenes.roofline,),
-    (Scenes.fault,), (Scenes.deltas,), (Scenes.softmax,), (Scenes.opens, Scenes.debugger), (Scenes.sampled,),
-    (Scenes.decoding, Scenes.shared), (Scenes.cell,), (Scenes.again,),
+    (Scenes.diff, Scenes.moved), (Scenes.asking, Scenes.running, Scenes.cancelled), (Scenes.figures,),
+    (Scenes.roofline,), (Scenes.fault,), (Scenes.deltas,), (Scenes.softmax,), (Scenes.opens, Scenes.debugger),
+    (Scenes.sampled,), (Scenes.editing,), (Scenes.conflicts,), (Scenes.decoding, Scenes.shared), (Scenes.cell,),
+    (Scenes.again,), (Scenes.second, Scenes.reloaded, Scenes.reopened),
 )  # fmt: skip
 """Scenes that begin with a notebook of their own, each with those that go on in it."""
 

@@ -250,7 +250,7 @@ def outcome(way: str, seed: int) -> tuple[Any, ...]:
     x[0] = seed % 3
     counters, checks = seed % 4 == 0, ALL_CHECKS if seed % 8 == 1 else ("memcheck",)
     if way == "good":
-        _improve(text, program.block, counters, checks)
+        improve(text, program.block, counters, checks)
     out, report = run(
         "step" if way == "step" else "jit", text, threads=program.block, blocks=2, x=x, counters=counters, checks=checks
     )
@@ -258,7 +258,7 @@ def outcome(way: str, seed: int) -> tuple[Any, ...]:
     return out.tolist(), x.tolist(), report.lines, report.counters, found
 
 
-def _improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
+def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
     """Builds the code of a launch in full quality."""
     from ptxlab.emulate.jit.affine import Rows
     from ptxlab.emulate.jit.build import prepare

@@ -4,7 +4,7 @@ Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext
 it), `affine` (lanes that differ by constants), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
 `registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
 program's two functions), `instrument` (how counters, checks and traces hook into them),
-`ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
+`ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `warp_loop` (what of that the fast function does itself),
 `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
 `threads` (the workers). This file lays out a launch in memory, runs it and reads the counts.
 """
@@ -114,7 +114,8 @@ class Worker:
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
         context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
-        context.params, context.memory, context.alone = Pointer(run.params), run.map, run.workers_wanted == 1
+        context.params, context.memory = Pointer(run.params), run.map
+        context.only = context.alone = run.workers_wanted == 1
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.ravel().view(np.uint8)) for a in (self.counts, self.rest))
         context.all_counts, context.all_rest = context.counts, context.rest

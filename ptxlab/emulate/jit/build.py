@@ -23,8 +23,8 @@ from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.beginning import clear_registers
 from ptxlab.emulate.rules.halves import narrowed, widened
-from ptxlab.emulate.rules.scheduling import clear_registers
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.text.collection import resting
 

@@ -28,6 +28,7 @@ from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.values import BITS, Value
+from ptxlab.emulate.jit.warp_loop import FIRST, WarpLoop
 from ptxlab.emulate.jit.warpgroups import Warpgroups
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
@@ -38,7 +39,8 @@ from ptxlab.emulate.runtime.state import ScalarRegister
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instrument import Instrument
 
-SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias %ws"
+SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
+"""The parameters of the function: the last is the state of a warp."""
 
 CUT = 16
 """PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
@@ -94,16 +96,24 @@ class Emitter:
 
     # -- the function --------------------------------------------------------------------------------------------------
 
-    def function(self, block: Callable[[Block], None], dispatch: Callable[[], None]) -> str:
+    def function(
+        self, block: Callable[[Block], None], dispatch: Callable[[], None], loop: WarpLoop | None = None
+    ) -> str:
         """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` the jump from the
-        function's entry to the warp's program counter."""
+        function's entry to the warp's program counter. loop: that over the warps, if it has one."""
         for each in self.program.blocks:
             self.plan(each)
             block(each)
+        if loop is not None:
+            loop.end()
         body, self.t.lines = self.t.lines, []
         self._enter()
+        if loop is not None:
+            loop.begin()
+        self._enter_warp()
         dispatch()
-        lines = [f"define i32 @{self.name}({SIGNATURE}) nounwind alignstack(64) {{", "entry:"]
+        warp = "%ws" if loop is None else FIRST
+        lines = [f"define i32 @{self.name}({SIGNATURE}{warp}) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
         return "\n".join(self.constants) + "\n" + "\n".join(lines) + "\n"
 
@@ -112,7 +122,7 @@ class Emitter:
         self.groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
 
     def _enter(self) -> None:
-        """The function's entry: buffers, and fields of the context, the CTA and the warp."""
+        """The function's entry: buffers, and fields of the context and the CTA."""
         t = self.t
         for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
             t.do(f"%{buffer} = alloca {kind}, align 64")
@@ -120,9 +130,13 @@ class Emitter:
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
             (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
-            (S.Warp, "local", "ptr"),
         ):  # fmt: skip
             self.held(record, field, kind)
+
+    def _enter_warp(self) -> None:
+        """The entry of a warp: fields of its state."""
+        t = self.t
+        self.held(S.Warp, "local", "ptr")
         for name, record, field in (
             ("live", S.Warp, "live"), ("wait", S.Warp, "wait"), ("fast.pc", S.Warp, "fast_pc"),
             ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),

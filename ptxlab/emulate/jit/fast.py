@@ -13,8 +13,10 @@ from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.sides import Sides, sides_of
 from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.warp_loop import WarpLoop
 from ptxlab.emulate.program.basic_blocks import waits_for_others
-from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.program.model import Block, Literal
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -28,10 +30,12 @@ class Fast(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.control = Control(e, self)
+        self.loop = None if e.instruments else WarpLoop(e)
+        """The loop over warps. With counters and checks, each has its turn from the scheduler."""
 
     def function(self) -> str:
         """Its LLVM text."""
-        return self.e.function(self.block, self.dispatch)
+        return self.e.function(self.block, self.dispatch, self.loop)
 
     def dispatch(self) -> None:
         """The jump from the function's entry to the warp's block."""
@@ -165,19 +169,35 @@ class Fast(Part):
         rest = t.let(f"and i32 {t.let('load i32, ptr %live.at')}, {others}")
         t.do(f"store i32 {rest}, ptr %live.at")
         if stays < 0:
-            t.do(f"ret i32 {S.DONE}")
+            self._done(EXITED)
             return
         with t.ends_if(t.let(f"icmp eq i32 {rest}, 0")):
-            t.do(f"ret i32 {S.DONE}")
+            self._done(EXITED)
         self.go(stays)
 
     def wait(self, block: Block) -> None:
         t = self.t
         t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
         if self.e.code.guard is None:
-            t.do(f"ret i32 {S.DONE}")
+            self._done(self._barrier())
             return
         # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
         with t.ends_if(self.active.whole_block()):
-            t.do(f"ret i32 {S.DONE}")
+            self._done(self._barrier())
         self._split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
+
+    def _barrier(self) -> int:
+        """How a turn ends where all lanes wait: at a barrier whose number is known and which asks for nothing more, or
+        otherwise."""
+        code = self.e.code
+        if code.action is not Action.BARRIER or code.form.red:
+            return NONE
+        number, *others = (source for source in code.sources if source is not None)
+        return AT_BARRIER + int(number.value) if isinstance(number, Literal) and not others else NONE
+
+    def _done(self, ended: int) -> None:
+        """The warp's turn is over (see `rules.rounds` for `ended`): it is the next warp's, in the loop if it can be."""
+        if self.loop is None or ended == NONE:
+            self.t.do(f"ret i32 {S.DONE}")
+        else:
+            self.loop.next_warp(ended)

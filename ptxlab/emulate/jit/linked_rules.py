@@ -31,6 +31,7 @@ from ptxlab.emulate.rules import (
     race_accesses,
     races,
     register_values,
+    rounds,
     scheduling,
     tile_layouts,
     turns,
@@ -80,8 +81,8 @@ CHECKS: Functions = (
 """Of a build with checks."""
 
 
-GRID: Functions = (scheduling.run_grid,)
-"""The scheduler, which calls the fast function."""
+GRID: Functions = (scheduling.run_grid, rounds.end_alike, turns.count_ends)
+"""The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
 
 
 def linked(instruments: Instruments) -> Functions:

@@ -17,8 +17,6 @@ from ptxlab.emulate.language import (
     atomic,
     bits,
     boolean,
-    clear,
-    fill_bytes,
     first,
     i64,
     lanes_of,
@@ -28,15 +26,14 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, blocks, clusters, memcheck, races
-from ptxlab.emulate.rules.barriers import BARRIERS
+from ptxlab.emulate.rules import barriers, clusters, memcheck, races
+from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.rules.turns import count_ends, forget
+from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.rules.warpgroup_products import left_alone
-from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
     CONVERGED,
@@ -51,7 +48,6 @@ from ptxlab.emulate.runtime.state import (
     NEEDS_SLOW,
     STOPPED,
     SUSPENDED,
-    Cluster,
     Context,
     Cta,
     Warp,
@@ -68,19 +64,14 @@ PATIENCE = 16
 
 @rule(external=True, symbol="fast")
 def fast(context: Context, cta: Cta, warp: Warp) -> u32:
-    """Runs a converged warp until it must stop, and says why."""
+    """Runs a converged warp until it must stop, and says why; and, where it can, the warps behind it, which have their
+    turns then (see `jit.warp_loop`)."""
     raise AssertionError("the function is known to compiled code only")
 
 
 @rule(pointer="slow")
 def slow(context: Context, cta: Cta, warp: Warp) -> u32:
     """Runs a diverged warp until it must stop, and says why."""
-    raise AssertionError("the function is known to compiled code only")
-
-
-@rule(external=True, symbol="clear.registers")
-def clear_registers(warp: Warp) -> None:
-    """Zeroes the registers that may be read before they are written."""
     raise AssertionError("the function is known to compiled code only")
 
 
@@ -98,7 +89,7 @@ def run_grid(context: Context) -> u32:
                 context.outdated = 0
                 return NEEDS_CODE
             if context.cta.cluster.busy == 0:
-                ticket = atomic("add", context.next, 0, 1)
+                ticket = draw_ticket(context)
                 if ticket < context.total:
                     begin_cluster(context, context.cta.cluster, ticket)
                 elif not next_resident(context):
@@ -128,101 +119,7 @@ def next_resident(context: Context) -> boolean:
     return False
 
 
-@rule(inline=True)
-def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
-    """A warp of a CTA."""
-    return (cta.states + number * context.state_size).cast(Warp)[0]
-
-
-@rule
-def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
-    """The CTAs of a cluster begin: the next in order."""
-    number = ticket
-    if context.block_order is not None:
-        number = context.block_order[ticket]
-    cluster.busy = cluster.count
-    cluster.idle = 0
-    for rank in range(cluster.count):
-        linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
-        begin(context, context.slots[cluster.first + rank].cta, linear)
-
-
-@rule
-def begin(context: Context, cta: Cta, number: u64) -> None:
-    """A CTA begins; `number`: its index in the grid."""
-    cta.linear = number
-    cta.ctaid_x = u32(number % context.grid_x)
-    cta.ctaid_y = u32(number // context.grid_x % context.grid_y)
-    cta.ctaid_z = u32(number // context.grid_x // context.grid_y)
-    fill_bytes(cta.shared, POISON, cta.shared_size)
-    fill_bytes(cta.local, POISON, cta.local_size)
-    for barrier in range(BARRIERS):
-        close(cta, u32(barrier))
-    cta.active = 1
-    if context.checked:
-        blocks.started(cta.checks.cast(Block)[0], number)
-    for k in range(context.warps):
-        begin_warp(context, cta, warp_of(context, cta, k), k)
-    begin_round(context, cta)
-
-
-@rule(inline=True)
-def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
-    """A warp of a CTA that begins."""
-    for lane in range(32):
-        warp.pc[lane] = context.entry
-        warp.sync_kind[lane] = 0
-    warp.live = warp.first_live
-    warp.wait = 0
-    warp.mode = 0
-    warp.fast_pc = context.entry
-    warp.synced = 0
-    warp.ended = 0
-    forget(warp.turns)
-    warp.carry = 0
-    warp.resume = 0
-    warp.cluster_arrived = 0
-    warp.cluster_passed = 0
-    warp.cluster_waits = 0
-    warp.spins = 0
-    clear(warp.products)
-    for barrier in range(BARRIERS):
-        warp.bar[barrier] = 0
-        warp.arrived[barrier] = 0
-    if context.traced:  # a recorded warp keeps to the slow function, and no register holds what was there before
-        recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
-        warp.mode = recorded
-        warp.traced = recorded
-        registers = cta.states + (number * context.state_size + Warp.size)
-        fill_bytes(registers, 0, context.state_size - Warp.size)
-    elif context.clears:
-        clear_registers(warp)
-
-
 # -- rounds ------------------------------------------------------------------------------------------------------------
-
-
-@rule
-def begin_round(context: Context, cta: Cta) -> None:
-    """A round of turns for all warps begins; with a seed, in a new order."""
-    cta.position = 0
-    if context.random != 0:
-        for k in range(1, context.warps):
-            last = context.warps - k
-            draw(context)
-            chosen = context.random % (last + 1)
-            moved = context.order[last]
-            context.order[last] = context.order[chosen]
-            context.order[chosen] = moved
-
-
-@rule(inline=True)
-def draw(context: Context) -> None:
-    """The next random number (xorshift64)."""
-    x = context.random
-    x = x ^ u64(x << 13)
-    x = x ^ x >> 7
-    context.random = x ^ u64(x << 17)
 
 
 @rule
@@ -239,6 +136,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
             context.rest = context.all_rest + warpgroup * context.instructions
         if warp.mode == 0:
             result = fast(context, cta, warp)
+            warp = warp_of(context, cta, context.order[cta.position])  # that of the last turn, of several
         elif context.slow != 0:
             result = slow(context, cta, warp)
         else:
@@ -250,6 +148,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
                 cta.position += 1
         elif result == DIVERGED:
             warp.mode = 1
+            cta.converged = 0
         elif result == CONVERGED:
             warp.mode = 0
         elif result == SUSPENDED:
@@ -386,15 +285,6 @@ def all_spin(context: Context, cta: Cta) -> boolean:
 
 
 @rule(inline=True)
-def close(cta: Cta, barrier: u32) -> None:
-    """Resets a barrier: no lane has arrived."""
-    cta.bar_count[barrier] = 0
-    cta.bar_arrived[barrier] = 0
-    cta.bar_yes[barrier] = 0
-    cta.bar_asked[barrier] = 0
-
-
-@rule(inline=True)
 def waits_whole(warp: Warp, barrier: u32) -> boolean:
     """Whether all live lanes of a warp wait at a barrier."""
     return warp.live != 0 and warp.bar[barrier] == warp.live
@@ -412,14 +302,6 @@ def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
                 races.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
             return True
     return False
-
-
-@rule(inline=True)
-def go_on(warp: Warp, barrier: u32) -> None:
-    """A warp waits at a barrier no longer."""
-    warp.bar[barrier] = 0
-    warp.arrived[barrier] = 0
-    warp.wait = 0
 
 
 @rule

@@ -145,6 +145,7 @@ class Cta(Record, align=64):
     local_size: u64  # of all warps together
     cluster: Ref[Cluster]
     rank: u32  # in its cluster
+    converged: u32  # whether no warp has diverged here since the states of all warps were last reset
     # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
     bar_arrived: Array[u32] = array(16)
@@ -251,6 +252,7 @@ class Context(Record, align=64):
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
     clears: boolean  # whether warps begin with registers that must be cleared
+    only: boolean  # whether no other worker runs CTAs of this launch
     alone: boolean  # whether nobody else may see the memory, so that atomic operations need no lock
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
     mbarriers: boolean

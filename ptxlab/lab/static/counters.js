@@ -56,6 +56,7 @@ function beside(rows, was) {
 function makeCounters(online) {
   const mix = tableCard("Instruction mix", origin("counted"));
   const memory = tableCard("Memory and work");
+  memory.body.classList.add("pl-memory");
   const lines = tableCard("Lines that cost most", origin("modelled"));
   const el = h("div.pl-cards.pl-three", null, mix.el, memory.el, lines.el);
   const cell = (tag, css, ...content) => h(css ? `${tag}.${css}` : tag, tag === "th" ? { scope: "col" } : null, ...content);

@@ -128,9 +128,9 @@ function makeErrorMap(onpick) {
       canvas.setAttribute("aria-label", data ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
       out.note.textContent = data ? data.label : "";
       const ramp = isDark(canvas) ? RAMP_DARK : RAMP;
-      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} ↓, column →`), h("span.pl-spring"), h("span", null, `|error| / tolerance: ≤ 1e-${DECADES}`),
+      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} ↓, column →`), h("span.pl-spring"), h("span.pl-keyed", null, `|error| / tolerance: ≤ 1e-${DECADES}`,
         Object.assign(h("span.pl-ramp"), { style: `background:linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})` }),
-        h("span", null, "1"), h("span.pl-over", null, "×"), h("span", null, "over 1")] : []));
+        "1"), h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over 1")] : []));
       out.later(() => (data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
         data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
       out.read.textContent = data ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element." : "";

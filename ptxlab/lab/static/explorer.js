@@ -25,19 +25,17 @@ function render({ model, el }) {
   const title = h("h3"), entry = h("code.pl-entry");
   const pin = h("button.pl-button.pl-asks", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ do: "edit", line: ptx.place(() => true)?.[0] }));
-  const debugFault = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({ do: "debug" }));
   const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({ do: "share" }));
-  const problem = h("div.pl-problem", { role: "alert", hidden: true });
+  const lesson = makeLesson(answers, panes, links, results, asks), problem = makeProblem(answers, panes, views.showCode, asks);
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
-  const lesson = h("p.pl-lesson", { hidden: true });
   const sample = h("p.pl-sample", { hidden: true, role: "note" });
   const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
     baseline, (key) => { baseline = key; paintStrip(); results.paint(); });
   const status = makeStatus(model, recollect, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === memory.seq()));
   root.append(
     h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), against, status.el, share),
-    problem, lesson, strip, sample,
+    problem.el, lesson.el, strip, sample,
     h("div.pl-tools", null, views.views, views.languages, views.pair, pin, edit, baselines, views.diff.tools, views.note, h("span.pl-spring"), views.heat),
     views.panes, views.diff.el,
     h("div.pl-tools.pl-results", null, results.tabs, links.picked, links.debug),
@@ -45,14 +43,14 @@ function render({ model, el }) {
   el.append(root);
   const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root, model)];
 
-  // -- code and lesson
+  // -- code
 
-  let kernel = "", painted = null; // the title and the code that are shown
+  let painted = null; // the code that is shown
 
   function paintCode() {
     const c = code();
     if (!c) return;
-    const before = painted?.seq === c.seq ? null : painted, kept = before && kernel === c.title && ptx.place((line) => carried(before, c, line) !== null);
+    const before = painted?.seq === c.seq ? null : painted, same = before?.title === c.title, kept = same && ptx.place((line) => carried(before, c, line) !== null);
     const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;
     title.textContent = c.title;
@@ -61,28 +59,11 @@ function render({ model, el }) {
     ptx.note.textContent = `${c.ptx.length} lines`;
     ptx.fill(c.ptx, null, goes);
     if (c.python) views.paintPython(c.python);
-    if (kernel !== c.title) {
-      kernel = c.title;
-      paintLesson(c.lesson);
-    }
-    if (before && before.title === c.title) links.carry(before, c);
+    lesson.paint(c);
+    if (same) links.carry(before, c);
     else if (before) links.link("ptx", null); // another kernel opens at what it is about
     tip.hide();
     views.show();
-  }
-
-  /** What to look at; both panes open there, and the results that the lesson is about come first. */
-  function paintLesson(told) {
-    lesson.hidden = !told;
-    if (told) {
-      const here = h("button.pl-quiet", { type: "button", title: `select PTX line ${told.line}`, onclick: () => links.show([told.line], "plot") }, `line ${told.line}`);
-      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ". ",
-        told.next ? h("button.pl-button.pl-asks.pl-next", { type: "button", title: "pins this kernel, so that the next one is shown beside it", onclick: () => model.send({ do: "next", kernel: told.next.name }) }, `Next: ${told.next.title} →`) : "");
-      results.tabs.pick(told.shows === "counters" ? "counters" : "error");
-      if (told.row) python.start(told.row);
-    }
-    ptx.start(told?.line || code().links[0]?.[0] || 1);
-    if (data("run")) results.showKind();
   }
 
   // -- figures
@@ -93,37 +74,10 @@ function render({ model, el }) {
     changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
     sample.hidden = !data("run")?.sample;
     sample.textContent = `≈ ${data("run")?.sample}`;
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, explain));
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, lesson.explain));
   }
 
-  /** Opens what there is about a figure; of bank conflicts the line that has most of them, with the reason. */
-  function explain(page, key) {
-    results.tabs.pick(page);
-    const lines = key === "conflicts" ? fresh("run")?.counters?.lines || [] : [];
-    const worst = lines.reduce((most, line) => (line[4] - line[5] > (most ? most[4] - most[5] : 0) ? line : most), null);
-    if (worst) links.link("ptx", worst[0], true);
-    else if (key === "conflicts" && fresh("run")?.counters) links.tell("No access of this kernel has a bank conflict.", elsewhere());
-  }
-
-  /** A button that shows the kernel of the library whose bank conflicts are worth a look. */
-  function elsewhere() {
-    const other = code().lesson?.conflicts;
-    return other ? asks(`Show ${other.name}, which has some`, `${other.title}: beside this kernel, which is pinned`, () => ({ do: "next", kernel: other.name })) : "";
-  }
-
-  // -- what went wrong, and what is out of date
-
-  function paintProblem() {
-    const p = data("problem");
-    ptx.clearComplaint();
-    python.clearComplaint();
-    problem.hidden = !p;
-    if (!p) return;
-    problem.replaceChildren(h("b", null, p.title), h("pre", null, p.message), p.block ? debugFault : "");
-    if (p.line) views.showCode(); // where the line is marked
-    if (p.line) ptx.complain(p.line, p.message);
-    if (p.python_line) python.complain(p.python_line, p.message);
-  }
+  // -- what is out of date
 
   /** What answers an older request stands there dimmed until its successor comes. */
   function markStale() {
@@ -170,7 +124,7 @@ function render({ model, el }) {
   const paintState = () => { markStale(); results.paintState(); };
   frames = paintTogether(root, model, memory, {
     code: () => { paintCode(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
-    state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: paintProblem,
+    state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: () => { problem.paint(); results.paint(); },
   }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, (names) => { if (names.includes("code") || names.includes("run")) views.paintHeat(); status.update(); for (const pane of Object.values(panes)) pane.settle(); });
   paintStrip();
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));

@@ -10,7 +10,8 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   const state = makeStatePlot((key, tile) => { markTile(tile); links().link(key, tile); });
   const tiles = makeTileMap((row, tile) => { chooseRow(rowNumber(rowIndex(row))); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => links().link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
-  const pages = { error: [h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
+  const empty = h("p.pl-blank");
+  const pages = { error: [empty, h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
   const tabs = choice("results", RESULTS, open, show);
   show(open);
 
@@ -23,6 +24,8 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   /** What is on the page that is open; the others are painted when they are opened. */
   function paint() {
     const run = data("run");
+    empty.hidden = !!run;
+    empty.textContent = data("problem") ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again." : "No results yet.";
     if (open === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."), was());
     if (open === "roofline") {
       roofline.show(run?.roofline);

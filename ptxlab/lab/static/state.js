@@ -41,7 +41,7 @@ function drawnOutput({ values }, dark) {
 function makeStatePlot(onpick) {
   const holder = h("div.pl-plot", { tabIndex: 0, role: "img" });
   const legend = h("div.pl-legend", null,
-    h("span.pl-key-score"), h("span.pl-scored", null, "score of a key, numpy"), h("span.pl-key-line"), h("span", null, "the kernel's probes"), h("span.pl-key-ring"), h("span", null, "numpy float64"));
+    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score of a key, numpy"), h("span.pl-keyed", null, h("span.pl-key-line"), "the kernel's probes"), h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"));
   const picture = h("div.pl-picture", null, holder, legend);
   const table = h("div.pl-table");
   const out = card("Online softmax, tile by tile", picture, table);
@@ -203,6 +203,7 @@ function makeStatePlot(onpick) {
     /** The tile that is chosen; null where none is. */
     tile() { return chosen && chosen[1] >= 0 ? chosen[1] : null; },
     show(next) {
+      if (next && next === data) return draw(); // in other colours
       halt();
       // The chosen tile is the one with its first key, where tiles are of another size now; parts have no such order.
       if (chosen && data && next) {
@@ -219,7 +220,7 @@ function makeStatePlot(onpick) {
         ? `Merged: m ${short(data.merged.m, 6)} (numpy ${short(data.merged.numpy_m, 6)}), l ${short(data.merged.l, 6)} (numpy ${short(data.merged.numpy_l, 6)}).`
         : "Hover or arrow keys: values. Click or Enter: the PTX that made the point. Play: walk through the tiles.";
       legend.hidden = !data || !!data.note;
-      for (const key of legend.querySelectorAll(".pl-key-score, .pl-scored")) key.hidden = !data?.scores;
+      legend.querySelector(".pl-scored").hidden = !data?.scores;
       holder.setAttribute("aria-label", data ? data.note || `Scores, running maximum, running sum, rescale and output row of ${data.label} over ${data.tiles} ${unit()}s; arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.` : "no result yet");
       out.later(() => (data && !data.note ? [numberTable(
         [unit(), ...SERIES.flatMap(([key]) => [key, `${key} (numpy)`])],

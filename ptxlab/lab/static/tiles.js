@@ -3,8 +3,8 @@
 /** data: {rows, keys, tile_q, tile_kv, causal, row_name}. `onpick(row, tile)` hears of a place that is chosen. */
 function makeTileMap(onpick) {
   const holder = h("div.pl-plot.pl-tilemap", { tabIndex: 0, role: "img" });
-  const legend = h("div.pl-legend", null, h("span.pl-key-hatch"), h("span", null, "masked, not computed"), h("span.pl-key-row"), h("span", null, "row"),
-    h("span.pl-key-tile"), h("span", null, "tile"));
+  const legend = h("div.pl-legend", null, h("span.pl-keyed", null, h("span.pl-key-hatch"), "masked, not computed"), h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
+    h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"));
   const table = h("div.pl-table");
   const out = card("Tiles", h("div.pl-picture", null, holder, legend), table);
   let data = null, row = 0, tile = -1, frame = null;

@@ -27,6 +27,9 @@ function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
   const pair = h("span.pl-pair", null, showPython, showSass);
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
 
+  /** Whether this is a saved page without machine code: nobody can be asked for it. */
+  const without = () => model.get("status").state === "saved" && !data("sass");
+
   function show() {
     const wide = view === "code", source = !!code()?.python && pressed(showPython), machine = pressed(showSass);
     panes.hidden = pair.hidden = heat.hidden = !wide;
@@ -35,6 +38,7 @@ function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
     python.el.hidden = !source;
     showPython.hidden = !code()?.python;
     sass.el.hidden = !machine;
+    showSass.hidden = languages.querySelector("[data-key=sass]").hidden = without();
     panes.dataset.count = 1 + source + machine;
     if (!wide) showDiff(view === "split" ? 2 : 1);
   }
@@ -66,6 +70,7 @@ function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
     const machine = fresh("sass_diff"), part = view === "code" || compared === "ptx" ? d : compared === "python" ? d.python : machine;
     const says = [part?.renamed ? `${part.renamed} only renumbered` : "", part === d && d.declarations ? `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}` : ""];
     note.replaceChildren(...[d.title ? h("b", null, d.title) : "", d.title && part ? " · " : "", part ? part.summary : "", ...says.filter(Boolean).map((t) => `, ${t}`), ` · against ${d.against}`].filter(Boolean));
+    note.title = note.textContent;
   }
 
   /** How often each line was executed, beside it. */

@@ -1,0 +1,169 @@
+"""CTAs begin, and rounds of turns for their warps: what the scheduler does before any instruction runs."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import atomic, boolean, clear, fill_bytes, rule, u32, u64
+from ptxlab.emulate.rules import blocks, clusters
+from ptxlab.emulate.rules.barriers import BARRIERS
+from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.turns import forget
+from ptxlab.emulate.runtime.memory import POISON
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Warp
+
+
+@rule(external=True, symbol="clear.registers")
+def clear_registers(warp: Warp) -> None:
+    """Zeroes the registers that may be read before they are written."""
+    raise AssertionError("the function is known to compiled code only")
+
+
+@rule(inline=True)
+def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
+    """A warp of a CTA."""
+    return (cta.states + number * context.state_size).cast(Warp)[0]
+
+
+@rule(inline=True)
+def draw_ticket(context: Context) -> u64:
+    """The next cluster's number in order; beyond the last there are no clusters. A locked instruction waits until all
+    stores before it are done, so it is left out where nobody else draws."""
+    if not context.only:
+        return atomic("add", context.next, 0, 1)
+    ticket = context.next[0]
+    context.next[0] = ticket + 1
+    return ticket
+
+
+@rule
+def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
+    """The CTAs of a cluster begin: the next in order."""
+    number = ticket
+    if context.block_order is not None:
+        number = context.block_order[ticket]
+    cluster.busy = cluster.count
+    cluster.idle = 0
+    for rank in range(cluster.count):
+        linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
+        begin(context, context.slots[cluster.first + rank].cta, linear)
+
+
+@rule
+def begin(context: Context, cta: Cta, number: u64) -> None:
+    """A CTA begins; `number`: its index in the grid."""
+    x = u64(cta.ctaid_x) + 1
+    if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
+        cta.ctaid_x = u32(x)
+    else:
+        cta.ctaid_x = u32(number % context.grid_x)
+        cta.ctaid_y = u32(number // context.grid_x % context.grid_y)
+        cta.ctaid_z = u32(number // context.grid_x // context.grid_y)
+    cta.linear = number
+    if cta.shared_size != 0:
+        fill_bytes(cta.shared, POISON, cta.shared_size)
+    if cta.local_size != 0:
+        fill_bytes(cta.local, POISON, cta.local_size)
+    for barrier in range(BARRIERS):
+        close(cta, u32(barrier))
+    cta.active = 1
+    if context.checked:
+        blocks.started(cta.checks.cast(Block)[0], number)
+    if cta.converged != 0 and simple(context):
+        for k in range(context.warps):
+            begin_again(context, warp_of(context, cta, k))
+    else:
+        for k in range(context.warps):
+            begin_warp(context, cta, warp_of(context, cta, k), k)
+        cta.converged = 1
+    begin_round(context, cta)
+
+
+@rule(inline=True)
+def simple(context: Context) -> boolean:
+    """Whether there is nothing that the scheduler must look after when CTAs begin and end but their warps."""
+    watched = context.checked or context.traced
+    return not (watched or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
+
+
+@rule(inline=True)
+def begin_again(context: Context, warp: Warp) -> None:
+    """A warp of a CTA that begins where another has run whose warps have never diverged: all else is as it was when
+    that one began."""
+    warp.live = warp.first_live
+    warp.fast_pc = context.entry
+    warp.ended = 0
+    warp.carry = 0
+    if context.clears:
+        clear_registers(warp)
+
+
+@rule(inline=True)
+def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
+    """A warp of a CTA that begins."""
+    for lane in range(32):
+        warp.pc[lane] = context.entry
+        warp.sync_kind[lane] = 0
+    warp.live = warp.first_live
+    warp.wait = 0
+    warp.mode = 0
+    warp.fast_pc = context.entry
+    warp.synced = 0
+    warp.ended = 0
+    forget(warp.turns)
+    warp.carry = 0
+    warp.resume = 0
+    warp.cluster_arrived = 0
+    warp.cluster_passed = 0
+    warp.cluster_waits = 0
+    warp.spins = 0
+    clear(warp.products)
+    for barrier in range(BARRIERS):
+        warp.bar[barrier] = 0
+        warp.arrived[barrier] = 0
+    if context.traced:  # a recorded warp keeps to the slow function, and no register holds what was there before
+        recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
+        warp.mode = recorded
+        warp.traced = recorded
+        registers = cta.states + (number * context.state_size + Warp.size)
+        fill_bytes(registers, 0, context.state_size - Warp.size)
+    elif context.clears:
+        clear_registers(warp)
+
+
+@rule
+def begin_round(context: Context, cta: Cta) -> None:
+    """A round of turns for all warps begins; with a seed, in a new order."""
+    cta.position = 0
+    if context.random != 0:
+        for k in range(1, context.warps):
+            last = context.warps - k
+            draw(context)
+            chosen = context.random % (last + 1)
+            moved = context.order[last]
+            context.order[last] = context.order[chosen]
+            context.order[chosen] = moved
+
+
+@rule(inline=True)
+def draw(context: Context) -> None:
+    """The next random number (xorshift64)."""
+    x = context.random
+    x = x ^ u64(x << 13)
+    x = x ^ x >> 7
+    context.random = x ^ u64(x << 17)
+
+
+@rule(inline=True)
+def close(cta: Cta, barrier: u32) -> None:
+    """Resets a barrier: no lane has arrived."""
+    cta.bar_count[barrier] = 0
+    cta.bar_arrived[barrier] = 0
+    cta.bar_yes[barrier] = 0
+    cta.bar_asked[barrier] = 0
+
+
+@rule(inline=True)
+def go_on(warp: Warp, barrier: u32) -> None:
+    """A warp waits at a barrier no longer."""
+    warp.bar[barrier] = 0
+    warp.arrived[barrier] = 0
+    warp.wait = 0

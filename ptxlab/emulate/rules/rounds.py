@@ -1,0 +1,52 @@
+"""Rounds that all warps of a CTA go through alike, each with all its lanes: the function for converged warps ends them
+itself, so that it need not return (see `jit.warp_loop`).
+
+What these rules do is what the scheduler would do (`scheduling.end_round`, and then `scheduling.run_grid`); where there
+is more to do than the common case, they do nothing, and the scheduler does it all.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import boolean, rule, u32
+from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
+from ptxlab.emulate.runtime.state import Context, Cta, Warp
+
+ANY, NONE, EXITED, AT_BARRIER = 0, 1, 2, 3
+"""What all turns of a round so far have ended with: there was none yet; different things; all lanes have exited; all
+wait at barrier 0 (behind it, the other barriers)."""
+
+
+@rule
+def end_alike(context: Context, cta: Cta, first: Warp, ended: u32) -> boolean:
+    """All warps of a CTA have had a turn in this round, which ended alike (`EXITED`, `AT_BARRIER` or above). Whether a
+    new round has begun: of this CTA, or of the next in its place. first: the state of warp 0."""
+    if ended == EXITED:
+        return next_cta(context, cta)
+    return all_go_on(context, cta, ended - AT_BARRIER)
+
+
+@rule(inline=True)
+def next_cta(context: Context, cta: Cta) -> boolean:
+    """All warps have exited: the next CTA begins in the same place, if there is one."""
+    if context.stop[0] != 0 or context.outdated != 0 or cta.cluster.count != 1:
+        return False
+    if context.bulk_copies or not simple(context):
+        return False
+    ticket = draw_ticket(context)
+    if ticket >= context.total:
+        return False
+    context.finished += 1
+    begin(context, cta, ticket)
+    return True
+
+
+@rule(inline=True)
+def all_go_on(context: Context, cta: Cta, barrier: u32) -> boolean:
+    """All warps wait at a barrier that asks for no other number of threads: it completes."""
+    if cta.bar_count[barrier] != 0 or cta.bar_arrived[barrier] != 0 or context.cluster_barriers or context.checked:
+        return False
+    for k in range(context.warps):
+        go_on(warp_of(context, cta, k), barrier)
+    cta.cluster.idle = 0
+    cta.position = 0
+    return True

@@ -1,0 +1,46 @@
+// What there is to learn from a kernel: its question, the line that it is about, and the kernel that comes next.
+
+/** `asks` makes a button that sends a message. */
+function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks) {
+  const el = h("p.pl-lesson", { hidden: true });
+  let kernel = "", line = 0; // what it was painted for
+
+  /** What to look at. Both panes of a kernel that is new here open there, and the results that it is about come first. */
+  function paint({ title, lesson: told }) {
+    const opens = kernel !== title;
+    if (!opens && line === (told?.line || 0)) return;
+    kernel = title;
+    line = told?.line || 0;
+    el.hidden = !told;
+    if (told) tell(told);
+    if (!opens) return;
+    if (told) results.tabs.pick(told.shows === "counters" ? "counters" : "error");
+    if (told?.row) python.start(told.row);
+    ptx.start(line || code().links[0]?.[0] || 1);
+    if (data("run")) results.showKind();
+  }
+
+  function tell({ question, look, next }) {
+    const here = line ? ["; it begins at ", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => links.show([line], "plot") }, `line ${line}`)] : [];
+    const onward = next ? asks(`Next: ${next.title} →`, "pins this kernel, so that the next one is shown beside it", () => ({ do: "next", kernel: next.name })) : "";
+    if (onward) onward.classList.add("pl-next");
+    el.replaceChildren(h("b", null, question), " Look at: ", ...prose(look), ...here, ". ", onward);
+  }
+
+  /** Opens what there is about a figure; of bank conflicts the line that has most of them, with the reason. */
+  function explain(page, key) {
+    results.tabs.pick(page);
+    const lines = key === "conflicts" ? fresh("run")?.counters?.lines || [] : [];
+    const worst = lines.reduce((most, row) => (row[4] - row[5] > (most ? most[4] - most[5] : 0) ? row : most), null);
+    if (worst) links.link("ptx", worst[0], true);
+    else if (key === "conflicts" && fresh("run")?.counters) links.tell("No access of this kernel has a bank conflict.", elsewhere());
+  }
+
+  /** A button that shows the kernel of the library whose bank conflicts are worth a look. */
+  function elsewhere() {
+    const other = code().lesson?.conflicts;
+    return other ? asks(`Show ${other.name}, which has some`, `${other.title}: beside this kernel, which is pinned`, () => ({ do: "next", kernel: other.name })) : "";
+  }
+
+  return { el, paint, explain };
+}

@@ -1,0 +1,21 @@
+// What went wrong: the message above the code, and the lines that it is about.
+
+/** `showCode` opens the view in which lines are marked, `asks` makes a button that sends a message. */
+function makeProblem({ data }, { ptx, python }, showCode, asks) {
+  const el = h("div.pl-problem", { role: "alert", hidden: true });
+  const debug = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({ do: "debug" }));
+
+  function paint() {
+    const p = data("problem");
+    ptx.clearComplaint();
+    python.clearComplaint();
+    el.hidden = !p;
+    if (!p) return;
+    el.replaceChildren(h("b", null, p.title), h("pre", null, p.message), p.block ? debug : "");
+    if (p.line) showCode();
+    if (p.line) ptx.complain(p.line, p.message);
+    if (p.python_line) python.complain(p.python_line, p.message);
+  }
+
+  return { el, paint };
+}

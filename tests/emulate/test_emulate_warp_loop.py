@@ -1,0 +1,267 @@
+"""The fast function goes from warp to warp and from block to block: what warps do otherwise on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, kernel, run
+from random_affine import WAYS, improve
+
+from ptxlab.emulate.runtime import progress
+from ptxlab.errors import DeviceFault
+
+SHARED = ".shared .align 4 .b8 tile[4096];"
+WRITES = "st.global.u32 [%rd3], %r4;"
+PUT = """
+    mov.u32 %r10, tile;
+    shl.b32 %r11, %r1, 2;
+    add.u32 %r12, %r10, %r11;
+    st.shared.u32 [%r12], %r4;
+"""
+"""Each thread's number goes into shared memory, at %r12; `tile` is %r10."""
+NEXT = """
+    add.u32 %r13, %r1, 1;
+    rem.u32 %r13, %r13, %r3;
+    shl.b32 %r13, %r13, 2;
+    add.u32 %r13, %r13, %r10;
+    ld.shared.u32 %r14, [%r13];
+"""
+"""%r14 is what the next thread of the block has put there."""
+WARP = "shr.u32 %r20, %r1, 5;\n"
+"""%r20: the warp's number."""
+
+PROGRAMS = {
+    "all alike": (96, 7, WRITES),
+    "one thread": (1, 9, WRITES),
+    "a part of a warp at the end": (77, 6, WRITES),
+    "1024 threads": (1024, 3, WRITES),
+    "a warp diverges": (96, 6, WARP + """
+        setp.eq.u32 %p1, %r20, 1;
+        and.b32 %r21, %r1, 3;
+        mov.u32 %r22, 0;
+    AGAIN:
+        add.u32 %r22, %r22, %r4;
+        setp.lt.and.u32 %p2, %r22, %r21, %p1;
+        @%p2 bra AGAIN;
+        sub.u32 %r21, %r21, 1;
+        setp.gt.and.s32 %p2, %r21, 0, %p1;
+        @%p2 bra AGAIN;
+        st.global.u32 [%rd3], %r22;
+    """),
+    "some lanes exit": (96, 6, WARP + """
+        setp.eq.u32 %p1, %r1, 40;
+        @%p1 exit;
+        """ + WRITES),
+    "a warp exits early": (128, 6, WARP + """
+        setp.eq.u32 %p1, %r20, 2;
+        @%p1 bra END;
+        """ + WRITES + "\n    END:"),
+    "threads behind the end exit": (64, 6, """
+        setp.ge.u32 %p1, %r4, 300;
+        @%p1 bra END;
+        """ + WRITES + "\n    END:"),
+    "a barrier": (128, 5, PUT + "bar.sync 0;" + NEXT + "st.global.u32 [%rd3], %r14;"),
+    "barriers in a loop": (96, 5, PUT + """
+        mov.u32 %r30, 0;
+    AGAIN:
+        bar.sync 3;""" + NEXT + """
+        bar.sync 0;
+        st.shared.u32 [%r12], %r14;
+        add.u32 %r30, %r30, 1;
+        setp.lt.u32 %p1, %r30, 40;
+        @%p1 bra AGAIN;
+        st.global.u32 [%rd3], %r14;"""),
+    "a barrier that a warp does not come to": (128, 5, WARP + PUT + """
+        setp.eq.u32 %p1, %r20, 3;
+        @%p1 exit;
+        bar.sync 0;
+        xor.b32 %r13, %r12, 64;
+        ld.shared.u32 %r14, [%r13];
+        st.global.u32 [%rd3], %r14;"""),
+    "barriers under a guard": (64, 5, PUT + """
+        setp.lt.u32 %p1, %r2, 3;
+        @%p1 bar.sync 0;
+        @!%p1 bar.sync 1;""" + NEXT + "st.global.u32 [%rd3], %r14;"),
+    "warps wait at different barriers": (128, 5, WARP + PUT + """
+        setp.lt.u32 %p1, %r20, 2;
+        @%p1 bra LOW;
+        bar.sync 2, 64;
+        bra.uni JOIN;
+    LOW:
+        bar.sync 1, 64;
+    JOIN:
+        bar.sync 0;""" + NEXT + "st.global.u32 [%rd3], %r14;"),
+    "a warp arrives and goes on": (64, 5, WARP + PUT + """
+        setp.eq.u32 %p1, %r20, 0;
+        @%p1 bra FIRST;
+        bar.sync 1, 64;
+        xor.b32 %r13, %r12, 128;
+        ld.shared.u32 %r14, [%r13];
+        st.global.u32 [%rd3], %r14;
+        bra.uni END;
+    FIRST:
+        bar.arrive 1, 64;
+    END:"""),
+    "an arrival that nobody waits for": (64, 5, "bar.arrive 4, 96;\n" + WRITES),
+    "votes at a barrier": (96, 5, """
+        and.b32 %r20, %r1, 3;
+        setp.eq.u32 %p1, %r20, 0;
+        bar.red.popc.u32 %r21, 0, %p1;
+        st.global.u32 [%rd3], %r21;"""),
+    "lanes wait at different places": (64, 4, PUT + """
+        setp.lt.u32 %p1, %r1, 40;
+        @%p1 bra LOW;
+        bar.sync 0;
+        bra.uni JOIN;
+    LOW:
+        bar.sync 0;
+    JOIN:""" + NEXT + "st.global.u32 [%rd3], %r14;"),
+    "a carry that is left over": (64, 4, """
+        add.cc.u32 %r20, %r4, 0xffffffff;
+        addc.u32 %r21, %r4, 0;
+        setp.ne.u32 %p1, %r2, 2;
+        @%p1 bra JOIN;
+        sub.cc.u32 %r20, 0, 1;
+    JOIN:
+        st.global.u32 [%rd3], %r21;"""),
+    "a register that is not written everywhere": (64, 4, """
+        setp.ne.u32 %p1, %r2, 1;
+        @%p1 bra JOIN;
+        mov.u32 %r30, 7;
+        add.u32 %r31, %r4, 7;
+    JOIN:
+        add.u32 %r32, %r30, %r31;
+        st.global.u32 [%rd3], %r32;"""),
+    "more than a quantum": (64, 3, """
+        mov.u32 %r30, 0;
+    AGAIN:
+        add.u32 %r30, %r30, 1;
+        setp.lt.u32 %p1, %r30, 6000;
+        @%p1 bra AGAIN;
+        st.global.u32 [%rd3], %r30;"""),
+    "every block adds to a sum": (96, 9, "red.global.add.u32 [%rd1], %r4;"),
+}  # fmt: skip
+"""What: (threads of a block, blocks, body)."""
+
+
+def outcome(way: str, threads: int, blocks: Any, body: str, **options: Any) -> tuple[Any, ...]:
+    """What a program leaves: `out`, `x`, and what has been executed, line by line; or the fault."""
+    text, x = kernel(body, SHARED), np.zeros(64, np.uint32)
+    if way == "good":
+        improve(text, (threads,), False, ("memcheck",))
+    out = np.zeros(threads * int(np.prod(blocks)), np.uint32)
+    try:
+        out, report = run(
+            "step" if way == "step" else "jit", text, threads=threads, blocks=blocks, out=out, x=x, **options
+        )
+    except DeviceFault as fault:
+        return (str(fault), x.tolist())
+    return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_all_engines_do_the_same(what: str) -> None:
+    threads, blocks, body = PROGRAMS[what]
+    expected, *others = (outcome(way, threads, blocks, body) for way in WAYS)
+    assert isinstance(expected[0], list), expected
+    assert any(expected[0])
+    for other in others:
+        assert other == expected
+
+
+@pytest.mark.parametrize("blocks", [(3, 3), (1, 4, 2), (300, 2)])
+def test_blocks_of_a_grid_with_more_than_one_row(blocks: tuple[int, ...]) -> None:
+    body = """
+        mov.u32 %r20, %ctaid.y;
+        mov.u32 %r21, %ctaid.z;
+        mov.u32 %r22, %nctaid.x;
+        mov.u32 %r23, %nctaid.y;
+        mad.lo.u32 %r24, %r21, %r23, %r20;
+        mad.lo.u32 %r24, %r24, %r22, %r2;
+        mad.lo.u32 %r24, %r24, %r3, %r1;
+        mul.wide.u32 %rd5, %r24, 4;
+        add.u64 %rd5, %rd5, %rd1;
+        mad.lo.u32 %r25, %r20, 1000, %r2;
+        mad.lo.u32 %r25, %r21, 100000, %r25;
+        st.global.u32 [%rd5], %r25;"""
+    expected, *others = (outcome(way, 64, blocks, body) for way in WAYS)
+    assert (
+        max(expected[0]) == 100000 * (blocks[2] - 1 if len(blocks) > 2 else 0) + 1000 * (blocks[1] - 1) + blocks[0] - 1
+    )
+    for other in others:
+        assert other == expected
+
+
+FAULTS = {
+    "beyond an array": WARP + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 18;
+        mov.u64 %rd6, %rd3;
+        @%p1 add.u64 %rd6, %rd6, 100000;
+        red.global.add.u32 [%rd2], 1;
+        st.global.u32 [%rd6], %r4;""",
+    "trap": WARP + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 18;
+        red.global.add.u32 [%rd2], 1;
+        @%p1 trap;""",
+    "behind a barrier": WARP + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 18;
+        red.global.add.u32 [%rd2], 1;
+        bar.sync 0;
+        red.global.add.u32 [%rd2+4], 1;
+        @%p1 trap;""",
+    "a deadlock": WARP + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 18;
+        red.global.add.u32 [%rd2], 1;
+        @%p1 bar.sync 1, 64;
+        bar.sync 0;""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_a_fault_in_the_third_warp_of_the_fifth_block(what: str) -> None:
+    expected, *others = (outcome(way, 128, 9, FAULTS[what]) for way in WAYS)
+    assert "block (4, 0, 0)" in expected[0]
+    for other in others:
+        assert other == expected
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+@pytest.mark.parametrize("options", [{"workers": 2}, {"seed": 5}, {"counters": True}], ids=str)
+def test_two_workers_a_random_order_and_counters_give_the_same(what: str, options: dict[str, Any]) -> None:
+    if "jit" not in ENGINES:
+        pytest.skip("needs llvmlite")
+    threads, blocks, body = PROGRAMS[what]
+    expected = outcome("jit", threads, blocks, body)
+    assert outcome("jit", threads, blocks, body, **options) == expected
+
+
+def test_a_budget_ends_blocks_that_would_go_on() -> None:
+    body = """
+    AGAIN:
+        bar.sync 0;
+        setp.ge.u32 %p1, %r1, 0;
+        @%p1 bra AGAIN;"""
+    for way in WAYS:
+        assert "budget" in outcome(way, 64, 3, body, budget=50_000)[0]
+
+
+def test_who_stops_a_launch_need_not_wait_for_all_of_its_blocks() -> None:
+    blocks, heard = (1 << 31) - 1, []
+
+    def watch(done: int, total: int, instructions: int) -> None:
+        heard.append(done)
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    if "jit" not in ENGINES:
+        pytest.skip("needs llvmlite")
+    with pytest.raises(DeviceFault) as caught, progress.watched(watch):
+        run("jit", kernel(""), blocks=blocks, out=np.zeros(32, np.uint32), budget=None)
+    assert caught.value.kind == "interrupt"
+    assert heard[0] <= heard[1] < blocks

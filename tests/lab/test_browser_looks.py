@@ -1,0 +1,141 @@
+"""What the explorer looks like where it is easily spoilt: beside other figures, in other colours, narrow, as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lab_server
+import pytest
+from accessibility import violations
+from explorer_page import EXPLORER, choose, number, settle, text, tick, type_on_slider, until, whole
+
+import ptxlab as pl
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+SOFTMAX = f"{EXPLORER} section[aria-label='Online softmax, tile by tile']"
+
+
+@pytest.fixture(scope="module")
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
+    """A page with an explorer of `tiled`."""
+    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
+        notebook = lab_server.write_notebook(
+            folder / "looks.ipynb", 'import ptxlab as pl\npl.explore("tiled", sigma=3)'
+        )
+        lab_server.open_notebook(page, jupyter, notebook)
+        lab_server.run_all(page)
+        settle(page)
+        yield page
+
+
+def lesson_line(page: Any) -> str:
+    """The PTX at the line that the lesson names."""
+    line = page.inner_text(f"{EXPLORER} .pl-lesson .pl-quiet").removeprefix("line ")
+    whole(page)
+    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] [data-line='{line}'] code")).strip()
+
+
+def test_the_line_that_a_lesson_names_moves_with_the_code(lab: Any) -> None:
+    before = lesson_line(lab)
+    assert before.startswith("bar.sync")
+    tick(lab, "causal")
+    assert lesson_line(lab) == before
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 600])
+def test_no_table_is_cut_where_figures_stand_beside_earlier_ones(lab: Any, width: int) -> None:
+    lab.set_viewport_size({"width": width, "height": 900})
+    try:
+        lab.click(f"{EXPLORER} button:has-text('Counters')")
+        lab_server.painted(lab)
+        assert lab.locator(f"{EXPLORER} section[aria-label='Memory and work'] .pl-was").count() > 0
+        for name in ("Instruction mix", "Memory and work", "Lines that cost most"):
+            table = lab.locator(f"{EXPLORER} section[aria-label='{name}'] .pl-open")
+            assert table.evaluate("e => [e.clientWidth > 0, e.scrollWidth - e.clientWidth]") == [True, 0], name
+    finally:
+        lab.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_numbers_that_changed_can_be_read_in_the_diff(lab: Any) -> None:
+    tick(lab, "causal")
+    choose(lab, "KV tile", "16")
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        lab_server.use_theme(lab, theme)
+        lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+        assert lab.locator(f"{EXPLORER} .pl-diff .n mark").count() > 0
+        assert violations(lab, EXPLORER) == []
+    lab_server.use_theme(lab, "JupyterLab Light")
+    lab.click(f"{EXPLORER} button:has-text('Code')")
+
+
+def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any) -> None:
+    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    plot = lab.locator(f"{SOFTMAX} .pl-plot")
+    plot.focus()
+    plot.press("Home")
+    plot.press("ArrowRight")
+    plot.press("Enter")
+    said = lab.inner_text(f"{SOFTMAX} .pl-readout")
+    assert said.startswith("tile 1: ")
+    lab_server.use_theme(lab, "JupyterLab Dark")
+    assert lab.inner_text(f"{SOFTMAX} .pl-readout") == said
+    lab_server.use_theme(lab, "JupyterLab Light")
+
+
+@pytest.mark.parametrize("width", [1024, 600])
+def test_the_code_stays_where_it_is_while_a_narrow_page_says_what_goes_on(lab: Any, width: int) -> None:
+    """From "done" to "running": the second row of the head is kept for either."""
+    lab.set_viewport_size({"width": width, "height": 900})
+    choose(lab, "kernel", "scalar") if width == 1024 else None
+    lab_server.painted(lab)
+    head = f"{EXPLORER} > .pl-head"
+    done = lab.eval_on_selector(head, "e => e.offsetHeight")
+    share, title = (
+        lab.eval_on_selector(f"{head} > {s}", "e => { const b = e.getBoundingClientRect(); return [b.top, b.bottom] }")
+        for s in ("button", "h3")
+    )
+    assert share[0] < title[1], "Share stands beside the title"
+    before = number(lab)
+    if width == 600:
+        lab.click(f"{EXPLORER} button:has-text('Parameters')")
+    type_on_slider(lab, "Sk", 3000 + width)
+    lab.wait_for_function(f"document.querySelector('{EXPLORER}').dataset.state !== 'done'")
+    assert lab.eval_on_selector(head, "e => e.offsetHeight") == done
+    settle(lab, before)
+    if width == 600:
+        lab.click(f"{EXPLORER} button:has-text('Parameters')")
+    lab.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_an_empty_page_of_results_says_why(lab: Any) -> None:
+    source = 'import numpy as np\nq = np.zeros(4, np.float32)\nptx = pl.kernels.get("scalar").build(head_dim=8).ptx\n'
+    lab.evaluate(
+        "source => { const notebook = jupyterapp.shell.currentWidget.content;"
+        " notebook.activeCell.model.sharedModel.setSource(source);"
+        " void jupyterapp.commands.execute('notebook:run-cell') }",
+        source + "pl.explore(ptx, 1, 128, q, q, q, q, q, 1, 1, 1, 64, 64, 1.0)",
+    )
+    lab.wait_for_selector(f"{EXPLORER} .pl-problem:not([hidden])")
+    until(lab, "failed")
+    assert text(lab, ".pl-results ~ .pl-blank").startswith("There are no results: the message above says why.")
+
+
+def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -> None:
+    explorer = pl.explore("scalar", seq_len=16, head_dim=16, device="cpu")
+    explorer.save(tmp_path / "page.html")
+    page = lab.context.browser.new_page(viewport={"width": 1200, "height": 800})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line")
+    assert not page.is_visible(f"{EXPLORER} button:has-text('SASS')"), "nobody can be asked for it"
+    page.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+    assert page.is_visible(f"{EXPLORER} [aria-label=compare] button:has-text('Python')")
+    assert not page.is_visible(f"{EXPLORER} button:has-text('SASS')")
+    assert said == []
+    page.close()
