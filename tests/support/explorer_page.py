@@ -37,7 +37,7 @@ def text(page: Any, selector: str) -> str:
 def figures(page: Any) -> dict[str, str]:
     """The strip: label -> value and detail."""
     pairs = page.evaluate(  # found and read in one step: an element that is replaced in between has no layout
-        "figures => [...document.querySelectorAll(figures)].map(f => [f.children[0].textContent, f.children[1].innerText])",
+        "found => [...document.querySelectorAll(found)].map(f => [f.children[0].textContent, f.children[1].innerText])",
         f"{EXPLORER} .pl-figure",
     )
     return {label: " ".join(value.split()) for label, value in pairs}
