@@ -268,3 +268,61 @@ def test_a_finding_says_what_was_done_to_the_mbarrier(engine: str, instruction: 
     found = next(f for f in findings if f.kind == "mbarrier in use")
     assert found.second is not None
     assert (found.first.did, found.second.did) == ("makes the mbarrier", did)
+
+
+WAITING_LANE = """
+    setp.ge.u32 %p4, %r1, 32;
+    @%p4 bra SECOND;
+    @!%p1 bra TOGETHER;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;
+    @!%p2 bra WAIT;
+TOGETHER:
+"""
+
+
+def test_a_lane_that_waits_leaves_other_warps_their_turns() -> None:
+    """The lanes that reconverge with it behind the wait stay there, and it does not try a thousand times."""
+    body = (
+        init(1)
+        + WAITING_LANE
+        + """
+    activemask.b32 %r9;
+    st.global.u32 [%rd3], %r9;
+    exit;
+SECOND:
+    mov.u32 %r9, 20000;
+BUSY:
+    sub.u32 %r9, %r9, 1;
+    setp.ne.u32 %p2, %r9, 0;
+    @%p2 bra BUSY;
+    setp.eq.u32 %p2, %r1, 32;
+    @%p2 mbarrier.arrive.shared.b64 _, [gate];
+    exit;
+"""
+    )
+    text = program(body)
+    (wait,) = [n for n, line in enumerate(text.splitlines(), 1) if "try_wait" in line]
+    masks, report = run("jit", text, threads=64)
+    assert masks[:32].tolist() == [0xFFFFFFFF] * 32
+    assert report.lines[wait][0] < 40
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("threads", [32, 64])
+def test_a_lane_may_wait_for_others_of_its_warp(engine: str, threads: int) -> None:
+    """They stand where all would reconverge, and go on when it has waited for long."""
+    body = (
+        init(31)
+        + WAITING_LANE
+        + """
+    @!%p1 mbarrier.arrive.shared.b64 _, [gate];
+    st.global.u32 [%rd3], 7;
+    exit;
+SECOND:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;
+    @!%p2 bra SECOND;
+    st.global.u32 [%rd3], 7;
+"""
+    )
+    assert (out(engine, body, threads=threads) == 7).all()

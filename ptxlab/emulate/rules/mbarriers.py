@@ -118,7 +118,7 @@ def operate(
         if action == WAIT:
             spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
         done |= u32(1 << lane)
-    if action == WAIT and warp.spins != 0 and warp.live & ~(warp.wait | warp.spins) == 0:
+    if action == WAIT and mask & ~warp.spins == 0:
         give_up_turn(context)
     if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
         if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
@@ -141,7 +141,8 @@ def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) 
 
 @rule(inline=True)
 def give_up_turn(context: Context) -> None:
-    """All lanes of a warp that could run wait for an mbarrier in vain: the others have their turns now."""
+    """All lanes of a wait wait in vain: other warps have their turns now. They are more likely to end it than lanes of
+    this warp, which reconverge with these behind the wait in most programs (one lane loads for all)."""
     if context.quantum >= 0 and context.random == 0:
         context.forgone += context.quantum + 1
         context.quantum = -1

@@ -200,6 +200,7 @@ class Context(Record, align=64):
     next: Pointer[u64]  # the next CTA
     stop: Pointer[i32]
     budget: Pointer[i64]  # warp-instructions that are left
+    wide_lock: Pointer[u32]  # held during a 128-bit atomic operation: the same in all launches and all their code
     total: u64  # CTAs of the grid
     params: Pointer[u8]
     memory: Ref[MemoryMap]
