@@ -326,3 +326,44 @@ SECOND:
 """
     )
     assert (out(engine, body, threads=threads) == 7).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lane_that_waits_in_each_round_does_not_split_its_warp(engine: str) -> None:
+    """The lane that fills a buffer again and again, as long as it is taken: the others stand behind its loop."""
+    body = (
+        init(1)
+        + """
+    @%p1 mbarrier.init.shared.b64 [gate+8], 1;
+    bar.sync 0;
+    mov.u32 %r5, 0;
+    setp.ge.u32 %p4, %r1, 32;
+    @%p4 bra SECOND;
+    @!%p1 bra TOGETHER;
+FILL:
+    mbarrier.arrive.shared.b64 _, [gate];
+    and.b32 %r6, %r5, 1;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate+8], %r6;
+    @!%p2 bra WAIT;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 100;
+    @%p2 bra FILL;
+TOGETHER:
+    activemask.b32 %r9;
+    st.global.u32 [%rd3], %r9;
+    exit;
+SECOND:
+    and.b32 %r6, %r5, 1;
+WAIT2:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate], %r6;
+    @!%p2 bra WAIT2;
+    setp.eq.u32 %p3, %r1, 32;
+    @%p3 mbarrier.arrive.shared.b64 _, [gate+8];
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 100;
+    @%p2 bra SECOND;
+    st.global.u32 [%rd3], %r5;
+"""
+    )
+    assert out(engine, body, threads=64).tolist() == [0xFFFFFFFF] * 32 + [100] * 32

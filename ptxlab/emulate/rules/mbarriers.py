@@ -24,6 +24,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
     CLUSTER,
@@ -96,6 +97,7 @@ def operate(
     before = local(u64, 32)
     after = local(u64, 32)
     done = u32(0)
+    spun: u32 = mask & warp.spins
     for lane in lanes_of(mask):
         address = in_shared(space, addresses[lane])
         where, _ = space_of(space, addresses[lane])
@@ -118,8 +120,12 @@ def operate(
         if action == WAIT:
             spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
         done |= u32(1 << lane)
-    if action == WAIT and mask & ~warp.spins == 0:
-        give_up_turn(context)
+    if action == WAIT and flags & SPIN != 0:
+        in_vain: boolean = mask != 0 and mask & ~warp.spins == 0
+        if warp.mode != 0 and (in_vain or spun & ~warp.spins != 0):
+            tried(warp.turns, ended=not in_vain)
+        if in_vain:
+            give_up_turn(context)
     if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
         if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
             stop(context, warp, DEADLOCK, code, first(mask), 0)

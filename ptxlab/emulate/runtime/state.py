@@ -269,6 +269,7 @@ class Turns(Record, align=4):
     rounds: u32  # of loops, since the last turn was given or the warp has diverged
     left: u32  # of the turn that lasts
     lane: u32  # whose turn it is, or was last
+    waits: u32  # for mbarriers that lanes have ended with success after failure, since then too
 
 
 class Executed(Record, align=4):
