@@ -154,21 +154,31 @@ def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> N
     turns = Turns.plain()
     tries = 0
     while turns.rounds < PATIENCE:
-        tried(turns, False)
+        tried(turns, ended=False, others_run=True)
         turns.rounds += POLLING  # the branch back
         tries += 1
     assert tries == PATIENCE - POLLING + 1
-    tried(turns, True)
+    tried(turns, ended=True, others_run=True)
     assert turns.rounds == 0
+
+
+def test_a_wait_in_vain_that_no_other_warp_can_end_counts_in_full() -> None:
+    turns = Turns.plain()
+    tries = 0
+    while turns.rounds < PATIENCE:
+        tried(turns, ended=False, others_run=False)
+        turns.rounds += POLLING
+        tries += 1
+    assert (tries, turns.waits) == (PATIENCE // POLLING, 0)
 
 
 def test_patience_with_waits_that_end_has_an_end() -> None:
     turns = Turns.plain()
     for _ in range(MOST_WAITS):
         turns.rounds = PATIENCE
-        tried(turns, True)
+        tried(turns, ended=True, others_run=True)
     turns.rounds = PATIENCE
-    tried(turns, True)
+    tried(turns, ended=True, others_run=True)
     assert turns.rounds == PATIENCE
     assert next_lane(turns, 0b11, 0b01) == 1  # another lane's turn: from then on it counts anew
     assert turns.waits == 0

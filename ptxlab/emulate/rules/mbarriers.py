@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
+from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.mbarrier_words import (
     DROP,
     FINE,
@@ -123,7 +124,7 @@ def operate(
     if action == WAIT and flags & SPIN != 0:
         in_vain: boolean = mask != 0 and mask & ~warp.spins == 0
         if warp.mode != 0 and (in_vain or spun & ~warp.spins != 0):
-            tried(warp.turns, ended=not in_vain)
+            tried(warp.turns, ended=not in_vain, others_run=in_vain and others_run(context, cta, warp))
         if in_vain:
             give_up_turn(context)
     if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):

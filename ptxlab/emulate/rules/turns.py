@@ -76,12 +76,13 @@ def forget(turns: Turns) -> None:
 
 
 @rule(inline=True)
-def tried(turns: Turns, ended: boolean) -> None:
+def tried(turns: Turns, ended: boolean, others_run: boolean) -> None:
     """Lanes of a diverged warp have tried a wait in a loop that can do nothing else: in vain, or, after having failed
-    before, with success (`ended`)."""
-    if not ended:
+    before, with success (`ended`). others_run: whether another warp may end the wait. If not, lanes of this warp must,
+    and a try in vain counts as all that a thread does to look whether others have gone on."""
+    if not ended and others_run:
         turns.rounds -= min(turns.rounds, u32(POLLING - 1))
-    elif turns.waits < MOST_WAITS:
+    elif ended and turns.waits < MOST_WAITS:
         turns.waits += 1
         turns.rounds = 0
 

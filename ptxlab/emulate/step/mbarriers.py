@@ -107,7 +107,7 @@ def translate(t: Translator, code: Code) -> Step:
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
         if w.others and (ended or (failed and not passed)):
-            tried(w.turns, ended=ended)
+            tried(w.turns, ended=ended, others_run=not ended and w.spaces.cluster.others_run(w.spaces.rank, w.warp))
         if failed and w.spaces.cluster.stuck():
             raise w.spaces.deadlock()
         return None
