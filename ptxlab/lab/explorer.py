@@ -44,7 +44,7 @@ class Explorer(Copied, widgets.Box):
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
-        self.session = Session(self._publish, BUILDER, asks=True)
+        self.session = Session(self._publish, BUILDER, asks=True, foretell=self._foretell)
         self._quiet = False
         self.panel = Panel(attention_subject.named(subject) if isinstance(subject, str) else subject, self._changed)
         holder = widgets.Box([self.view])
@@ -253,6 +253,11 @@ class Explorer(Copied, widgets.Box):
         """Sends parts of an answer to the page in one message."""
         with self._sending:
             self.view.publish(parts)
+
+    def _foretell(self, parts: list[dict[str, Any]]) -> None:
+        """Sends parts of an answer that is likely to be wanted next."""
+        with self._sending:
+            self.view.foretell(parts)
 
     def go_on(self, kernel: str) -> None:
         """Shows another kernel of the library beside this one, which is pinned."""

@@ -37,6 +37,7 @@ WORTH_SAYING = 0.1
 TELLING = 0.4
 """Seconds between two words on how far a run is."""
 Publish = Callable[[dict[str, Any]], None]
+Foretell = Callable[[list[dict[str, Any]]], None]
 
 
 class _Unconfirmed(Exception):
@@ -60,9 +61,16 @@ class Session:
     builder: builds the setting that is likely to come next, after each answer.
 
     asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking", with the
-    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one."""
+    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one.
+    foretell: is given the parts, each with its number, `key`, that the next answer is likely to begin with."""
 
-    def __init__(self, publish: Publish, builder: Builder | None = None, asks: bool = False) -> None:
+    def __init__(
+        self,
+        publish: Publish,
+        builder: Builder | None = None,
+        asks: bool = False,
+        foretell: Foretell = lambda parts: None,
+    ) -> None:
         self._publish, self._builder = publish, builder
         self._asks = asks
         self._confirmed: set[Request] = set()
@@ -91,7 +99,7 @@ class Session:
         self._baseline: Setting | None = None  # the pinned one
         self._shown: Request | None = None  # what was answered last
         self._likely: Request | None = None  # what is being built ahead
-        self._preparing = Preparing()
+        self._preparing = Preparing(foretell)
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:

@@ -8,16 +8,17 @@ const KEPT = 80; // parts that are kept: some more than Python takes for granted
  * where that is not known, as on a page that was opened later: then `missing()` asks for the whole. */
 function makeUnpacked(missing) {
   const read = new WeakMap(), kept = new Map(); // by the value of the trait; by number
+  function keep(ref, found) {
+    kept.delete(ref); // the newest stand last
+    kept.set(ref, found);
+    for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
+  }
   function content(value) {
-    const found = value.json ? JSON.parse(texts.decode(value.json)) : value.whole || kept.get(value.ref);
-    if (comes(value) && value.ref !== undefined) {
-      kept.delete(value.ref); // the newest stand last
-      kept.set(value.ref, found);
-      for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
-    }
+    const found = value.json ? parsed(value.json) : value.whole || kept.get(value.ref);
+    if (comes(value) && value.ref !== undefined) keep(value.ref, found);
     return found;
   }
-  return (value) => {
+  const unpacked = (value) => {
     if (!comes(value) && value?.ref === undefined) return value;
     if (!read.has(value)) {
       const found = content(value);
@@ -27,7 +28,12 @@ function makeUnpacked(missing) {
     }
     return read.get(value);
   };
+  /** A part that is likely to be wanted next, before it is. */
+  unpacked.expect = (ref, bytes) => keep(ref, parsed(bytes));
+  return unpacked;
 }
+
+const parsed = (bytes) => JSON.parse(texts.decode(bytes));
 
 /** Whether a part has come with what is in it. */
 const comes = (value) => Boolean(value?.json || value?.whole);
@@ -112,11 +118,13 @@ function makeAnswers(model, answered) {
   const numbers = () => data("run")?.map?.numbers;
   const rowNumber = (index) => numbers()?.[index] ?? index;
   const rowIndex = (row) => (numbers() ? numbers().reduce((best, number, k, all) => (Math.abs(number - row) < Math.abs(all[best] - row) ? k : best), 0) : row);
-  return { data, code, fresh, rowNumber, rowIndex, memory };
+  return { data, code, fresh, rowNumber, rowIndex, memory, expect: unpacked.expect };
 }
 
-/** A page that Python has made is given to the browser as a file. */
-function received(message, buffers) {
+/** A message beside the answers: a part of one that is likely to be wanted next, or a page that Python has made, which
+ * is given to the browser as a file. */
+function received(message, buffers, expect) {
+  if (message.do === "ahead") expect(message.ref, buffers[0]);
   if (message.do !== "share") return;
   const file = URL.createObjectURL(new Blob([buffers[0]], { type: "text/html" }));
   h("a", { href: file, download: message.name }).click();

@@ -117,7 +117,8 @@ function render({ model, el }) {
 
   // -- the model
 
-  model.on("msg:custom", received);
+  const hear = (message, buffers) => received(message, buffers, answers.expect);
+  model.on("msg:custom", hear);
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
   const paintRun = () => { markStale(); results.paintRun(); };
@@ -133,7 +134,7 @@ function render({ model, el }) {
     themes.disconnect();
     status.stop();
     clearTimeout(dims);
-    model.off("msg:custom", received);
+    model.off("msg:custom", hear);
     for (const stop of [...helpers, frames.stop]) stop();
   };
 }
