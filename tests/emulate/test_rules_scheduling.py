@@ -77,7 +77,7 @@ class World:
         context.memory, context.sites = MemoryMap.new(), Site.many(1)
         context.total, context.warps, context.state_size = blocks, len(script), size
         context.quantum = context.quantum_size = 10
-        context.mbarriers = True
+        context.mbarriers = context.only = True
         context.grid_x, context.grid_y, context.grid_z = 2, 2, 1
         context.order = Pointer(np.arange(len(script), dtype=np.uint32))
         context.slots, context.slot_limit = Resident.many(slots), slots

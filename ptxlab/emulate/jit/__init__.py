@@ -114,7 +114,8 @@ class Worker:
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
         context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
-        context.params, context.memory, context.alone = Pointer(run.params), run.map, run.workers_wanted == 1
+        context.params, context.memory = Pointer(run.params), run.map
+        context.only = context.alone = run.workers_wanted == 1
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.ravel().view(np.uint8)) for a in (self.counts, self.rest))
         context.all_counts, context.all_rest = context.counts, context.rest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, clear, fill_bytes, rule, u32, u64
+from ptxlab.emulate.language import atomic, boolean, clear, fill_bytes, rule, u32, u64
 from ptxlab.emulate.rules import blocks, clusters
 from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.records import Block
@@ -21,6 +21,17 @@ def clear_registers(warp: Warp) -> None:
 def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
     """A warp of a CTA."""
     return (cta.states + number * context.state_size).cast(Warp)[0]
+
+
+@rule(inline=True)
+def draw_ticket(context: Context) -> u64:
+    """The next cluster's number in order; beyond the last there are no clusters. A locked instruction waits until all
+    stores before it are done, so it is left out where nobody else draws."""
+    if not context.only:
+        return atomic("add", context.next, 0, 1)
+    ticket = context.next[0]
+    context.next[0] = ticket + 1
+    return ticket
 
 
 @rule

@@ -7,8 +7,8 @@ is more to do than the common case, they do nothing, and the scheduler does it a
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import atomic, boolean, rule, u32
-from ptxlab.emulate.rules.beginning import begin, go_on, simple, warp_of
+from ptxlab.emulate.language import boolean, rule, u32
+from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
 ANY, NONE, EXITED, AT_BARRIER = 0, 1, 2, 3
@@ -32,7 +32,7 @@ def next_cta(context: Context, cta: Cta) -> boolean:
         return False
     if context.bulk_copies or not simple(context):
         return False
-    ticket = atomic("add", context.next, 0, 1)
+    ticket = draw_ticket(context)
     if ticket >= context.total:
         return False
     context.finished += 1

@@ -27,7 +27,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.rules import barriers, clusters, memcheck, races
-from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, go_on, warp_of
+from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
@@ -89,7 +89,7 @@ def run_grid(context: Context) -> u32:
                 context.outdated = 0
                 return NEEDS_CODE
             if context.cta.cluster.busy == 0:
-                ticket = atomic("add", context.next, 0, 1)
+                ticket = draw_ticket(context)
                 if ticket < context.total:
                     begin_cluster(context, context.cta.cluster, ticket)
                 elif not next_resident(context):

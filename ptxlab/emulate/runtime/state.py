@@ -252,6 +252,7 @@ class Context(Record, align=64):
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
     clears: boolean  # whether warps begin with registers that must be cleared
+    only: boolean  # whether no other worker runs CTAs of this launch
     alone: boolean  # whether nobody else may see the memory, so that atomic operations need no lock
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
     mbarriers: boolean
