@@ -263,7 +263,11 @@ class Explorer(Copied, widgets.Box):
         run, says = self.view.run or {}, str(status["text"])
         error = run.get("error") if status["state"] == "done" else None
         if error:
-            says += f": max error {error['max'] if isinstance(error['max'], str) else format(error['max'], '.2g')}, " + ("within" if error["ok"] else "more than") + " the tolerance"
+            says += (
+                f": max error {error['max'] if isinstance(error['max'], str) else format(error['max'], '.2g')}, "
+                + ("within" if error["ok"] else "more than")
+                + " the tolerance"
+            )
         editor.tell(says, self.view.problem["message"] if status["failed"] and self.view.problem else "")
 
     def go_on(self, kernel: str) -> None:

@@ -101,7 +101,9 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     assert text(lab, "h3") == "Online softmax, one thread a row, edited"
     assert "✓ pass" in figures(lab)["tolerance"]
     lab.wait_for_function("document.querySelector('.ptxlab-editor .pl-status').innerText.includes('within the toler')")
-    assert text(lab, ".pl-lesson").startswith("What did the change do? Look at: what Diff marks. Edit goes on from here")
+    assert text(lab, ".pl-lesson").startswith(
+        "What did the change do? Look at: what Diff marks. Edit goes on from here"
+    )
     ptx = kernels.get("scalar").build(head_dim=16).ptx
     lab.keyboard.press("Control+a")
     lab.keyboard.insert_text(ptx.replace("[%key_row]", "[%key_row+1048576]"))
