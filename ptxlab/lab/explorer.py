@@ -44,7 +44,7 @@ class Explorer(Copied, widgets.Box):
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
-        self.session = Session(self._publish, BUILDER, asks=True)
+        self.session = Session(self._publish, BUILDER, asks=True, foretell=self._foretell)
         self._quiet = False
         self.panel = Panel(attention_subject.named(subject) if isinstance(subject, str) else subject, self._changed)
         holder = widgets.Box([self.view])
@@ -245,7 +245,8 @@ class Explorer(Copied, widgets.Box):
                 head.value,
                 self.view.wants_sass,
             ),
-            {control.model_id: controls.sent(control) for control in (*self.controls.values(), head)},
+            {control.model_id: controls.sent(control) for control in (*self.controls.values(), head)}
+            | {self.view.model_id: ["row", self.view.row]},
         )
 
     def _publish(self, parts: dict[str, Any]) -> None:
@@ -269,6 +270,11 @@ class Explorer(Copied, widgets.Box):
                 + " the tolerance"
             )
         editor.tell(says, self.view.problem["message"] if status["failed"] and self.view.problem else "")
+
+    def _foretell(self, parts: list[dict[str, Any]]) -> None:
+        """Sends parts of an answer that is likely to be wanted next."""
+        with self._sending:
+            self.view.foretell(parts)
 
     def go_on(self, kernel: str) -> None:
         """Shows another kernel of the library beside this one, which is pinned."""

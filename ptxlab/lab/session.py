@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from ptxlab.emulate.runtime.progress import Watching, watched
 from ptxlab.errors import PtxlabError
@@ -38,6 +38,7 @@ WORTH_SAYING = 0.1
 TELLING = 0.4
 """Seconds between two words on how far a run is."""
 Publish = Callable[[dict[str, Any]], None]
+Foretell = Callable[[list[dict[str, Any]]], None]
 
 
 class _Unconfirmed(Exception):
@@ -53,16 +54,24 @@ class Session:
     "pinned", "assembly", "run", "deltas", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed",
-    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also
-    `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+    A status is {state, text, busy, failed, seq, asked, subject}: `state` is "building", "running", "done", "failed",
+    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by, `subject` a number for each
+    subject that was asked for. That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it
+    takes in all, as far as that is known.
 
     builder: builds the setting that is likely to come next, after each answer.
 
     asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking", with the
-    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one."""
+    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one.
+    foretell: is given the parts, each with its number, `key`, that the next answer is likely to begin with."""
 
-    def __init__(self, publish: Publish, builder: Builder | None = None, asks: bool = False) -> None:
+    def __init__(
+        self,
+        publish: Publish,
+        builder: Builder | None = None,
+        asks: bool = False,
+        foretell: Foretell = lambda parts: None,
+    ) -> None:
         self._publish, self._builder = publish, builder
         self._asks = asks
         self._confirmed: set[Request] = set()
@@ -83,13 +92,15 @@ class Session:
         self._building = 1.0  # seconds that the last version took
         self.seq = 0
         self.request: Request | None = None
+        self._subject = 0
+        self._subjects: dict[Any, int] = {}  # the number of each subject that was asked for
         self.version: Version | None = None
         self.pinned: Version | None = None
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
         self._baseline: Setting | None = None  # the pinned one
         self._shown: Request | None = None  # what was answered last
         self._likely: Request | None = None  # what is being built ahead
-        self._preparing = Preparing()
+        self._preparing = Preparing(foretell)
         self._watching: Watching | None = None  # the launch in work
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
@@ -101,6 +112,7 @@ class Session:
             seq = self.seq
             self._waiting = self.request = request
             self._asked = asked
+            self._subject = self._subjects.setdefault(request.subject, len(self._subjects))
             if self._builder is not None and request != self._likely:
                 self._builder.build(None)
             recalls = self._thread is None and self._seen(request)
@@ -208,7 +220,7 @@ class Session:
     def _status(self, state: str, text: str, seq: int, asked: Any, **more: Any) -> dict[str, Any]:
         busy = state in ("building", "running")
         return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, "asked": asked,
-                **more}  # fmt: skip
+                "subject": self._subject, **more}  # fmt: skip
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until nothing is in work; False when that takes longer than `timeout` seconds."""
@@ -336,11 +348,12 @@ class Session:
         if begins and request.subject.family:  # the library's kernels do assemble
             # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
             running = Ahead(lambda: self._run(version, request, seq, asked))
-        assembly = dict(self._kept(self._assemblies, request.result_key, lambda: cast(Ahead, assembling).result()))
-        refused = assembly.pop("error", None)
-        yield "assembly", assembly
-        if refused is not None:
+        made = {} if assembling is None else assembling.result()
+        if refused := made.pop("error", None):
+            yield "assembly", made
             raise refused
+        assembly = self._kept(self._assemblies, request.result_key, lambda: numbered(made))
+        yield "assembly", assembly
         fault: Exception | None = None
         try:
             if held is not None:
@@ -417,7 +430,8 @@ class Session:
             try:
                 yield
             finally:
-                self._watching = None
+                if self._watching is watching:  # and not a newer one's
+                    self._watching = None
 
     def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
         """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds

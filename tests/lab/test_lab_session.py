@@ -65,6 +65,7 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
         "failed": False,
         "seq": seq,
         "asked": {"control": ["value", 512]},
+        "subject": 0,
     }
     assert asked.wait(60)
     assert page.states[-1]["state"] == "cancelled", "what is cancelled says nothing more"

@@ -63,8 +63,6 @@ NEUTRAL: dict[str, Callable[[int], int]] = {
 """Operations in whose sum over many operands the order makes no difference, with what changes nothing, by the width."""
 CELL = 8 * W
 """Bytes of a buffer that holds one operand of all lanes."""
-LOCK = "lock.b128"
-"""The lock of 128-bit exchanges: a host instruction for them would need memory that is aligned on the host, too."""
 
 
 class Atomics(Part):
@@ -137,8 +135,6 @@ class Atomics(Part):
         else:
             t.go("lanes")
         t.at("lanes")
-        if form.whole:
-            self.e.helpers.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
         ways = [True] if shared else [False] if form.whole else [True, False]
         if len(ways) == 2:
             own = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
@@ -380,9 +376,10 @@ def _whole(t: Text, place: str, at: str, *, compares: bool) -> None:
     p = [t.let(f"getelementptr i64, ptr {place}, i64 {k}") for k in (0, 1)]
     cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
     given = [t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}") for cell in cells]
+    lock = t.let(f"load ptr, ptr {t.field(S.Context, 'wide_lock')}")
     t.do(f"br label %{spin}")
     t.at(spin)
-    taken = t.let(f"cmpxchg ptr @{LOCK}, i32 0, i32 1 seq_cst seq_cst")
+    taken = t.let(f"cmpxchg ptr {lock}, i32 0, i32 1 seq_cst seq_cst")
     t.do(f"br i1 {t.let(f'extractvalue {{i32, i1}} {taken}, 1')}, label %{held}, label %{spin}")
     t.at(held)
     old = [t.let(f"load atomic i64, ptr {x} monotonic, align 8") for x in p]
@@ -396,7 +393,7 @@ def _whole(t: Text, place: str, at: str, *, compares: bool) -> None:
         t.do(f"store atomic i64 {value}, ptr {x} monotonic, align 8")
     t.do(f"br label %{done}")
     t.at(done)
-    t.do(f"store atomic i32 0, ptr @{LOCK} seq_cst, align 4")
+    t.do(f"store atomic i32 0, ptr {lock} seq_cst, align 4")
     for k, value in enumerate(old):
         cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
         t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}")

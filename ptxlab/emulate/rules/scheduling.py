@@ -179,7 +179,10 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         return STOPPED
     cta.position += 1
     if gave_up:  # another warp of the cluster ends its wait, or none does: `end_round` sees to both
-        return GO_ON
+        if context.slot_count == 1 or warp.live & ~(warp.wait | warp.spins) == 0:
+            return GO_ON
+        next_resident(context)  # which `end_round` does not look for: this warp has lanes that could go on
+        return ANOTHER
     context.suspensions += 1
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENCE == 0:
         complete_copies(context, cta)  # threads may poll memory for what is on its way
