@@ -71,6 +71,11 @@ class Edited(Subject):
         """As the kernel that was edited."""
         return self.base.groups(self._all(values))
 
+    def lesson(self, built: Any) -> dict[str, Any]:
+        """What can be done with a text of one's own."""
+        look = "what `Diff` marks. Edit goes on from here; closing the editor goes back to the kernel"
+        return {"question": "What did the change do?", "look": look, "line": 0, "shows": "", "next": None}
+
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
         """As the kernel that was edited. (Its softmax is not drawn: the text has no probes.)"""
         return self.base.tiles(built, self._all(values))

@@ -253,6 +253,23 @@ class Explorer(Copied, widgets.Box):
         """Sends parts of an answer to the page in one message."""
         with self._sending:
             self.view.publish(parts)
+        if "status" in parts:
+            self._tell_editor(parts["status"])
+
+    def _tell_editor(self, status: dict[str, Any]) -> None:
+        """Says in the open editor what became of its text: it may fill the window, with the page far above."""
+        editor = self._below.widget
+        if not isinstance(editor, Editor) or not isinstance(self.subject, Edited):
+            return
+        run, says = self.view.run or {}, str(status["text"])
+        error = run.get("error") if status["state"] == "done" else None
+        if error:
+            says += (
+                f": max error {error['max'] if isinstance(error['max'], str) else format(error['max'], '.2g')}, "
+                + ("within" if error["ok"] else "more than")
+                + " the tolerance"
+            )
+        editor.tell(says, self.view.problem["message"] if status["failed"] and self.view.problem else "")
 
     def _foretell(self, parts: list[dict[str, Any]]) -> None:
         """Sends parts of an answer that is likely to be wanted next."""

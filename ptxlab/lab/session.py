@@ -12,10 +12,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ptxlab.emulate.runtime.progress import watched
+from ptxlab.emulate.runtime.progress import Watching, watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views, run_pane
 from ptxlab.lab.ahead import Ahead
@@ -100,6 +101,7 @@ class Session:
         self._shown: Request | None = None  # what was answered last
         self._likely: Request | None = None  # what is being built ahead
         self._preparing = Preparing(foretell)
+        self._watching: Watching | None = None  # the launch in work
         self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
@@ -118,9 +120,16 @@ class Session:
                 self._thread = threading.current_thread()
             elif self._thread is None:
                 self._begin()
+        self._hurry()
         if recalls:
             self._recall()
         return seq
+
+    def _hurry(self) -> None:
+        """Has a launch in work ask at once whether it is outdated."""
+        watching = self._watching
+        if watching is not None:
+            watching.hurry()
 
     def _begin(self) -> None:
         """Starts the thread that works; the caller holds the lock."""
@@ -187,14 +196,15 @@ class Session:
         self.ask(request, self._asked)
 
     def cancel(self) -> None:
-        """Ends what is in work: a launch within a tenth of a second, anything else at its next stage; a run that waits
-        to be confirmed is not begun. Does nothing while there is neither."""
+        """Ends what is in work: a launch within some thousand instructions of its warps, anything else at its next
+        stage; a run that waits to be confirmed is not begun. Does nothing while there is neither."""
         with self._order:
             with self._lock:
                 if self._thread is None and self._asking != self.seq:
                     return
                 self._asking = -1
                 self._waiting, self._ended = None, self.seq
+            self._hurry()
             self._publish({"status": self._status("cancelled", "cancelled", self.seq, self._asked)})
 
     def _outdated(self, seq: int) -> bool:
@@ -363,7 +373,7 @@ class Session:
             yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
-            with watched(self._watch(seq, asked)):
+            with self._watched(seq, asked):
                 yield (
                     "state",
                     self._kept(self._states, view, lambda: numbered(explorer_views.state(version, view, ran))),
@@ -395,7 +405,7 @@ class Session:
     def _run(self, version: Version, request: Request, seq: int, asked: Any) -> Ran | None:
         """Runs the kernel, tells how far it is, and notes how long it took."""
         start = time.perf_counter()
-        with watched(self._watch(seq, asked, self._estimates.seconds(request))):
+        with self._watched(seq, asked, self._estimates.seconds(request)):
             ran = explorer_views.run(version, request)
         if ran is not None:
             self._estimates.note(request, time.perf_counter() - start)
@@ -411,6 +421,17 @@ class Session:
         less = self._estimates.less(request)
         sample = None if less is None else self._estimates.seconds(less)
         return _Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
+
+    @contextmanager
+    def _watched(self, seq: int, asked: Any, expected: float | None = None) -> Iterator[None]:
+        """Launches that this thread makes meanwhile are watched, see `_watch`."""
+        with watched(self._watch(seq, asked, expected)) as watching:
+            self._watching = watching
+            try:
+                yield
+            finally:
+                if self._watching is watching:  # and not a newer one's
+                    self._watching = None
 
     def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
         """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds

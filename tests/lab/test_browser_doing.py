@@ -100,6 +100,10 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     settle(lab, before)
     assert text(lab, "h3") == "Online softmax, one thread a row, edited"
     assert "✓ pass" in figures(lab)["tolerance"]
+    lab.wait_for_function("document.querySelector('.ptxlab-editor .pl-status').innerText.includes('within the toler')")
+    assert text(lab, ".pl-lesson").startswith(
+        "What did the change do? Look at: what Diff marks. Edit goes on from here"
+    )
     ptx = kernels.get("scalar").build(head_dim=16).ptx
     lab.keyboard.press("Control+a")
     lab.keyboard.insert_text(ptx.replace("[%key_row]", "[%key_row+1048576]"))
@@ -112,6 +116,8 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
         " return [e.getBoundingClientRect().top - b.top, b.height] }"
     )
     assert 0 < top < height, "in sight in its pane, though the pane itself was not when the fault came"
+    lab.wait_for_selector(".ptxlab-editor .pl-output .pl-error:has-text('memcheck')")  # said where it was written, too
+    assert violations(lab, ".ptxlab-below") == []
     lab.click(f"{EXPLORER} .pl-problem button:has-text('Debug here')")
     assert debugger(lab).startswith("before the instruction that faulted: step ")
     lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")

@@ -253,6 +253,7 @@ class Run:
         try:
             self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
+                progress.woken_by(team.wake)
                 team.start()
                 self.add_workers(team)
                 team.wait(lambda: self.tick(progress), TICK)
