@@ -1,8 +1,8 @@
 """How fast traces are recorded: `python -m benchmarks.tracing`.
 
-Each kernel runs at S = 64, D = 64 with every warp of its first block recorded (`trace=pl.Trace()`, what the debugger asks
-for): by compiled code, as is usual, and by the stepping engine. Counted is the whole launch, pages of the trace
-compressed and written. Both run in turns; given are steps (warp-instructions) a second of the quicker of several runs,
+Each kernel runs at S = 64, D = 64 with every warp of its first block recorded (`trace=pl.Trace()`, as the debugger
+does): by compiled code, as is usual, and by the stepping engine. Counted is the whole launch, pages of the trace
+compressed and written. Both run in turns; given are steps (warp-instructions) a second of the quickest of five runs,
 and how many times faster compiled code is. `--write` keeps the table in `results/tracing.md`.
 """
 
