@@ -63,6 +63,10 @@ class Edited(Subject):
         """As the kernel that was edited."""
         return self.base.work(self._all(values))
 
+    def size(self, values: Values) -> float | None:
+        """As the kernel that was edited."""
+        return self.base.size(self._all(values))
+
     def why_no_run(self) -> str:
         """As the kernel that was edited."""
         return self.base.why_no_run()

@@ -12,20 +12,18 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ptxlab.emulate.runtime.progress import Watching, watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views, run_pane
 from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.building_ahead import Builder, next_setting, switched_on
 from ptxlab.lab.deltas import Setting
-from ptxlab.lab.estimates import LONG, Estimates, in_seconds
 from ptxlab.lab.explorer_views import Version, numbered
 from ptxlab.lab.preparing import Preparing
 from ptxlab.lab.requests import Request
+from ptxlab.lab.running import Running, Unconfirmed
 from ptxlab.lab.subject import Ran
 
 KEEP = 32
@@ -34,19 +32,8 @@ SENDING = 0.05
 """Seconds after an answer in which it is still on its way through the kernel's other threads."""
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
-
-TELLING = 0.4
-"""Seconds between two words on how far a run is."""
 Publish = Callable[[dict[str, Any]], None]
 Foretell = Callable[[list[dict[str, Any]]], None]
-
-
-class _Unconfirmed(Exception):
-    """A run that begins only when somebody has said so; `more` is what the status says of it."""
-
-    def __init__(self, text: str, **more: Any) -> None:
-        super().__init__(text)
-        self.more = more
 
 
 class Session:
@@ -61,8 +48,9 @@ class Session:
 
     builder: builds the setting that is likely to come next, after each answer.
 
-    asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking", with the
-    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one.
+    asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
+    with the `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller
+    one.
     foretell: is given the parts, each with its number, `key`, that the next answer is likely to begin with."""
 
     def __init__(
@@ -73,12 +61,10 @@ class Session:
         foretell: Foretell = lambda parts: None,
     ) -> None:
         self._publish, self._builder = publish, builder
-        self._asks = asks
-        self._confirmed: set[Request] = set()
+        self._running = Running(self._outdated, asks)
         self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
         self._order = threading.RLock()  # after "cancelled" nothing of that request is published
-        self._estimates = Estimates()
         self._asked: Any = None
         self._lock = threading.Condition()
         self._waiting: Request | None = None
@@ -101,8 +87,6 @@ class Session:
         self._shown: Request | None = None  # what was answered last
         self._likely: Request | None = None  # what is being built ahead
         self._preparing = Preparing(foretell)
-        self._watching: Watching | None = None  # the launch in work
-        self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
 
     def ask(self, request: Request, asked: Any = None) -> int:
         """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work. What
@@ -120,16 +104,10 @@ class Session:
                 self._thread = threading.current_thread()
             elif self._thread is None:
                 self._begin()
-        self._hurry()
+        self._running.hurry()
         if recalls:
             self._recall()
         return seq
-
-    def _hurry(self) -> None:
-        """Has a launch in work ask at once whether it is outdated."""
-        watching = self._watching
-        if watching is not None:
-            watching.hurry()
 
     def _begin(self) -> None:
         """Starts the thread that works; the caller holds the lock."""
@@ -182,18 +160,14 @@ class Session:
             self.ask(self.request, self._asked)
 
     def confirm(self, sample: bool = False) -> None:
-        """Begins the run that `LONG` holds back; with `sample` a smaller one, of some of its rows. Does nothing while
-        no request waits for this."""
+        """Begins the run that waits; with `sample` a smaller one, of some of its rows. Does nothing while no request
+        waits for this."""
         request = self.request
         if request is None or self._asking != self.seq:
             return
-        if sample:
-            less = self._estimates.less(request)
-            if less is None:
-                return
-            request = less
-        self._confirmed.add(request.result_key)
-        self.ask(request, self._asked)
+        confirmed = self._running.confirm(request, sample)
+        if confirmed is not None:
+            self.ask(confirmed, self._asked)
 
     def cancel(self) -> None:
         """Ends what is in work: a launch within some thousand instructions of its warps, anything else at its next
@@ -204,7 +178,7 @@ class Session:
                     return
                 self._asking = -1
                 self._waiting, self._ended = None, self.seq
-            self._hurry()
+            self._running.hurry()
             self._publish({"status": self._status("cancelled", "cancelled", self.seq, self._asked)})
 
     def _outdated(self, seq: int) -> bool:
@@ -275,7 +249,7 @@ class Session:
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
         failed = False
-        asking: _Unconfirmed | None = None
+        asking: Unconfirmed | None = None
         try:
             for part, value in self._stages(request, seq, asked):
                 if self._outdated(seq):
@@ -289,7 +263,7 @@ class Session:
                     ready = {}
                 else:
                     ready[part] = None if value is None else {**value, "seq": seq}
-        except _Unconfirmed as held:
+        except Unconfirmed as held:
             asking = held
         except Exception as error:  # every error belongs on the page: the widget must live on
             if self._outdated(seq):
@@ -320,10 +294,15 @@ class Session:
         version = self._versions.get(request.version_key) or self._preparing.take(request)
         if version is None and self._building > WORTH_SAYING:
             yield "status", {"state": "building", "text": "building"}
+
+        def says(text: str, more: dict[str, Any]) -> None:
+            self._send(seq, {"status": self._status("running", text, seq, asked, **more)})
+
         begun = time.perf_counter()
         version = version or explorer_views.begun(request)
         assembling = running = None
-        held = self._held(request)
+        ran_before = request.result_key in self._outcomes
+        held = None if ran_before else self._running.held(request)
         assembled = request.result_key in self._assemblies
         if version.error is None and not assembled:  # the assembler needs no Python: it works while panes are made
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
@@ -344,10 +323,9 @@ class Session:
             raise version.error
         if new:
             yield "status", {"state": "building", "text": "assembling"}
-        begins = held is None and request.result_key not in self._outcomes
-        if begins and request.subject.family:  # the library's kernels do assemble
+        if held is None and not ran_before and request.subject.family:  # the library's kernels do assemble
             # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
-            running = Ahead(lambda: self._run(version, request, seq, asked))
+            running = Ahead(lambda: self._running.run(version, request, seq, says))
         made = {} if assembling is None else assembling.result()
         if refused := made.pop("error", None):
             yield "assembly", made
@@ -358,27 +336,23 @@ class Session:
         try:
             if held is not None:
                 raise held
-            cached = request.result_key in self._outcomes
-            if not cached:
-                estimate = self._estimates.seconds(request)
-                shown = estimate if estimate is not None and estimate > LONG else None
-                text = "running" if shown is None else f"running, about {in_seconds(shown)}"
-                yield "status", {"state": "running", "text": text, "estimate": shown}
-            self._telling = seq, time.perf_counter()
-            begin = running.result if running else lambda: self._run(version, request, seq, asked)
+            if not ran_before:
+                yield "status", {"state": "running", **self._running.foreseen(request)}
+            self._running.tell(seq)
+            begin = running.result if running else lambda: self._running.run(version, request, seq, says)
             ran = self._kept(self._outcomes, request.result_key, begin)
             view = replace(request, sass=False)
             shown_run = self._shown_run(view, ran, version)
-            yield "run", {**shown_run, "cached": cached}
+            yield "run", {**shown_run, "cached": ran_before}
             yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
-            with self._watched(seq, asked):
+            with self._running.watched(seq, says):
                 yield (
                     "state",
                     self._kept(self._states, view, lambda: numbered(explorer_views.state(version, view, ran))),
                 )
-        except (PtxlabError, _Unconfirmed) as stopped:  # the machine code can be shown all the same
+        except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
             yield "status", {"state": "building", "text": "disassembling"}
@@ -401,61 +375,6 @@ class Session:
             self._settled = [now, *self._settled[:1]]
         self._baseline = self._baseline or now
         return deltas.against(now, pinned=self._baseline, previous=self._settled[-1])
-
-    def _run(self, version: Version, request: Request, seq: int, asked: Any) -> Ran | None:
-        """Runs the kernel, tells how far it is, and notes how long it took."""
-        start = time.perf_counter()
-        with self._watched(seq, asked, self._estimates.seconds(request)):
-            ran = explorer_views.run(version, request)
-        if ran is not None:
-            self._estimates.note(request, time.perf_counter() - start)
-        return ran
-
-    def _held(self, request: Request) -> _Unconfirmed | None:
-        """What to ask before this request's run begins; None where it may begin."""
-        if not self._asks or request.result_key in self._outcomes or request.result_key in self._confirmed:
-            return None
-        estimate = self._estimates.seconds(request)
-        if estimate is None or estimate <= LONG:
-            return None
-        less = self._estimates.less(request)
-        sample = None if less is None else self._estimates.seconds(less)
-        return _Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
-
-    @contextmanager
-    def _watched(self, seq: int, asked: Any, expected: float | None = None) -> Iterator[None]:
-        """Launches that this thread makes meanwhile are watched, see `_watch`."""
-        with watched(self._watch(seq, asked, expected)) as watching:
-            self._watching = watching
-            try:
-                yield
-            finally:
-                if self._watching is watching:  # and not a newer one's
-                    self._watching = None
-
-    def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
-        """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds
-        that they are likely to take, until blocks that are done say more."""
-        start = time.perf_counter()
-        told = start
-
-        def watch(done: int, blocks: int, _instructions: int) -> None:
-            nonlocal told
-            if self._outdated(seq):
-                raise KeyboardInterrupt
-            now = time.perf_counter()
-            shown, since = self._telling
-            if shown != seq or now - max(told, since) < TELLING:  # the page may still say "building"
-                return
-            told, seconds = now, now - start
-            estimate = seconds * blocks / done if done else expected
-            text = f"running, {done:,} of {blocks:,} blocks done"
-            if estimate is not None and estimate > LONG:
-                text += f", about {in_seconds(estimate)} in all"
-            more = {"done": done, "blocks": blocks, "seconds": seconds, "estimate": estimate}
-            self._send(seq, {"status": self._status("running", text, seq, asked, **more)})
-
-        return watch
 
     def _kept(self, shelf: OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
         """What was made before for this key, or is made now; the oldest of more than `KEEP` things are let go."""

@@ -339,6 +339,7 @@ def test_wrong_parameters_name_their_limits(parameters: dict[str, Any], message:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.long
 def test_the_next_rung_stands_beside_the_one_before() -> None:
     explorer = pl.explore("mma", seq_len=64, head_dim=16, device="step")
     assert explorer.wait()
@@ -350,7 +351,7 @@ def test_the_next_rung_stands_beside_the_one_before() -> None:
     assert explorer.parameters["kernel"] == "swizzle"
     assert explorer.parameters["seq_k"] == 64, "a value that somebody chose is kept"
     beside = explorer.view.deltas["pinned"]
-    assert beside["title"] == "mma → swizzle"
+    assert (beside["title"], beside["work"]) == ("mma → swizzle", 1.0)
     assert beside["figures"]["conflicts"] > 0
 
 
@@ -394,6 +395,7 @@ def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> N
     assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
 
 
+@pytest.mark.long
 def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(session: Session, page: Page) -> None:
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}
     for keys in (16, 32, 64):
@@ -404,6 +406,7 @@ def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(sessi
     compared = page.now["deltas"]
     assert compared["pinned"]["title"] == "Sk 16 → 64"
     assert compared["previous"]["title"] == "Sk 32 → 64"
+    assert (compared["pinned"]["work"], compared["previous"]["work"]) == (4.0, 2.0)
     first, now = compared["pinned"]["figures"], page.now["run"]
     assert first["executed"] < now["thread_instructions"]
     assert first["instructions"] == page.now["code"]["instructions"]

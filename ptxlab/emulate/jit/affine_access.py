@@ -55,7 +55,7 @@ class AffineAccesses(Part):
             return False
         pattern = partial = pattern_of(apart, size)
         if pattern != GATHERED:  # of some lanes only: a row has gaps
-            partial = GAPS if pattern in (ROW, ROWS) and self.memory.with_gaps() else GATHERED
+            partial = GAPS if pattern in (ROW, ROWS) and self.memory.patterns.with_gaps() else GATHERED
         first = self.m.reached(at, 0)
         lowest = self.m.add(first, self.m.const(first.type, low)) if low else first
         inside = self._in_shared if first.type == "i32" else self._in_allocation

@@ -69,7 +69,7 @@ class Copies(Part):
             if lane == "i64":
                 at = self.m.zext("i64", at)
             else:
-                whole, at = at, self.e.memory.in_shared(at)
+                whole, at = at, self.e.memory.rows.in_shared(at)
         self.t.do(f"store <{W} x {lane}> {self.m.vector(at)}, ptr {buffer}, align 64")
         return buffer, 0, whole
 
