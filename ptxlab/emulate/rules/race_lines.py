@@ -167,7 +167,8 @@ def number_of(launch: Launch, block: Block, records: Pointer[u64], stride: u64, 
         return block.full | WARPS
     if not all_of((writer == 0) | before(writer, low, span)):
         return block.full | WARPS
-    one, two = extract(reader, 0) >> BLOCK, extract(other, 0) >> BLOCK
+    one = u64(extract(reader, 0)) >> BLOCK
+    two = u64(extract(other, 0)) >> BLOCK
     strange = (reader >> BLOCK != low >> BLOCK) & (other >> BLOCK != low >> BLOCK)
     if records[3 * stride + LAST_WRITE] == 0 and all_of(strange):
         alike = (reader >> BLOCK == one) | (reader >> BLOCK == two)
