@@ -43,6 +43,7 @@ def test_another_kernel_says_nothing_of_the_next_setting() -> None:
     assert next_setting(request("scalar"), request("tiled")) is None
 
 
+@pytest.mark.long
 def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setenv(building_ahead.SWITCH, "on")

@@ -339,6 +339,7 @@ def test_wrong_parameters_name_their_limits(parameters: dict[str, Any], message:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.long
 def test_the_next_rung_stands_beside_the_one_before() -> None:
     explorer = pl.explore("mma", seq_len=64, head_dim=16, device="step")
     assert explorer.wait()
@@ -396,6 +397,7 @@ def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> N
     assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
 
 
+@pytest.mark.long
 def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(session: Session, page: Page) -> None:
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}
     for keys in (16, 32, 64):
