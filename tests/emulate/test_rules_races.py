@@ -12,7 +12,7 @@ import pytest
 from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, reversed_bits, reversed_lanes
-from ptxlab.emulate.rules import barriers, race_accesses, races
+from ptxlab.emulate.rules import barriers, race_accesses, race_lines, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
@@ -52,10 +52,10 @@ def _called(rule: Call, *arguments: Any) -> Any:
 class World:
     """Two blocks of a launch, the records of one array, and by whom the rules are run."""
 
-    def __init__(self, call: Call, granule: int) -> None:
-        self.call, self.granule = call, granule
+    def __init__(self, call: Call, granule: int, *, summaries: bool = False) -> None:
+        self.call, self.granule, self.reading = call, granule, False
         self.launch, self.blocks = Launch.new(), [Block.new(), Block.new()]
-        self.launch.granule = granule
+        self.launch.granule, self.launch.summaries = granule, summaries
         self.launch.published = Published.many(4)
         self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
         self.launch.traits = Pointer(
@@ -97,7 +97,7 @@ class World:
 
     def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
         code = draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG
-        write, size = draw.random() < 0.4, draw.choice([4, 4, 8])
+        write, size = draw.random() < 0.4 and not self.reading, draw.choice([4, 4, 8])
         words = size // self.granule
         pieces = Pointer[int](np.array([1, 0, words, *[code] * words, *[0] * (-words % 16)], np.uint64))
         members = Pointer[int](np.array([1, 0, size, code], np.uint64))
@@ -135,7 +135,7 @@ class World:
         of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
-            "records": self.shadow.records.array.tolist(),
+            "records": self.shadow.records.array[: 3 * self.shadow.stride].tolist(),
             "masks": self.launch.masks.array.tolist(),
             "published": self.launch.published.array.tolist(),
             "now": self.launch.now,
@@ -162,6 +162,40 @@ def test_histories(granule: int) -> None:
         assert theirs.state() == found, seed
         kinds |= {note[0] >> KIND for note in found["notes"]}
     assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep
+
+
+def test_settled_lines_change_no_record_and_no_note() -> None:
+    """Few places, read by most, so that lines settle and are disturbed again."""
+    compiled, settled = Compiled(RULES, {"Launch.granule": 4}), 0
+    for seed in range(60):
+        worlds = [Tiles(compiled, summaries=True), Tiles(compiled), *([Tiles(_called, summaries=True)] * (seed < 8))]
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(90):
+                world.step(draw)
+        states = [world.state() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+        settled += worlds[0].settled
+    assert settled > 1000
+
+
+class Tiles(World):
+    """Most accesses are reads of the same few lines, now by this warp and now by that one."""
+
+    def __init__(self, call: Call, *, summaries: bool = False) -> None:
+        super().__init__(call, 4, summaries=summaries)
+        self.settled = 0
+
+    def step(self, draw: random.Random) -> None:
+        self.reading = draw.random() < 0.97
+        if draw.random() < 0.05:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        elif draw.random() < 0.1:
+            super().step(draw)
+        else:
+            self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(4), 0xFFFFFFFF)
+            lines = self.shadow.records.array[3 * self.shadow.stride + race_lines.LINES :]
+            self.settled += int(((lines != 0) & (lines & race_lines.WARPS != race_lines.WARPS)).sum())
 
 
 class Scattered(World):

@@ -48,8 +48,19 @@ from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.race_lines import (
+    LINES,
+    accessed,
+    disturbed,
+    lanes_settled,
+    lines_hold,
+    row_settled,
+    settle,
+    unread,
+    unwritten,
+)
 from ptxlab.emulate.rules.races import ID, hazard, remember
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, WARP, Block, Launch
 
 OF_MANY = 1 << MANY
 ROW = 16
@@ -74,26 +85,38 @@ def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_b
 
 @rule
 def stretch(
-    launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, words: u64, codes: Pointer[u64],
-    step: u64, mine: u64, shift: u64, write: boolean,
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, words: u64,
+    codes: Pointer[u64], step: u64, mine: u64, shift: u64, write: boolean, followed: boolean,
 ) -> None:  # fmt: skip
     """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
-    word, 0 if there is one row of codes for all of them."""
+    word, 0 if there is one row of codes for all of them. followed: a read of lines that may settle."""
+    at = records + word
     low = block.now >> BLOCK << BLOCK
     span = block.full - low
     calm = block.simple != 0
+    no_writer = unwritten(launch, records, stride)
+    no_reader = write and unread(launch, records, stride)
+    accessed(launch, block, records, stride, write)
+    changed = False
     for i in range(0, words, 16):
         here = at + i
         readers = here + stride
         others = readers + stride
         meant = row_ids() < words - i
         now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
-        writer = load_row(here)
+        writer = row_ids() & 0
+        w_fine = writer == 0
+        if not no_writer:
+            writer = load_row(here)
+            w_fine = row_fine(writer, now, low, span)
+        if no_reader and all_of(w_fine | ~meant):  # the usual case of a result
+            store_row(here, select(meant, now, writer))
+            continue
         reader = load_row(readers)
-        w_fine = row_fine(writer, now, low, span)
         r_fine = row_fine(reader, now, low, span)
         if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other one is remembered
             store_row(readers, select(meant, now, reader))
+            changed = True
             continue
         other = load_row(others)
         q_fine = row_fine(other, now, low, span)
@@ -104,9 +127,16 @@ def stretch(
         elif any_of(fine & (r_fine | q_fine)):  # others have read it as well, as all warps read a tile
             store_row(readers, select(fine & r_fine, now, reader))
             store_row(others, select(fine & ~r_fine & q_fine, now, other))
-        for k in lanes_of(bits(meant & ~fine)):
+            changed = True
+        rest = bits(meant & ~fine)
+        for k in lanes_of(rest):
             hazard(launch, block, here + k, stride, address + (i + k) * launch.granule, extract(now, k), write)
             remember(launch, block, here + k, stride, extract(now, k), write)
+            changed = True
+        if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
+            disturbed(launch, block, records, stride)
+    if followed and not changed:
+        settle(launch, block, records, stride, word, words)
 
 
 @rule
@@ -119,27 +149,50 @@ def scattered(
 
     The vectors begin with lane 31: of lanes scattered to one place the last remains, and it must be the lowest.
     """
+    chosen = lanes(reversed_bits(mask))
+    begin = (widen(reversed_lanes(offsets)) >> first(u32(launch.granule))) + at // launch.granule
+    lines = records + (3 * stride + LINES)
+    followed = not write and words <= 16 and lines_hold(launch, block, records, stride)
+    if followed and lanes_settled(block, lines, begin, words, mine >> WARP & 31, chosen):
+        return 0
     low = block.now >> BLOCK << BLOCK
     span = block.full - low
     calm = block.simple != 0
-    chosen = lanes(reversed_bits(mask))
-    begin = widen(reversed_lanes(offsets)) >> first(u32(launch.granule))
+    no_writer = unwritten(launch, records, stride)
+    no_reader = write and unread(launch, records, stride)
+    accessed(launch, block, records, stride, write)
+    apart = all_apart(offsets, mask)
     lane = widen(reversed_lanes(lane_ids()))
     readers = records + stride
     others = readers + stride
+    nowhere = splat(0) != 0
+    changed = False
     collided: u32 = 0
     for k in range(words):
         now = lane | (mine | codes[k])
-        index = begin + (at // launch.granule + k)
-        w_fine = lanes_fine(gather(records, index, chosen), now, low, span)
-        r_fine = lanes_fine(gather(readers, index, chosen), now, low, span)
+        index = begin + k
+        writer = splat(0)
+        w_fine = ~nowhere
+        if not no_writer:
+            writer = gather(records, index, chosen)
+            w_fine = lanes_fine(writer, now, low, span)
+        reader = splat(0)
+        r_fine = ~nowhere
+        if not no_reader:
+            reader = gather(readers, index, chosen)
+            r_fine = lanes_fine(reader, now, low, span)
         if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other one is remembered
-            read(readers, index, now, chosen)
+            if any_of(chosen & (reader != now)):
+                read(readers, index, now, chosen, apart)
+            changed = True
             continue
-        q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
+        q_fine = ~nowhere
+        if not no_reader:
+            q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
         fine = w_fine & (r_fine & q_fine if write else r_fine | calm)
         rest: u32 = 0
         if not all_of(fine):  # lanes that do not take part are fine: what they gather is 0
+            changed = True
             rest = bits(~fine)
             for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
                 word = extract(index, 31 - one)
@@ -147,22 +200,40 @@ def scattered(
                 hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
         fine &= chosen
         if write:
-            scatter(records, index, now, fine)
-        else:
-            read(readers, index, now, fine & r_fine)
-            read(others, index, now, fine & ~r_fine & q_fine)
+            if any_of(fine & (writer != now)):
+                scatter(records, index, now, fine)
+        elif any_of(fine & (r_fine | q_fine)):
+            read(readers, index, now, fine & r_fine, apart)
+            read(others, index, now, fine & ~r_fine & q_fine, apart)
+            changed = True
         for late in lanes_of(rest):
             remember(launch, block, records + extract(index, late), stride, extract(now, late), write)
-        if write:
+        if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
+            disturbed(launch, block, records, stride)
+        if write and not apart:
             collided |= bits(chosen & (gather(records, index, chosen) != now))
+    if followed and not changed:
+        for one in lanes_of(bits(chosen)):
+            settle(launch, block, records, stride, extract(begin, one), words)
     return reversed_bits(collided)
 
 
 @rule(inline=True)
-def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool) -> None:
-    """Records lanes as readers; of lanes that read one word the lowest, marked as many."""
+def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
+    """Whether no two lanes have one offset, as far as a look tells: neighbours are equally far apart."""
+    step = u32(extract(offsets, 1) - extract(offsets, 0))
+    if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
+        return False
+    return mask & ~bits(offsets == lane_ids() * step + extract(offsets, 0)) == 0
+
+
+@rule(inline=True)
+def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, apart: boolean) -> None:
+    """Records lanes as readers; of lanes that read one word the lowest, marked as many. apart: there are none."""
     if any_of(chosen):
         scatter(readers, index, now, chosen)
+        if apart:
+            return
         kept = gather(readers, index, chosen)
         again = chosen & (kept != now)
         if any_of(again):
@@ -178,12 +249,16 @@ def from_one_address(
     mine: u64, write: boolean,
 ) -> None:  # fmt: skip
     """All pieces, from one offset, by one lane or many."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    lines = records + (3 * stride + LINES)
     at: u64 = 1
     for _ in range(pieces[0]):
         begin = offset + pieces[at]
         words = pieces[at + 1]
-        place = records + begin // launch.granule
-        stretch(launch, block, place, stride, start + begin, words, pieces + (at + 2), 1, mine, 63, write)
+        word = begin // launch.granule
+        if not followed or not row_settled(block, lines, word, words, mine >> WARP & 31):
+            codes, address = pieces + (at + 2), start + begin
+            stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, write, followed)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -211,14 +286,18 @@ def from_a_row(
     width: u64, mine: u64, write: boolean,
 ) -> None:  # fmt: skip
     """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    lines = records + (3 * stride + LINES)
     for k in range(members[0]):
         begin = offset + members[3 * k + 1]
         words = members[3 * k + 2] // launch.granule
-        place = records + begin // launch.granule
+        word = begin // launch.granule
+        if followed and row_settled(block, lines, word, words * width, mine >> WARP & 31):
+            continue
         who = mine | members[3 * k + 3]
         shift = u64(first(u32(words)))
-        codes = launch.no_codes
-        stretch(launch, block, place, stride, start + begin, words * width, codes, 0, who, shift, write)
+        codes, address = launch.no_codes, start + begin
+        stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, write, followed)
 
 
 @rule

@@ -62,6 +62,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules import race_lines
 from ptxlab.emulate.rules.clock import tick
 from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.instructions import wide
@@ -116,11 +117,12 @@ def traits(program: Program) -> list[int]:
 
 
 class Shadow:
-    """The records of a range of memory. Each third is padded for whole vectors."""
+    """The records of a range of memory. Each third is padded for whole vectors; behind them lies what is kept of all
+    of them (`race_lines`)."""
 
     def __init__(self, size: int, granule: int) -> None:
         self.stride = -(-size // granule) + 16
-        self.records = Pointer[int](np.zeros(3 * self.stride, np.uint64))
+        self.records = Pointer[int](np.zeros(race_lines.room(self.stride), np.uint64))
 
 
 # -- what orders the threads of a block -------------------------------------------------------------------------------
