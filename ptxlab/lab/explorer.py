@@ -277,8 +277,8 @@ class Explorer(Copied, widgets.Box):
             self.view.foretell(parts)
 
     def go_on(self, kernel: str) -> None:
-        """Shows another kernel of the library beside this one, which is pinned."""
-        if kernel in self.subject.family:
+        """Shows another kernel of the library beside this one, which is pinned; a second press does nothing."""
+        if kernel in self.subject.family and kernel != self.parameters["kernel"]:
             self.session.pin(again=False)  # only the other kernel is of interest beside it
             self.set(kernel=kernel)
 

@@ -149,10 +149,14 @@ class Session:
         compared with itself."""
         if self.version is not None:
             self.pinned = self.version
-            self._baseline = next(iter(self._settled), None)
+            self._baseline = next((s for s in self._settled[:1] if self._is_of(s, self.pinned)), None)
             self._publish({"pinned": _pinned(self.pinned)})
             if again:
                 self.again()
+
+    def _is_of(self, setting: Setting, version: Version) -> bool:
+        """Whether these are the figures of this version: not while its run is in work."""
+        return self._versions.get(setting.key.version_key) is version
 
     def again(self) -> None:
         """Asks once more for what was asked last, after a cancellation or against another pinned version."""

@@ -349,6 +349,8 @@ def test_the_next_rung_stands_beside_the_one_before() -> None:
     explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])
     assert explorer.wait()
     assert explorer.parameters["kernel"] == "swizzle"
+    explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])  # a double click
+    assert explorer.wait()
     assert explorer.parameters["seq_k"] == 64, "a value that somebody chose is kept"
     beside = explorer.view.deltas["pinned"]
     assert (beside["title"], beside["work"]) == ("mma → swizzle", 1.0)

@@ -97,6 +97,20 @@ def test_a_newer_request_ends_a_run(asked: Session, page: Page) -> None:
     assert page.runs == [last]
 
 
+def test_who_pins_during_a_run_gets_no_figures_of_the_setting_before(asked: Session) -> None:
+    asked.ask(request(**SHORT))
+    assert asked.wait(60)
+    long = {**LONG, "head_dim": 32}
+    asked.ask(request(**long))
+    while asked.version is None or "d32" not in asked.version.built.name:
+        time.sleep(0.01)
+    asked.pin(again=False)
+    asked.ask(request(**{**SHORT, "head_dim": 32}))
+    assert asked.wait(60)
+    assert asked._baseline is not None
+    assert asked._baseline.shown["head_dim"] == "32"
+
+
 def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     def long(version: Any, one: Any) -> None:
         watching = progress._watching.get()

@@ -7,7 +7,8 @@ const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
   const answers = makeAnswers(model, () => status.answered()), { data, code, fresh, memory } = answers;
-  const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: () => { model.send(message()); reveal(root); } }, text);
+  const below = makeBelow(root);
+  const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: (e) => { model.send(message()); below.reveal(e.currentTarget); } }, text);
   const panes = { python: makePane("Python", (line) => links.link("py", line)), ptx: makePane("PTX", (line) => links.link("ptx", line)), sass: makePane("SASS", (line) => links.link("sass", line)) };
   const { python, ptx, sass } = panes;
   const views = makeViews(model, answers, panes);
@@ -108,6 +109,7 @@ function render({ model, el }) {
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
+    if (root.dataset.state !== state) results.tell(state);
     root.dataset.state = state;
     behind();
     root.dataset.seq = now.seq;
@@ -133,19 +135,11 @@ function render({ model, el }) {
   return () => {
     themes.disconnect();
     status.stop();
+    below.stop();
     clearTimeout(dims);
     model.off("msg:custom", hear);
     for (const stop of [...helpers, frames.stop]) stop();
   };
-}
-
-/** Brings what opens below the explorer into sight, once it is there. */
-function reveal(root) {
-  const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
-  if (!below) return;
-  const watch = new MutationObserver(() => below.scrollIntoView({ block: "nearest" }));
-  watch.observe(below, { childList: true, subtree: true });
-  setTimeout(() => watch.disconnect(), 3000);
 }
 
 export default { render };
