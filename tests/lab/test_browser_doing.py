@@ -45,7 +45,9 @@ def test_a_line_opens_the_debugger_there(lab: Any) -> None:
     lab.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
     assert f", line {number_of_line}: ex2.approx.f32" in debugger(lab)
     lab.wait_for_function("document.querySelector('.ptxlab-debugger').contains(document.activeElement)")
-    assert violations(lab, ".ptxlab-below") == []
+    for theme in ("Dark", "Light"):
+        lab_server.use_theme(lab, f"JupyterLab {theme}")
+        assert violations(lab, ".ptxlab-below") == []
     lab.click(".ptxlab-below button:has-text('Close')")
     lab.wait_for_selector(".ptxlab-debugger", state="detached")
 
@@ -92,6 +94,9 @@ def test_the_keyboard_is_where_something_opened_and_then_where_it_was(lab: Any) 
     lab.focus(f"{EXPLORER}:not(.ptxlab-debugger) button:text-is('Edit')")
     lab.keyboard.press("Enter")
     lab.wait_for_function("document.activeElement.matches('.ptxlab-editor .cm-content')")
+    lab_server.use_theme(lab, "JupyterLab Dark")
+    assert violations(lab, ".ptxlab-below") == []
+    lab_server.use_theme(lab, "JupyterLab Light")
     lab.focus(".ptxlab-below button:has-text('Close')")
     lab.keyboard.press("Enter")
     lab.wait_for_function("document.activeElement.textContent === 'Edit'")

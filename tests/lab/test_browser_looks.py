@@ -153,5 +153,11 @@ def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -
     page.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert page.is_visible(f"{EXPLORER} [aria-label=compare] button:has-text('Python')")
     assert not page.is_visible(f"{EXPLORER} button:has-text('SASS')")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for tab in ("Diff ⇄", "Diff ↕", "Code", "Counters", "Roofline and occupancy", "Error and softmax"):
+            page.click(f"{EXPLORER} button:has-text('{tab}')")
+            lab_server.painted(page)
+            assert violations(page, "main") == [], (scheme, tab)
     assert said == []
     page.close()

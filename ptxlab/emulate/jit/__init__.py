@@ -39,7 +39,7 @@ from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.launches import scheduled
-from ptxlab.emulate.rules.memcheck import memory_map
+from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
