@@ -11,7 +11,7 @@ import pytest
 
 from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
 from ptxlab.emulate.jit.rulecode import Compiled
-from ptxlab.emulate.language import Pointer, lanes, lanes_of, reversed_bits, reversed_lanes
+from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import barriers, race_accesses, race_lines, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -39,7 +39,7 @@ from ptxlab.emulate.rules.records import (
 RULES = [
     races.sync_warp, races.sync_lanes, races.fence, races.publish, races.acquire, races.arrived, races.release,
     races.learn, races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses,
-    started,
+    race_accesses.taking_part, serial, started,
 ]  # fmt: skip
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
@@ -196,6 +196,52 @@ class Tiles(World):
             self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(4), 0xFFFFFFFF)
             lines = self.shadow.records.array[3 * self.shadow.stride + race_lines.LINES :]
             self.settled += int(((lines != 0) & (lines & race_lines.WARPS != race_lines.WARPS)).sum())
+
+
+def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
+    compiled = Compiled([*RULES, race_accesses.from_each_lane], {"Launch.granule": 4})
+    for seed in range(60):
+        worlds = [Rows(compiled, summaries=True), Rows(compiled, summaries=False, scattered=True)]
+        worlds += [Rows(_called, summaries=True)] * (seed < 4)
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(60):
+                world.step(draw)
+        states = [world.state() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+
+
+class Rows(World):
+    """Most accesses are those of some lanes to words in a row, one or two of each lane, side by side or apart."""
+
+    def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
+        super().__init__(call, 4, summaries=summaries)
+        self.scattered = scattered
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.1:
+            super()._access(draw, block, warp, mask)
+            return
+        codes = [draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG for _ in range(2)]
+        tables = [
+            [1, 0, 1, codes[0], *[0] * 15],
+            [1, 4, 2, *codes, *[0] * 14],
+            [2, 0, 1, codes[0], *[0] * 15, 40, 1, codes[1], *[0] * 15],
+        ]
+        pieces = Pointer[int](np.array(draw.choice(tables), np.uint64))
+        members, write = Pointer[int](np.array([1, 0, 4, codes[0]], np.uint64)), draw.random() < 0.3
+        mask, first = mask or 1, draw.randrange(12)
+        offsets = Pointer[int](((first + np.arange(32)) * 4).astype(np.uint32))
+        records = self.shadow.records, self.shadow.stride
+        if self.scattered:
+            self.call(serial, self.launch, mask)
+            self.call(race_accesses.taking_part, self.launch, warp, mask, pieces)
+            mine = block.now | warp << WARP
+            given = load_lanes(offsets), START, pieces, mine, mask, write
+            assert self.call(race_accesses.from_each_lane, self.launch, block, *records, *given) == 0
+        else:
+            given = mask, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, write
+            self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
 class Scattered(World):

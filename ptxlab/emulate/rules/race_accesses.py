@@ -27,6 +27,7 @@ from ptxlab.emulate.language import (
     lanes_of,
     lanes_u32,
     lanes_u64,
+    last,
     load_lanes,
     load_row,
     narrow,
@@ -63,6 +64,8 @@ from ptxlab.emulate.rules.races import ID, hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, WARP, Block, Launch
 
 OF_MANY = 1 << MANY
+ALL = 0xFFFFFFFF
+"""The mask of a row without gaps."""
 ROW = 16
 """Words that are checked at once; the codes of a piece are padded to a multiple."""
 
@@ -86,10 +89,11 @@ def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_b
 @rule
 def stretch(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, words: u64,
-    codes: Pointer[u64], step: u64, mine: u64, shift: u64, write: boolean, followed: boolean,
+    codes: Pointer[u64], step: u64, mine: u64, shift: u64, mask: u32, write: boolean, followed: boolean,
 ) -> None:  # fmt: skip
     """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
-    word, 0 if there is one row of codes for all of them. followed: a read of lines that may settle."""
+    word, 0 if there is one row of codes for all of them. mask: which of 32 words are accessed, if it is not full.
+    followed: a read of lines that may settle."""
     at = records + word
     low = block.now >> BLOCK << BLOCK
     span = block.full - low
@@ -103,6 +107,8 @@ def stretch(
         readers = here + stride
         others = readers + stride
         meant = row_ids() < words - i
+        if mask != 0xFFFFFFFF:
+            meant &= ((row_ids() & 0) + u64(mask >> i)) & (((row_ids() & 0) + 1) << row_ids()) != 0
         now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
         writer = row_ids() & 0
         w_fine = writer == 0
@@ -219,8 +225,16 @@ def scattered(
 
 
 @rule(inline=True)
+def in_part_of_a_row(launch: Launch, offsets: lanes_u32, mask: u32) -> boolean:
+    """Whether the offsets of these lanes are a word apart, like those of a row of which some lanes are missing."""
+    lane = first(mask)
+    begin = u32(extract(offsets, lane) - lane * u32(launch.granule))
+    return mask & ~bits(offsets == lane_ids() * u32(launch.granule) + begin) == 0
+
+
+@rule(inline=True)
 def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
-    """Whether no two lanes have one offset, as far as a look tells: neighbours are equally far apart."""
+    """Whether it is plain that no two lanes have the same offset: neighbouring lanes are equally far apart."""
     step = u32(extract(offsets, 1) - extract(offsets, 0))
     if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
         return False
@@ -258,7 +272,7 @@ def from_one_address(
         word = begin // launch.granule
         if not followed or not row_settled(block, lines, word, words, mine >> WARP & 31):
             codes, address = pieces + (at + 2), start + begin
-            stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, write, followed)
+            stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, ALL, write, followed)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -297,7 +311,35 @@ def from_a_row(
         who = mine | members[3 * k + 3]
         shift = u64(first(u32(words)))
         codes, address = launch.no_codes, start + begin
-        stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, write, followed)
+        stretch(
+            launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write, followed
+        )
+
+
+@rule
+def from_part_of_a_row(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
+    mine: u64, mask: u32, write: boolean,
+) -> None:  # fmt: skip
+    """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
+    word, like `from_each_lane`."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    lines, lane = records + (3 * stride + LINES), first(mask)
+    width = u64(last(mask) - lane + 1)
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        begin = offset + pieces[at]
+        words = pieces[at + 1]
+        word = begin // launch.granule
+        if not followed or not row_settled(block, lines, word, words - 1 + width, mine >> WARP & 31):
+            for k in range(words):
+                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+                address = start + begin + k * launch.granule
+                stretch(
+                    launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write,
+                    followed,
+                )  # fmt: skip
+        at += 2 + (words + 15) // 16 * 16
 
 
 @rule
@@ -364,6 +406,9 @@ def at_addresses(
     elif pattern == HALVES_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
         from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
+    elif in_part_of_a_row(launch, load_lanes(offsets), mask):
+        offset = u64(offsets[first(mask)])
+        from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
     else:
         each = load_lanes(offsets)
         lost = from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
