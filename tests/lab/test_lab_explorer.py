@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import threading
 import time
@@ -374,7 +375,7 @@ def test_figures_for_papers() -> None:
     q, k, v = pl.reference.random_inputs(1, 2, 1, 6, 9, 16)
     result = pl.attention(q, k, v, kernel="scalar", device="step", state=[(0, 1, 3)])
     figure = pl.plot_state(result)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["running maximum m", "running sum l", "rescale"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["running\nmaximum m", "running\nsum l", "rescale"]
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["the kernel's probes", "numpy float64"]
     np.testing.assert_allclose(lines[0].get_ydata(), lines[1].get_ydata(), rtol=1e-5, atol=1e-6)
@@ -395,6 +396,9 @@ def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> N
     assert high - low == pytest.approx(1)
     assert [axis.yaxis.get_offset_text().get_text() for axis in figure.axes] == [""] * 3
     assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
+    labels = [axis.yaxis.label.get_window_extent() for axis in figure.axes]
+    assert all(above.y0 > below.y1 for above, below in itertools.pairwise(labels))
+    assert labels[0].y1 < figure._suptitle.get_window_extent().y0
 
 
 @pytest.mark.long

@@ -79,7 +79,7 @@ class AffineAccesses(Part):
             self._joined(kind, [(source[k], source[5]) for source in sources])
             for k, kind in enumerate((first.type, "ptr", "i64", "i32"))
         )
-        if offsets:  # all others need them seldom, and make them where they do
+        if offsets:  # the other patterns rarely need them, and make them where they do
             group.offsets = self._joined(f"<{W} x i32>", [source[4:] for source in sources])
         group.lanes, group.start, group.pointer, group.shadow, group.pattern = at, start, host, shadow, found
         group.patterns = frozenset({pattern, partial, GATHERED, ANYWHERE})

@@ -232,7 +232,7 @@ def in_part_of_a_row(launch: Launch, offsets: lanes_u32, mask: u32) -> boolean:
 
 @rule(inline=True)
 def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
-    """Whether no two lanes have one offset, as far as a look tells: neighbours are equally far apart."""
+    """Whether it is plain that no two lanes have the same offset: neighbouring lanes are equally far apart."""
     step = u32(extract(offsets, 1) - extract(offsets, 0))
     if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
         return False

@@ -7,10 +7,10 @@ Behind the three thirds of an allocation's records (`races.Shadow`) lie
     2   whether any line has been settled
     8   a number for each line of 16 words
 
-Without a write all writers are 0, and without a read all readers: those records are not loaded, and memory that nobody
-touches takes no time to be had. A **settled** line is one of which a read changes nothing and is no hazard: each word
-has two readers that stay, and no writer that matters. Kernels read the same matrix with all their blocks, or the same
-tile with all warps of a block. The number of a settled line is one of these:
+Without a write all writers are 0, and without a read all readers: those records are not loaded, and memory that no
+thread accesses takes no time. A **settled** line is one of which a read changes nothing and is no hazard: each word has
+two readers that stay, and no writer that matters. Kernels read the same matrix with all their blocks, or the same tile
+with all warps of a block. The number of a settled line is one of these:
 
     63..48  a block       47..30  the time of its last barrier      29..0  warps
         It is settled for the other warps of this block until the block's next barrier, or a write to the allocation.
@@ -87,8 +87,8 @@ def disturbed(launch: Launch, block: Block, records: Pointer[u64], stride: u64) 
 
 @rule(inline=True)
 def lines_hold(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> boolean:
-    """Whether lines say anything to this block: only barriers of all have ordered its warps, and the last write was
-    its own before the last of those, or there was none."""
+    """Whether the numbers of lines are valid for this block: only barriers of all have ordered its warps, and the last
+    write was its own before the last of those, or there was none."""
     if not launch.summaries or block.simple == 0:
         return False
     time, low = records[3 * stride + LAST_WRITE], block.now >> BLOCK << BLOCK

@@ -77,9 +77,9 @@ def forget(turns: Turns) -> None:
 
 @rule(inline=True)
 def tried(turns: Turns, ended: boolean, others_run: boolean) -> None:
-    """Lanes of a diverged warp have tried a wait in a loop that can do nothing else: in vain, or, after having failed
-    before, with success (`ended`). others_run: whether another warp may end the wait. If not, lanes of this warp must,
-    and a try in vain counts as all that a thread does to look whether others have gone on."""
+    """Lanes of a diverged warp have executed a wait in a loop that can do nothing else: it has failed, or succeeded
+    after having failed before (`ended`). others_run: whether another warp may end the wait. If not, lanes of this warp
+    must, and a failed wait counts like any other polling of a thread."""
     if not ended and others_run:
         turns.rounds -= min(turns.rounds, u32(POLLING - 1))
     elif ended and turns.waits < MOST_WAITS:

@@ -3,8 +3,8 @@
     kernel k: running for 12 s, 37 of 64 blocks done, 1,204,331,520 warp-instructions; stop it with the notebook's ■
 
 It appears after two seconds, is updated twice a second, and disappears when the launch ends or fails. Outside a
-notebook, or where its output is redirected, there is none. `watched` tells whoever runs launches in a thread of its
-own, and lets it stop them.
+notebook, or where its output is redirected, there is none. `watched` reports to code that runs launches in a thread of
+its own, and lets it stop them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Progress:
             self._watching.sleeping.append(wake)
 
     def tick(self) -> None:
-        """To be called often: writes the line, and tells who watches, when it is time."""
+        """To be called often: when it is time, writes the line and calls the watch."""
         now = time.perf_counter()
         if self._watching is not None and (now >= self._look or self._watching.due):
             self._look = now + LOOK

@@ -215,7 +215,7 @@ class Context(Record, align=64):
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
-    forgone: i64  # what a warp that waits for an mbarrier in vain has given up of it
+    forgone: i64  # what a warp whose wait for an mbarrier has failed has given up of it
     slow: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin

@@ -26,7 +26,7 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 _LOW28 = np.uint64(0x0FFFFFFF)
 _HALF27, _HIGH26 = np.uint64(1 << 26), np.uint64(0xFFFFFFFFF8000000)
 CONSTANTS = 4096
-"""Constants that are kept for the next instruction that names them."""
+"""Constants, cached for the next instruction that names the same one."""
 _BYTE_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 _LANE_ID = np.arange(LANES, dtype=np.uint32)
 _BIT = np.uint32(1) << _LANE_ID
