@@ -25,9 +25,10 @@ from ptxlab.emulate.program.video import lower_video
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
+from ptxlab.isa.matching import form
 from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
-from ptxlab.isa.table import Form, FormError, form
+from ptxlab.isa.table import Form, FormError
 from ptxlab.text import model
 from ptxlab.text.model import Function, Instruction, Module
 

@@ -50,7 +50,6 @@ from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.race_lines import (
-    LINES,
     accessed,
     disturbed,
     lanes_settled,
@@ -157,9 +156,8 @@ def scattered(
     """
     chosen = lanes(reversed_bits(mask))
     begin = (widen(reversed_lanes(offsets)) >> first(u32(launch.granule))) + at // launch.granule
-    lines = records + (3 * stride + LINES)
     followed = not write and words <= 16 and lines_hold(launch, block, records, stride)
-    if followed and lanes_settled(block, lines, begin, words, mine >> WARP & 31, chosen):
+    if followed and lanes_settled(block, records + 3 * stride, begin, words, mine >> WARP & 31, chosen):
         return 0
     low = block.now >> BLOCK << BLOCK
     span = block.full - low
@@ -264,13 +262,12 @@ def from_one_address(
 ) -> None:  # fmt: skip
     """All pieces, from one offset, by one lane or many."""
     followed = not write and lines_hold(launch, block, records, stride)
-    lines = records + (3 * stride + LINES)
     at: u64 = 1
     for _ in range(pieces[0]):
         begin = offset + pieces[at]
         words = pieces[at + 1]
         word = begin // launch.granule
-        if not followed or not row_settled(block, lines, word, words, mine >> WARP & 31):
+        if not followed or not row_settled(block, records + 3 * stride, word, words, mine >> WARP & 31):
             codes, address = pieces + (at + 2), start + begin
             stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, ALL, write, followed)
         at += 2 + (words + 15) // 16 * 16
@@ -301,12 +298,11 @@ def from_a_row(
 ) -> None:  # fmt: skip
     """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
     followed = not write and lines_hold(launch, block, records, stride)
-    lines = records + (3 * stride + LINES)
     for k in range(members[0]):
         begin = offset + members[3 * k + 1]
         words = members[3 * k + 2] // launch.granule
         word = begin // launch.granule
-        if followed and row_settled(block, lines, word, words * width, mine >> WARP & 31):
+        if followed and row_settled(block, records + 3 * stride, word, words * width, mine >> WARP & 31):
             continue
         who = mine | members[3 * k + 3]
         shift = u64(first(u32(words)))
@@ -324,14 +320,14 @@ def from_part_of_a_row(
     """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
     word, like `from_each_lane`."""
     followed = not write and lines_hold(launch, block, records, stride)
-    lines, lane = records + (3 * stride + LINES), first(mask)
+    lane = first(mask)
     width = u64(last(mask) - lane + 1)
     at: u64 = 1
     for _ in range(pieces[0]):
         begin = offset + pieces[at]
         words = pieces[at + 1]
         word = begin // launch.granule
-        if not followed or not row_settled(block, lines, word, words - 1 + width, mine >> WARP & 31):
+        if not followed or not row_settled(block, records + 3 * stride, word, words - 1 + width, mine >> WARP & 31):
             for k in range(words):
                 who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
                 address = start + begin + k * launch.granule

@@ -4,6 +4,7 @@ Behind the three thirds of an allocation's records (`races.Shadow`) lie
 
     0   when its last write was recorded: the block and its clock, as in a record; 0: there was none
     1   whether any read was recorded
+    2   whether any line has been settled
     8   a number for each line of 16 words
 
 Without a write all writers are 0, and without a read all readers: those records are not loaded, and memory that no
@@ -41,7 +42,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.rules.records import BLOCK, TIME, WARP, Block, Launch
 
-LAST_WRITE, ANY_READ, LINES = 0, 1, 8
+LAST_WRITE, ANY_READ, ANY_SETTLED, LINES = 0, 1, 2, 8
 """Where each of these begins."""
 LINE = 4
 """A line is 2**LINE words."""
@@ -104,12 +105,12 @@ def settled(block: Block, line: u64, warp: u64) -> boolean:
 
 
 @rule(inline=True)
-def row_settled(block: Block, lines: Pointer[u64], word: u64, words: u64, warp: u64) -> boolean:
-    """The same for all lines of some words in a row."""
-    if warp >= TIME:
+def row_settled(block: Block, kept: Pointer[u64], word: u64, words: u64, warp: u64) -> boolean:
+    """The same for all lines of some words in a row; `kept`: what lies behind the records."""
+    if warp >= TIME or kept[ANY_SETTLED] == 0:
         return False
     for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
-        if not settled(block, lines[line], warp):
+        if not settled(block, kept[LINES + line], warp):
             return False
     return True
 
@@ -126,11 +127,12 @@ def each_settled(block: Block, line: lanes_u64, warp: u64) -> lanes_bool:
 
 @rule(inline=True)
 def lanes_settled(
-    block: Block, lines: Pointer[u64], begin: lanes_u64, words: u64, warp: u64, chosen: lanes_bool
+    block: Block, kept: Pointer[u64], begin: lanes_u64, words: u64, warp: u64, chosen: lanes_bool
 ) -> boolean:
     """The same for some words from one of each lane on, at most 16."""
-    if warp >= TIME:
+    if warp >= TIME or kept[ANY_SETTLED] == 0:
         return False
+    lines = kept + LINES
     one, two = begin >> LINE, begin + (words - 1) >> LINE
     if any_of(chosen & ~each_settled(block, gather(lines, one, chosen), warp)):
         return False
@@ -143,10 +145,13 @@ def lanes_settled(
 def settle(launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, words: u64) -> None:
     """Some words in a row have been read, and nothing has changed: looks whether their lines are settled, once for
     each line between two barriers, and for one more block where the readers are of two others."""
-    lines = records + (3 * stride + LINES)
+    kept = records + 3 * stride
+    lines = kept + LINES
     for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
         if (lines[line] ^ block.full) >> TIME != 0 and lines[line] >> 32 != 1:
             lines[line] = number_of(launch, block, records, stride, line << LINE)
+            if lines[line] & WARPS != WARPS:
+                kept[ANY_SETTLED] = 1
 
 
 @rule(inline=True)

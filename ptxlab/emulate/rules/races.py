@@ -61,6 +61,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
+from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import race_lines
 from ptxlab.emulate.rules.clock import tick
@@ -117,12 +118,12 @@ def traits(program: Program) -> list[int]:
 
 
 class Shadow:
-    """The records of a range of memory. Each third is padded for whole vectors; behind them lies what is kept of all
-    of them (`race_lines`)."""
+    """The records of a range of memory. Each third is padded for whole vectors and begins where a vector does, so that
+    aligned rows are one load; behind them lies what is kept of all of them (`race_lines`)."""
 
     def __init__(self, size: int, granule: int) -> None:
-        self.stride = -(-size // granule) + 16
-        self.records = Pointer[int](np.zeros(race_lines.room(self.stride), np.uint64))
+        self.stride = (-(-size // granule) + 31) // 16 * 16
+        self.records = Pointer[int](zeroed(8 * race_lines.room(self.stride)).view(np.uint64))
 
 
 # -- what orders the threads of a block -------------------------------------------------------------------------------
