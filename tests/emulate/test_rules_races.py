@@ -12,7 +12,7 @@ import pytest
 from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
-from ptxlab.emulate.rules import barriers, race_accesses, race_lines, races
+from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
@@ -37,9 +37,9 @@ from ptxlab.emulate.rules.records import (
 )
 
 RULES = [
-    races.sync_warp, races.sync_lanes, races.fence, races.publish, races.acquire, races.arrived, races.release,
-    races.learn, races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses,
-    race_accesses.taking_part, serial, started,
+    race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
+    race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
+    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.taking_part, serial, started,
 ]  # fmt: skip
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
@@ -74,23 +74,23 @@ class World:
         if what < 0.7:
             self._access(draw, block, warp, mask)
         elif what < 0.76:
-            self.call(races.sync_warp, block, warp)
+            self.call(race_order.sync_warp, block, warp)
         elif what < 0.82:
             half = draw.choice([0xFFFF, 0xFF00, 0x3F])
             named = np.where(np.arange(32) < 16, np.uint32(half), np.uint32(0xFFFFFFFF & ~half)).astype(np.uint32)
-            self.call(races.sync_lanes, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
+            self.call(race_order.sync_lanes, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
         elif what < 0.88:
-            self.call(races.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
+            self.call(race_order.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
         elif what < 0.92:
             if draw.random() < 0.5:
-                self.call(races.publish, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
+                self.call(race_order.publish, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
             ways = draw.random() < 0.6, draw.random() < 0.7
-            self.call(races.acquire, self.launch, block, warp, draw.randrange(CODES), *ways)
+            self.call(race_order.acquire, self.launch, block, warp, draw.randrange(CODES), *ways)
         elif what < 0.94:
-            self.call(races.arrived, block, warp, 1)
+            self.call(race_order.arrived, block, warp, 1)
         elif what < 0.96:
-            known = self.call(races.release, block, warp)
-            self.call(races.learn, block, draw.randrange(3), known)
+            known = self.call(race_order.release, block, warp)
+            self.call(race_order.learn, block, draw.randrange(3), known)
         else:
             everyone = draw.random() < 0.5
             self.call(barriers.order, block, draw.randrange(2), 7 if everyone else 5, everyone, False)

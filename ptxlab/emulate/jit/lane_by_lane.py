@@ -36,13 +36,13 @@ from ptxlab.emulate.language import (
     widen,
 )
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules import initcheck, races
+from ptxlab.emulate.rules import initcheck, race_order, races
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_accesses import OF_MANY, lanes_fine, read
 from ptxlab.emulate.rules.race_lines import disturbed
+from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine, read
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
@@ -165,7 +165,7 @@ def recorded(
         ):
             return False
     # records of other blocks are ordered before nothing here if this block has acquired nothing
-    apart = races.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
+    apart = race_order.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
     disturbed(launch, block, records, stride)
     for k in range(words):
         index = begin + k

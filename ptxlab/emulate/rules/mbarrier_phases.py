@@ -20,7 +20,7 @@ import numpy as np
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules import race_order, races
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
@@ -82,7 +82,7 @@ class Phases:
             known = self.operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = known
         self._seen.clear()
-        released = races.release(self.block, warp) if what.action == UPDATE and self.race else None
+        released = race_order.release(self.block, warp) if what.action == UPDATE and self.race else None
         failed = False
         for lane, place, x, old, new in zip(lanes, addresses, asked, before, after, strict=True):
             by, at = (code.index, WARPS * warp + lane), shared_offset(place)
@@ -261,7 +261,7 @@ class Phases:
                 self._note(F.PHASE, by, (own[1], thread), at, phase)
         held.passed[thread] = now
         if self.race:
-            races.learn(self.block, by[1] // WARPS, held.known)
+            race_order.learn(self.block, by[1] // WARPS, held.known)
             for rank, known in held.far_known.items():
                 self._learn_of(by[1] // WARPS, rank, known)
         if held.copies:

@@ -26,7 +26,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, clusters, memcheck, races
+from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order
 from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
@@ -302,7 +302,7 @@ def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
             cta.bar_arrived[barrier] += 1
             go_on(warp, barrier)
             if context.checked and context.check.cast(Launch)[0].racecheck:
-                races.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
+                race_order.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
             return True
     return False
 

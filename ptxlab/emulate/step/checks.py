@@ -22,7 +22,8 @@ from ptxlab.emulate.rules import (
     barriers,
     lane_masks,
     launches,
-    race_accesses,
+    race_order,
+    race_words,
     races,
     records,
     register_values,
@@ -107,7 +108,7 @@ class Checker:
         found = self._pieces.get((code.index, size))
         if found is None:
             words = -(-size // self.granule)
-            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_accesses.ROW)]
+            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_words.ROW)]
             found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
         return found
 
@@ -148,7 +149,7 @@ class Checker:
                 look.append(self._at_cluster_barrier(code))
         elif code.properties.releases and self.race:
             at = code.index, wide(code)
-            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
+            look.append(lambda w, mask: race_order.fence(self.record, w.spaces.check.record, w.warp, *at))
         if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
             step = self._touching(code, step)
         if code.action is Action.WARPGROUP_WAIT and self.sync:
@@ -188,9 +189,9 @@ class Checker:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             if arrives:
-                races.cluster_arrived(w.spaces.check.record, w.warp, released)
+                race_order.cluster_arrived(w.spaces.check.record, w.warp, released)
             else:
-                races.cluster_waited(w.spaces.check.record, w.warp)
+                race_order.cluster_waited(w.spaces.check.record, w.warp)
 
         return look
 
@@ -312,18 +313,18 @@ class Checker:
     def arrived(self, block: Any, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
         if self.race:
-            races.arrived(block.check.record, warp.warp, barrier)
+            race_order.arrived(block.check.record, warp.warp, barrier)
 
     def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """racecheck: an instruction that synchronizes lanes of a warp orders them."""
         given = members_of(code)
         if given is None or code.form.op.kind == "warp":
-            return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
+            return lambda w, mask: race_order.sync_warp(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            races.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
+            race_order.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
