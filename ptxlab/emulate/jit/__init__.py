@@ -146,8 +146,10 @@ class Worker:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
         for name, needed in scheduled(program.codes).items():
             setattr(context, name.partition(".")[2], needed)
-        context.combine = run.reductions.address
-        context.issued, context.completed = run.reports.issued, run.reports.completed
+        if run.reductions is not None:
+            context.combine = run.reductions.address
+        if run.reports is not None:
+            context.issued, context.completed = run.reports.issued, run.reports.completed
         if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
@@ -197,8 +199,11 @@ class Run:
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
+        self.errors: list[BaseException] = []
         self.bulk = copies_in_bulk(program)
-        self.reductions, self.reports = Reductions(self), Reports(self)
+        self.reductions = Reductions(self.errors, self.stop) if self.bulk else None
+        watched = self.checks is not None or launch.trace is not None
+        self.reports = Reports(self) if self.bulk and watched else None
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
@@ -218,7 +223,6 @@ class Run:
         clusters = launch.blocks // launch.cluster_blocks
         self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
-        self.errors: list[BaseException] = []
         self.workers: list[Worker] = [Worker(self)]
 
     def work(self, worker: Worker) -> None:
