@@ -6,6 +6,7 @@ import functools
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
@@ -27,6 +28,9 @@ from ptxlab.emulate.rules.beginning import clear_registers
 from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.text.collection import resting
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.workers import Image
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
 declare i32 @llvm.cttz.i32(i32, i1)
@@ -70,6 +74,8 @@ class Loaded:
 
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
+        self.images: dict[tuple[int, int, int], Image] = {}
+        """What launches have in common, by the size of their blocks."""
         self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
         self._which = ""

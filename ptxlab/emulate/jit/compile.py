@@ -74,6 +74,7 @@ class Code:
             engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
         engine.finalize_object()
         self._engine = engine
+        self._addresses: dict[str, int] = {}
         # Held here, so that neither a garbage collection nor an interrupt in one frees them in the main thread.
         _loaded[id(engine)] = engine, context
         weakref.finalize(self, soon, functools.partial(_unload, id(engine))).atexit = False
@@ -81,7 +82,10 @@ class Code:
     @uninterrupted
     def address(self, name: str) -> int:
         """The address of an exported function."""
-        return int(self._engine.get_function_address(name))
+        found = self._addresses.get(name)
+        if found is None:
+            found = self._addresses[name] = int(self._engine.get_function_address(name))
+        return found
 
 
 _loaded: dict[int, tuple[Any, Any]] = {}
