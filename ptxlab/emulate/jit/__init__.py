@@ -40,10 +40,10 @@ from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.counters import Counters, collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Launch, Report
+from ptxlab.emulate.runtime.report import Launch, Report, by_line
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
@@ -217,18 +217,28 @@ class Run:
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line."""
-        counts, rest = (
-            functools.reduce(np.add, [array.view(np.int64).reshape(*array.shape, 2) for array in arrays])
-            for arrays in ([w.counts for w in self.workers], [w.rest for w in self.workers])
-        )
-        executed, counters = executions(self.program, counts.sum(axis=0), rest.sum(axis=0)), None
-        if self.launch.counters:
-            records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
-            moved = np.sum([w.moved for w in self.workers], axis=0)
-            each = [executions(self.program, *of_one) for of_one in zip(counts, rest, strict=True)]
-            issued = np.array(each, np.int64).reshape(len(each), -1, 2)[:, :, 0]
-            counters = collect(self.program, tally(self.program, executed, records, moved), issued)
-        return Report.of(self.program, executed, seconds, counters)
+        counts, rest = [w.counts for w in self.workers], [w.rest for w in self.workers]
+        counters = self._counters(_sum(counts), _sum(rest)) if self.launch.counters else None
+        return Report(functools.partial(_lines, self.program, counts, rest), seconds, counters=counters)
+
+    def _counters(self, counts: np.ndarray, rest: np.ndarray) -> Counters:
+        """What counted code has counted; given what `executions` takes, of each warpgroup."""
+        records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
+        moved = np.sum([w.moved for w in self.workers], axis=0)
+        executed = executions(self.program, counts.sum(axis=0), rest.sum(axis=0))
+        each = [executions(self.program, *of_one) for of_one in zip(counts, rest, strict=True)]
+        issued = np.array(each, np.int64).reshape(len(each), -1, 2)[:, :, 0]
+        return collect(self.program, tally(self.program, executed, records, moved), issued)
+
+
+def _sum(arrays: list[np.ndarray]) -> np.ndarray:
+    """`Executions` of all workers, as pairs of int64."""
+    return functools.reduce(np.add, [array.view(np.int64).reshape(*array.shape, 2) for array in arrays])
+
+
+def _lines(program: Program, counts: list[np.ndarray], rest: list[np.ndarray]) -> dict[int, tuple[int, int]]:
+    """`Report.lines`. It does not refer to the launch, whose memory may be large."""
+    return by_line(program, executions(program, _sum(counts).sum(axis=0), _sum(rest).sum(axis=0)))
 
 
 def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None) -> Report:
