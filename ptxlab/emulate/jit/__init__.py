@@ -89,7 +89,7 @@ class Run:
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
         given = (self.next, self.stop, self.budget, self.params)
         self.pointers: list[Pointer[Any]] = [Pointer(array) for array in given]
-        self.blocks = np.array(block_order(program, launch) if launch.seed is not None else [], np.uint64)
+        self.blocks = None if launch.seed is None else np.array(block_order(program, launch), np.uint64)
         live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, live)
         if self.checks is not None:

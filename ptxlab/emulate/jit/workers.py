@@ -95,6 +95,7 @@ class Image:
         """The context, without what differs from launch to launch."""
         context = Context.new()
         context.wide_lock, context.exits = Pointer(_wide_lock), Pointer(self.exits)
+        context.order = Pointer(self.order)  # with a seed each worker has its own, shuffled again for every round
         context.warps, context.state_size = launch.warps, built.state_size
         context.site_count, context.clears = built.sites, built.clears
         if warpgroups > 1:
@@ -175,13 +176,12 @@ class Worker:
         context.total, context.memory = launch.blocks // launch.cluster_blocks, run.map
         context.only = context.alone = run.workers_wanted == 1
         context.quantum = context.quantum_size = run.quantum
-        context.order = Pointer(image.order if launch.seed is None else image.order.copy())
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
-        if launch.seed is not None:
+        if launch.seed is not None and run.blocks is not None:
             draw = random.Random(launch.seed)
             context.random = draw.getrandbits(62) | 1
             context.quantum = context.quantum_size = min(run.quantum, draw.randint(1, 255))
-            context.block_order = Pointer(run.blocks)
+            context.order, context.block_order = Pointer(image.order.copy()), Pointer(run.blocks)
         if self.tape is not None:
             context.trace, context.traced = self.tape.record, True
         if run.checks is not None:

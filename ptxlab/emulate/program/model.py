@@ -307,7 +307,6 @@ class Program:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
-@uncollected
 def lower(module: Module, entry: str | None = None, arch: str | None = None, *, shared_gaps: bool = False) -> Program:
     """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
     with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
@@ -316,21 +315,26 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
     """
-    from ptxlab.emulate.program.lowering import Lowering
-    from ptxlab.emulate.program.shared_gaps import spread
-
     key = (id(module), entry, arch, shared_gaps)
     with _lock:
         known = _recent.get(key)
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
-    program = spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
+    program = _lowered(module, entry, arch, shared_gaps)
     with _lock:
         _recent[key] = (module, program)  # the module is cached too, so that no other gets its id
         while len(_recent) > 32:
             _recent.popitem(last=False)
     return program
+
+
+@uncollected
+def _lowered(module: Module, entry: str | None, arch: str | None, shared_gaps: bool) -> Program:
+    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.shared_gaps import spread
+
+    return spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
 
 
 _lock = threading.Lock()
