@@ -11,9 +11,11 @@ program's two functions), `instrument` (how counters, checks and traces hook int
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
+import queue
 import time
 from typing import Any
 from weakref import WeakValueDictionary
@@ -100,12 +102,14 @@ class Run:
         self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.workers: list[Worker] = [Worker(self)]
+        self.begun: queue.SimpleQueue[None] = queue.SimpleQueue()  # an entry for each worker that has
 
     def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
         try:
             grid = _GRID(self.fast.address("grid"))
             worker.began = time.perf_counter()
+            self.begun.put(None)
             while True:
                 worker.result = grid(address_of(worker.context))
                 if worker.result == S.NEEDS_SLOW:
@@ -165,7 +169,11 @@ class Run:
 
     def add_workers(self, team: Team) -> None:
         """More workers while the first one runs, as long as there are blocks that nobody has begun. To make one takes
-        0.15 ms, in which the first one is through with many a launch."""
+        as long as many a launch; and it needs the GIL, without which the first one cannot begin."""
+        if self.workers_wanted == 1:
+            return
+        with contextlib.suppress(queue.Empty):  # it may have failed, or been stopped
+            self.begun.get(timeout=TICK)
         clusters = self.launch.blocks // self.launch.cluster_blocks
         while len(self.workers) < self.workers_wanted and int(self.next[0]) < clusters and not self.stop[0]:
             worker = Worker(self)
