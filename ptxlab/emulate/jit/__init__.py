@@ -25,7 +25,7 @@ from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.bulk import Reductions, Reports
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import executions, tally, work_of_blocks
+from ptxlab.emulate.jit.counting import executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
@@ -35,10 +35,8 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
-from ptxlab.emulate.rules.launches import scheduled
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.rules.records import Mates
@@ -144,7 +142,7 @@ class Worker:
             context.trace, context.traced = self.tape.record, True
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
-        for name, needed in scheduled(program.codes).items():
+        for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)
         context.combine = run.reductions.address
         context.issued, context.completed = run.reports.issued, run.reports.completed
@@ -191,13 +189,13 @@ class Run:
         """The code that this launch runs."""
         self.kept: list[Code] = [self.fast]
         """All code that workers may be in."""
-        self.block_work, self.noted = work_of_blocks(program), 0
+        self.noted = 0
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
-        self.bulk = copies_in_bulk(program)
+        self.bulk = built.bulk
         self.reductions, self.reports = Reductions(self), Reports(self)
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
@@ -306,7 +304,7 @@ class Run:
 
     def note_work(self) -> None:
         """Notes what the launch has done since the last call."""
-        done = sum(int(worker.counts["warps"].sum(axis=0) @ self.block_work) for worker in self.workers)
+        done = sum(int(worker.counts["warps"].sum(axis=0) @ self.built.block_work) for worker in self.workers)
         self.built.ran(done - self.noted)
         self.noted = done
 
@@ -345,8 +343,7 @@ class Run:
         if self.launch.counters:
             records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
             moved = np.sum([w.moved for w in self.workers], axis=0)
-            each = [executions(self.program, *of_one) for of_one in zip(counts, rest, strict=True)]
-            issued = np.array(each, np.int64).reshape(len(each), -1, 2)[:, :, 0]
+            issued = np.stack([executions(self.program, *of_one)[:, 0] for of_one in zip(counts, rest, strict=True)])
             counters = collect(self.program, tally(self.program, executed, records, moved), issued)
         return Report.of(self.program, executed, seconds, counters)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program
@@ -75,19 +76,17 @@ class Report:
     messages: list[Message] = field(default_factory=list)
 
     @classmethod
-    def of(
-        cls, program: Program, executed: Iterable[tuple[int, int]], seconds: float, counters: Counters | None
-    ) -> Report:
-        """The report of how many warps and threads executed each instruction. What lowering added (the copies around a
-        call) does not count."""
-        lines: dict[int, tuple[int, int]] = {}
-        for code, (warps, threads) in zip(program.codes, executed, strict=True):
-            if warps and code.instruction is not None:
-                a, b = lines.get(code.line, (0, 0))
-                lines[code.line] = a + warps, b + threads
+    def of(cls, program: Program, executed: np.ndarray, seconds: float, counters: Counters | None) -> Report:
+        """The report of how many warps and threads executed each instruction: `[instructions, 2]`, int64. What lowering
+        added (the copies around a call) does not count."""
+        own, starts, numbers = program.by_line
+        sums = np.add.reduceat(executed[own], starts, axis=0) if own.size else np.zeros((0, 2), np.int64)
+        ran = np.flatnonzero(sums[:, 0])
+        each = zip(sums[ran, 0].tolist(), sums[ran, 1].tolist(), strict=True)
+        lines = dict(zip(numbers[ran].tolist(), each, strict=True))
+        warps, threads = sums.sum(axis=0).tolist()
         return cls(
-            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
-            thread_instructions=sum(b for _, b in lines.values()), lines=lines, counters=counters,
+            seconds=seconds, warp_instructions=warps, thread_instructions=threads, lines=lines, counters=counters,
         )  # fmt: skip
 
     @property

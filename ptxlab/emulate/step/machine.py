@@ -245,7 +245,8 @@ class Machine:
         issued = [sum(of_each) for of_each in zip(*self.issued, strict=True)]
         if self.watch is not None:
             counters = collect(self.program, self.watch.tally(issued, self.threads), np.array(self.issued, np.int64))
-        report = Report.of(self.program, zip(issued, self.threads, strict=True), seconds, counters)
+        executed = np.array([issued, self.threads], np.int64).T
+        report = Report.of(self.program, executed, seconds, counters)
         report.trace = self.launch.trace
         return report
 
