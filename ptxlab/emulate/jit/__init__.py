@@ -77,7 +77,7 @@ class Run:
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
         self.errors: list[BaseException] = []
-        self.bulk = self.image.needs["Context.bulk_copies"]
+        self.bulk = built.bulk
         self.reductions = Reductions(self.errors, self.stop) if self.bulk else None
         watched = self.checks is not None or launch.trace is not None
         self.reports = Reports(self) if self.bulk and watched else None
@@ -194,7 +194,7 @@ class Run:
 
     def note_work(self) -> None:
         """Notes what the launch has done since the last call."""
-        done = sum(int(worker.counts["warps"].sum(axis=0) @ self.image.block_work) for worker in self.workers)
+        done = sum(int(worker.counts["warps"].sum(axis=0) @ self.built.block_work) for worker in self.workers)
         self.built.ran(done - self.noted)
         self.noted = done
 
@@ -234,8 +234,7 @@ class Run:
         records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
         moved = np.sum([w.moved for w in self.workers], axis=0)
         executed = executions(self.program, counts.sum(axis=0), rest.sum(axis=0))
-        each = [executions(self.program, *of_one) for of_one in zip(counts, rest, strict=True)]
-        issued = np.array(each, np.int64).reshape(len(each), -1, 2)[:, :, 0]
+        issued = np.stack([executions(self.program, *of_one)[:, 0] for of_one in zip(counts, rest, strict=True)])
         return collect(self.program, tally(self.program, executed, records, moved), issued)
 
 

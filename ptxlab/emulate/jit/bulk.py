@@ -112,7 +112,7 @@ class Reports:
     worker, and only such a launch has these."""
 
     def __init__(self, run: Run) -> None:
-        self.run, self.lines = run, [code.line for code in run.program.codes]
+        self.run = run
         self.functions = _ISSUED(self._issued), _COMPLETED(self._completed)
         self.issued, self.completed = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self.functions)
 
@@ -144,7 +144,7 @@ class Reports:
                     block, to = (
                         worker.slots[held.first_rank + rank].cta.linear for rank in (found.rank, found.at_rank)
                     )
-                    order.issued(transfer, found, self.lines[found.code], block, to, now)
+                    order.issued(transfer, found, self.run.program.codes[found.code].line, block, to, now)
                 else:
                     order.completed(transfer, now)
         except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.counting import work_of_blocks
 from ptxlab.emulate.jit.tracing import Tape
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.faults import unravel
-from ptxlab.emulate.rules.launches import scheduled
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
@@ -68,9 +66,7 @@ class Image:
     def __init__(self, program: Program, built: Loaded, launch: Launch) -> None:
         blocks, codes, counted = len(program.blocks), len(program.codes), built.instruments.counters
         warps, warpgroups = launch.warps, -(-launch.warps // WARPGROUP) if counted else 1
-        self.block_work = work_of_blocks(program)
         self.exits, self.order = np.array(program.exits, np.uint32), np.arange(warps, dtype=np.uint32)
-        self.needs = scheduled(program.codes)
         self.memory = Layout(
             context=(np.uint8, Context.size),
             sites=(np.uint8, Site.size * built.sites),
@@ -101,7 +97,7 @@ class Image:
         if warpgroups > 1:
             context.basic_blocks, context.instructions = len(program.blocks), len(program.codes)
         context.entry = 2 * program.blocks[program.entry].first
-        for name, needed in self.needs.items():
+        for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)
         context.block_x, context.block_y, context.block_z = launch.block
         return context

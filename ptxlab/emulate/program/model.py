@@ -302,6 +302,21 @@ class Program:
         """How many of its accesses go through generic addresses."""
         return sum(code.space == "generic" for code in self.codes)
 
+    @functools.cached_property
+    def block_of(self) -> np.ndarray:
+        """The basic block of each instruction."""
+        return np.repeat(np.arange(len(self.blocks)), [block.last - block.first for block in self.blocks])
+
+    @functools.cached_property
+    def by_line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Instructions that the text has (lowering adds others) in the order of their PTX lines; where those of each
+        line begin among them; the lines."""
+        own = np.array([k for k, code in enumerate(self.codes) if code.instruction is not None], np.int64)
+        lines = np.array([self.codes[k].line for k in own.tolist()], np.int64)
+        order = np.argsort(lines, kind="stable")
+        numbers, starts = np.unique(lines[order], return_index=True)
+        return own[order], starts, numbers
+
     def source(self, line: int) -> str:
         """The text of a PTX line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""

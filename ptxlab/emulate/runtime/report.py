@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program
@@ -95,12 +97,11 @@ class Report:
         return "".join(message.text for message in self.messages)
 
 
-def by_line(program: Program, executed: Iterable[tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    """How many warps and threads executed each PTX line, from the same of each instruction. What lowering added (the
-    copies around a call) does not count."""
-    lines: dict[int, tuple[int, int]] = {}
-    for code, (warps, threads) in zip(program.codes, executed, strict=True):
-        if warps and code.instruction is not None:
-            a, b = lines.get(code.line, (0, 0))
-            lines[code.line] = a + warps, b + threads
-    return lines
+def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]]:
+    """How many warps and threads executed each PTX line, from the same of each instruction: `[instructions, 2]`, int64.
+    What lowering added (the copies around a call) does not count."""
+    own, starts, numbers = program.by_line
+    sums = np.add.reduceat(executed[own], starts, axis=0) if own.size else np.zeros((0, 2), np.int64)
+    ran = np.flatnonzero(sums[:, 0])
+    each = zip(sums[ran, 0].tolist(), sums[ran, 1].tolist(), strict=True)
+    return dict(zip(numbers[ran].tolist(), each, strict=True))

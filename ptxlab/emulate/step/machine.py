@@ -246,7 +246,7 @@ class Machine:
         issued = [sum(of_each) for of_each in zip(*self.issued, strict=True)]
         if self.watch is not None:
             counters = collect(self.program, self.watch.tally(issued, self.threads), np.array(self.issued, np.int64))
-        executed = list(zip(issued, self.threads, strict=True))
+        executed = np.array([issued, self.threads], np.int64).T
         report = Report(functools.partial(by_line, self.program, executed), seconds, counters=counters)
         report.trace = self.launch.trace
         return report
