@@ -79,13 +79,15 @@ class Code:
         _loaded[id(engine)] = engine, context
         weakref.finalize(self, soon, functools.partial(_unload, id(engine))).atexit = False
 
-    @uninterrupted
     def address(self, name: str) -> int:
         """The address of an exported function."""
-        found = self._addresses.get(name)
-        if found is None:
-            found = self._addresses[name] = int(self._engine.get_function_address(name))
-        return found
+        if name not in self._addresses:
+            self._addresses[name] = self._found(name)
+        return self._addresses[name]
+
+    @uninterrupted
+    def _found(self, name: str) -> int:
+        return int(self._engine.get_function_address(name))
 
 
 _loaded: dict[int, tuple[Any, Any]] = {}
