@@ -69,7 +69,7 @@ class Sketch:
 
 def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
-    all lanes anyway; alive: those that may be read behind the start of each block."""
+    all lanes anyway; alive: those that may be read after the start of each block."""
     sketch, known = Sketch(program, rows), dict[Any, dict[int, Form | None]]()
     forms: dict[int, Form] = {}
     candidates = {

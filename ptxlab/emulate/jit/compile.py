@@ -1,7 +1,7 @@
 """LLVM IR to machine code through llvmlite, cached on disk by content.
 
 An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
-checked) and begins with a checksum of its name and of every byte behind it; one that does not match is built again. The
+checked) and begins with a checksum of its name and of every byte after it; one that does not match is built again. The
 key is everything the code depends on: the PTX without comments and line information, the kernel's name and target, the
 CPU and its features, llvmlite's version, and this package's own sources.
 """

@@ -182,7 +182,7 @@ class Emitter:
         return name
 
     def scalar_table(self, registers: int) -> tuple[str, int]:
-        """A constant table of the uniform and affine registers among a bit set, and how many these are; behind it the
+        """A constant table of the uniform and affine registers among a bit set, and how many these are; after it the
         constants of the affine ones."""
         kept = [r for r in range(len(self.program.registers)) if registers >> r & 1 and self.file.scalar[r]]
         if not kept:

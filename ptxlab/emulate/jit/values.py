@@ -60,7 +60,7 @@ def literal(type: str, lane: np.ndarray) -> str:
     """One element of a constant as LLVM writes it: floats as the hexadecimal of their double, NaN payloads kept."""
     if type == "f32":
         bits = int(lane.view(np.uint32))
-        if bits & 0x7F800000 == 0x7F800000:  # converting would make a signalling NaN quiet
+        if bits & 0x7F800000 == 0x7F800000:  # a conversion would quiet a signalling NaN
             return f"0x{(bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29:016X}"
         return f"0x{int(lane.astype(np.float64).view(np.uint64)):016X}"
     if type == "f64":
@@ -186,7 +186,7 @@ class Ops:
 
     @contextmanager
     def own_splats(self) -> Iterator[None]:
-        """Splats made in here are forgotten behind: their block does not dominate what follows."""
+        """Splats made in here are forgotten at the end: their block does not dominate what follows."""
         kept = dict(self._splats)
         yield
         self._splats = kept

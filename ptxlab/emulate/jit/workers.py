@@ -1,4 +1,4 @@
-"""The workers of a launch: what each of them has for itself, and the CTAs that it runs.
+"""The workers of a launch: the memory of each, and the CTAs that it runs.
 
 A launch of a small kernel takes about as long as to prepare this memory. So what is the same in all launches of a
 kernel with blocks of one size is made once (`Image`) and copied, and what a worker needs is one piece of memory.
@@ -42,7 +42,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Layout:
-    """Arrays behind each other in one piece of memory, each at a multiple of 128 bytes; given are their types and
+    """Arrays one after the other in one piece of memory, each at a multiple of 128 bytes; given are their types and
     shapes."""
 
     def __init__(self, **fields: tuple[Any, Any]) -> None:

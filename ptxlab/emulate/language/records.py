@@ -187,7 +187,7 @@ class Record:
     @classmethod
     def plain(cls) -> Self:
         """A zeroed record that compiled code never sees: its numbers are attributes of a Python object, without bytes
-        behind them, and five times as fast to read."""
+        after them, and five times as fast to read."""
         kind: Any = cls  # which is hashable, whatever mypy says of `type[Self]`
         found: Self = _plain(kind)()
         return found

@@ -1,4 +1,4 @@
-"""The memory that accesses of a launch may reach, as memcheck looks it up."""
+"""The memory that accesses of a launch may reach, as records that memcheck searches."""
 
 from __future__ import annotations
 
