@@ -35,6 +35,7 @@ class Sketch:
     def __init__(self, program: Program, rows: Rows) -> None:
         self.program, self.rows = program, rows
         self.slow = self.small = False
+        self.far = None
         self.t = Text()
         self.instruments: tuple[()] = ()
         self.registers = self

@@ -152,7 +152,8 @@ def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
             # The minimum over -1 overflows; over 1 it gives the minimum back, and remainder 0: what is defined.
             lowest = self.const(a.type, 1 << (BITS[a.type] - 1))
             safe = self.select(self.and_(self.eq(a, lowest), self.eq(b, ones)), one, safe)
-        uniform, (x, y) = self._args((a, safe))
+        uniform = a.uniform and safe.uniform
+        x, y = (v.text if uniform else self.vector(v) for v in (a, safe))  # by a constant is not a division at all
         result = Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
         return self.select(by_zero, ones, result)
 
@@ -211,7 +212,11 @@ class Ops:
     def _args(self, values: tuple[Value, ...]) -> tuple[bool, list[str]]:
         if all(v.uniform for v in values):
             return True, [v.text for v in values]
-        return False, [self.vector(v) for v in values]
+        return False, [self.operand(v) for v in values]
+
+    def operand(self, value: Value) -> str:
+        """The value as a vector operand of an instruction that gains nothing from knowing a constant."""
+        return self.vector(value)
 
     def _fold(self, operation: str, type_: str, values: tuple[Value, ...], *before: object) -> Value | None:
         if not values or any(v.lanes is None for v in values):
