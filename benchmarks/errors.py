@@ -112,7 +112,7 @@ def _several_of(text: str, change: Callable[[re.Match[str], int], str], most: in
 
 def forget() -> None:
     """Drops the answers that are kept."""
-    for kept in (matching.form, matching.found, matching._refusal, matching._vocabulary, spelling.nearest,
+    for kept in (matching.form, matching.find_form, matching._refusal, matching._vocabulary, spelling.nearest,
                  spelling.corrected, spelling.counts, spelling._choices, _parsed):  # fmt: skip
         kept.cache_clear()
 

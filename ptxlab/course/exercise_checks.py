@@ -28,7 +28,7 @@ import numpy as np
 from ptxlab.course.exercise import Exercise, Feedback, Part
 from ptxlab.course.kernel_answers import is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
-from ptxlab.course.says import Says, short, thrown, told
+from ptxlab.course.says import Says, sentences, short, thrown
 from ptxlab.course.starts import STARTS, points
 from ptxlab.course.values import apart, number, same
 from ptxlab.course.watch import place
@@ -76,7 +76,7 @@ class Grading:
     def part(self, name: str, condition: Any, says: Says = "", *more: str) -> bool:
         """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was."""
         ok = bool(condition)
-        said = () if ok else tuple(short(sentence) for sentence in told(says) + more if sentence)
+        said = () if ok else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
         self.parts.append(Part(name, ok, said, self._in_hidden))
         return ok
 
@@ -314,7 +314,7 @@ class Grading:
                     launched.kernel, launched.grid, launched.block, launched.before, which, offset, **launched.options
                 )
             )
-        return [*out, *told(says)]
+        return [*out, *sentences(says)]
 
     def _whose(self, array: Any, run: Run | None) -> tuple[_Launch | None, int]:
         """The launch that `array` was an argument of, and which one."""
@@ -341,7 +341,7 @@ class Grading:
 
         def tell() -> list[str]:
             lines = dearest(parsed(launched.kernel), costs(run, launched.kernel, what))
-            return [f"{found:,} {what}; at most {limit:,} are allowed.", *told(says), *lines]
+            return [f"{found:,} {what}; at most {limit:,} are allowed.", *sentences(says), *lines]
 
         return self.part(name, False, tell)
 
@@ -375,7 +375,7 @@ class Grading:
         return self.part(
             f"predicts {called}",
             same(found, truth, rtol=rtol),
-            lambda: ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *told(says)],
+            lambda: ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)],
         )
 
 

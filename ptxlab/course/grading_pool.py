@@ -49,7 +49,7 @@ def prepare(exercises: Sequence[str], seed: int, count: int) -> None:
         exercise = find(name)
         with contextlib.redirect_stdout(io.StringIO()):
             judge(exercise, run_cell(exercise, exercise.solution), seed=seed, graded=True)
-    llvm_thread.rest()
+    llvm_thread.wait_until_idle()
 
 
 class Pool:

@@ -18,7 +18,7 @@ def short(says: str) -> str:
     return says if len(says) <= LONGEST else f"{says[:LONGEST]} ... ({len(says):,} characters)"
 
 
-def told(says: Says) -> tuple[str, ...]:
+def sentences(says: Says) -> tuple[str, ...]:
     found = says() if callable(says) else says
     return (found,) if isinstance(found, str) else tuple(found)
 

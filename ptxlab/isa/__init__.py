@@ -22,7 +22,7 @@ from ptxlab.isa import (
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import Doc, explain
-from ptxlab.isa.matching import form, found
+from ptxlab.isa.matching import find_form, form
 from ptxlab.isa.opcodes import action_of, writes_first
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.special import SPECIAL
@@ -49,5 +49,5 @@ ROOMS = (
 
 __all__ = [
     "ROOMS", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Doc", "Form", "FormError", "Op", "Properties", "action_of",
-    "all_ops", "coverage", "explain", "form", "found", "report", "writes_first",
+    "all_ops", "coverage", "explain", "find_form", "form", "report", "writes_first",
 ]  # fmt: skip

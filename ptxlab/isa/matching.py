@@ -21,7 +21,7 @@ def _unknown(name: str) -> str:
 @functools.cache
 def form(opcode: str) -> Form:
     """The form that a dotted opcode names; `FormError` says what does not fit and which words would."""
-    known = found(opcode)
+    known = find_form(opcode)
     if known is None:
         raise FormError(*_refusal(opcode))
     return known
@@ -74,7 +74,7 @@ ORDERED = (
 
 
 @functools.lru_cache(maxsize=1 << 13)
-def found(opcode: str) -> Form | None:
+def find_form(opcode: str) -> Form | None:
     """The form that a dotted opcode names; None where no entry has it, which is said much faster than why."""
     name, *words = opcode.split(".")
     if name not in TABLE or not _vocabulary(name).issuperset(words):
@@ -209,4 +209,4 @@ def _match_any_order(entry: Op, words: Sequence[str]) -> dict[str, Any] | None:
     return values if all(s.optional for s in free) else None
 
 
-ON_CHANGE += [form.cache_clear, found.cache_clear, _vocabulary.cache_clear, _refusal.cache_clear]
+ON_CHANGE += [form.cache_clear, find_form.cache_clear, _vocabulary.cache_clear, _refusal.cache_clear]

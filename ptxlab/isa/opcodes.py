@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ptxlab.isa.actions import Action
-from ptxlab.isa.matching import found
+from ptxlab.isa.matching import find_form
 from ptxlab.isa.table import TABLE, Op
 
 
@@ -24,7 +24,7 @@ def writes_first(opcode: str) -> bool:
 
 
 def _entry(opcode: str) -> Op | None:
-    known = found(opcode)
+    known = find_form(opcode)
     if known is not None:
         return known.op
     entries = TABLE.get(opcode.partition(".")[0])

@@ -5,7 +5,7 @@
 An entry is written once. The parser validates against it, the builder's methods and the hover docs come from it, and
 both engines of the CPU machine execute its `sem`. Slots in braces are optional; a slot whose word is a keyword argument
 takes one of the given choices, any other slot is the literal word. Several entries may share an opcode (`fma` has one
-for each kind of type); the first that matches wins (`matching.found`).
+for each kind of type); the first that matches wins (`matching.find_form`).
 
 Operands: `d` or `p` at the front is a destination, `[a]` an address, `a{, b}` an optional source, `{!}c` a predicate
 that may be negated, `d|p:pred` a destination with an optional second. `a:u32` gives an operand a type of its own;

@@ -74,14 +74,14 @@ def pieces(field: str, ordinal: int, value: int) -> list[tuple[Bits, int]]:
     return found
 
 
-def put(map: int, field: str, value: int, ordinal: int = 0) -> int:
+def with_field(map: int, field: str, value: int, ordinal: int = 0) -> int:
     """The map, a number of 1024 bits, with another value in a field."""
     for bits, stored in pieces(field, ordinal, value):
         map = map & ~bits.mask | stored << bits.at
     return map
 
 
-def get(map: int, field: str, ordinal: int = 0) -> int:
+def field_value(map: int, field: str, ordinal: int = 0) -> int:
     """The value of a field."""
     value = 0
     for bits in FIELDS[field][ordinal]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from ptxlab import targets
 from ptxlab.builder import Builder, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, made
+from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, build_once
 from ptxlab.kernels.spec import DTYPES, MAX_HEAD_DIM
 
 ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
@@ -254,7 +254,7 @@ class DecodeSpec(Rung):
 
         What is None or left out has its default. `TargetError` names a limit that is broken.
         """
-        built: DecodeBuilt = made(DecodeBuilt, self, self.configure(**given))
+        built: DecodeBuilt = build_once(DecodeBuilt, self, self.configure(**given))
         return built
 
     def configure(self, **given: Any) -> DecodeConfig:

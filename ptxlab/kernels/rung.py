@@ -92,7 +92,7 @@ class AnyBuilt:
     def with_probes(self: B) -> B:
         """The same kernel, but storing the online-softmax state."""
         kind: Any = type(self)
-        same: B = made(kind, self.spec, dataclasses.replace(self.config, probes=True))
+        same: B = build_once(kind, self.spec, dataclasses.replace(self.config, probes=True))
         return same
 
     def error(self, what: str) -> LaunchError:
@@ -162,6 +162,6 @@ class Rung:
 
 
 @functools.lru_cache(maxsize=512)
-def made(kind: Any, spec: Any, config: Any) -> Any:
+def build_once(kind: Any, spec: Any, config: Any) -> Any:
     """The kernel of a configuration; the same one gives the same object."""
     return kind(spec, config, spec.make(config))

@@ -11,7 +11,7 @@ from ptxlab import targets
 from ptxlab.builder import Ptr, u32
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels.config import Config
-from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, made
+from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, build_once
 
 DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
 """The element types there are kernels for, with their numpy names (bfloat16 is known to numpy through ml_dtypes)."""
@@ -188,7 +188,7 @@ class Spec(Rung):
         config = self.configure(
             head_dim=head_dim, causal=causal, dtype=dtype, arch=arch or self.arch, probes=probes, **sizes
         )
-        built: Built = made(Built, self, config)
+        built: Built = build_once(Built, self, config)
         return built
 
     def configure(

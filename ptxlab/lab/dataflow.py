@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ptxlab.builder.probes import PARAMETER
-from ptxlab.isa import Action, action_of, found
+from ptxlab.isa import Action, action_of, find_form
 from ptxlab.isa.opcodes import writes_first
 from ptxlab.text.model import Address, Instruction, Module, Operand
 from ptxlab.text.parts import names_in
@@ -180,13 +180,13 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
 
 def _goes(instruction: Instruction, action: Action, space: str) -> bool:
     """Whether an instruction loads from, or stores to, a state space that its opcode names."""
-    known = found(instruction.opcode)
+    known = find_form(instruction.opcode)
     return known is not None and known.op.does is action and known.properties.space == space
 
 
 def _may_be_global(instruction: Instruction) -> bool:
     """Whether an instruction goes to global memory, or may."""
-    known = found(instruction.opcode)
+    known = find_form(instruction.opcode)
     if known is None or known.properties.rows or known.properties.mbarrier:
         return False
     p = known.properties

@@ -93,7 +93,7 @@ def described(map: bytes) -> list[str]:
     ]  # fmt: skip
 
 
-def seen(recording: Recording) -> dict[str, list[str]]:
+def maps_used(recording: Recording) -> dict[str, list[str]]:
     """The tensor maps that copies of a trace have used: their address (hexadecimal) -> `described`, the last one where
     it has been changed."""
     places = places_of(recording) or {}

@@ -72,7 +72,7 @@ def copy_part(
     part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
     info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
     if limit is not None and lean:  # what a notebook keeps stays small
-        info |= {"docs": {}, "words": {}, "registers": {}, "maps": descriptors.seen(recording)}
+        info |= {"docs": {}, "words": {}, "registers": {}, "maps": descriptors.maps_used(recording)}
         info["timeline"] = timeline.beginning(timeline.timeline(recording), TIMELINE)
     if part.steps < recording.steps:
         whole = {key: len(recording.walk(*key)) for key in begins}

@@ -107,7 +107,7 @@ def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[
         "note": note,
         "source": source,
         "links": links,
-        "maps": descriptors.seen(recording),
+        "maps": descriptors.maps_used(recording),
         **_words(recording.text),
     }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
-from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, put
+from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
 
 __all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
@@ -143,16 +143,16 @@ def tiles(
 ) -> int:  # fmt: skip
     """The bits of a tensor map of tiles. Shape, box, steps and strides (bytes, of all dimensions but the last) are in
     numpy's order. element: a type's place in `isa.tensor_map.TYPES`; swizzle: that of a width in `SWIZZLES`."""
-    map = put(0, "global_address", address)
-    map = put(map, "rank", len(shape) - 1)
-    map = put(map, "elemtype", element)
-    map = put(map, "swizzle_mode", swizzle)
-    map = put(map, "fill_mode", int(nan))
+    map = with_field(0, "global_address", address)
+    map = with_field(map, "rank", len(shape) - 1)
+    map = with_field(map, "elemtype", element)
+    map = with_field(map, "swizzle_mode", swizzle)
+    map = with_field(map, "fill_mode", int(nan))
     for k, (n, step) in enumerate(zip(reversed(shape), reversed(steps or [1] * len(shape)), strict=True)):
-        map = put(map, "global_dim", n, k)
-        map = put(map, "element_stride", int(step), k)
+        map = with_field(map, "global_dim", n, k)
+        map = with_field(map, "element_stride", int(step), k)
     for k, stride in enumerate(reversed(strides)):
-        map = put(map, "global_stride", stride, k)
+        map = with_field(map, "global_stride", stride, k)
     for k, n in enumerate(reversed(box)):
-        map = put(map, "box_dim", int(n), k)
+        map = with_field(map, "box_dim", int(n), k)
     return map

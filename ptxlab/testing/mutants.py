@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.isa import Action, found
+from ptxlab.isa import Action, find_form
 from ptxlab.text import Module, parse
 
 ORDERING = frozenset(
@@ -36,7 +36,7 @@ def deletions(kernel: Any) -> Iterator[Deletion]:
     text = str(module)
     for function in module.functions:
         for instruction in function.instructions():
-            form = found(instruction.opcode)
+            form = find_form(instruction.opcode)
             if form is None or form.properties.action not in ORDERING or _has_result(instruction):
                 continue
             span = module.spans.get(instruction.line)

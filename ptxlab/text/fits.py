@@ -26,7 +26,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
     """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
     if found.op.loose and found.op.kind != "flow" and found.op.does is not Action.CLASSIFY:
         return None
-    specs = given(found, len(instruction.operands))
+    specs = specs_of(found, len(instruction.operands))
     if len(instruction.operands) > len(specs):
         policy = instruction.operands[-1]
         return Misfit(len(specs), f"{found.opcode} takes a cache policy only with .L2::cache_hint, found {policy}")
@@ -84,7 +84,7 @@ def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str
     return type_
 
 
-def given(found: Form, count: int) -> list[OperandSpec]:
+def specs_of(found: Form, count: int) -> list[OperandSpec]:
     """The operands that a form with so many has: a cache policy where `.L2::cache_hint` asks for one, last."""
     specs = [spec for spec in found.op.operands if not spec.second]
     if specs and specs[-1].name == "policy":

@@ -11,7 +11,7 @@ import heapq
 from collections import Counter
 from itertools import chain
 
-from ptxlab.isa import TABLE, Op, found
+from ptxlab.isa import TABLE, Op, find_form
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -64,7 +64,7 @@ def corrected(opcode: str, at: int, length: int) -> str:
     inserted = (f"{before}.{choice}{tail}" for choice in choices if choice in more)
     near = nearest(wrong, tuple(choices), 3, 0.5)
     exchanged = (f"{before}.{choice}{after}" for choice in near)
-    return next((text for text in chain(inserted, exchanged, [before + after]) if found(text) is not None), "")
+    return next((text for text in chain(inserted, exchanged, [before + after]) if find_form(text) is not None), "")
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -77,7 +77,7 @@ def _choices(entries: tuple[Op, ...]) -> dict[str, None]:
 def counts(opcode: str) -> list[tuple[Op, int, int]]:
     """The entries that an opcode may mean, with the least and the most operands of each."""
     name, *words = opcode.split(".")
-    form = found(opcode)
+    form = find_form(opcode)
     entries = [entry for entry in TABLE[name] if _could_be(entry, words)] or ([form.op] if form is not None else [])
     return [(entry, *operand_count(entry)) for entry in entries]
 

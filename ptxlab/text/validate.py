@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
 from ptxlab.errors import PtxError
-from ptxlab.isa import TABLE, Action, Form, FormError, action_of, form, found
+from ptxlab.isa import TABLE, Action, Form, FormError, action_of, find_form, form
 from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.collection import uncollected
@@ -187,7 +187,7 @@ class _Validator:
         if instruction.name not in TABLE:
             if instruction.name not in LEFT_OUT:
                 yield PtxError.later(instruction.line, functools.partial(self.unknown, instruction))
-        elif (used := found(instruction.opcode)) is None:
+        elif (used := find_form(instruction.opcode)) is None:
             yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
         elif (lack := self.since.lack(used)) is not None:
             opcode = opcode_tokens(instruction)[0]
@@ -375,7 +375,7 @@ def _type_of(instruction: Instruction, name: str) -> str:
     """The type that a register needs where an instruction uses it; `b32` where the table does not say."""
     if instruction.guard is not None and instruction.guard.name == name:
         return "pred"
-    used = found(instruction.opcode)
+    used = find_form(instruction.opcode)
     if used is None:
         return "b32"
     specs = [s for s in used.op.operands if not s.second]

@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A cache of its own, and nothing remembered in memory."""
     from ptxlab.emulate.jit import build, llvm_thread
 
-    llvm_thread.rest()  # code of tests before this one that is built again, and would be kept here
+    llvm_thread.wait_until_idle()  # code of tests before this one that is built again, and would be kept here
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "_recent", type(build._recent)())
     native.folder.cache_clear()

@@ -63,7 +63,7 @@ BLOCKS = 6
 @pytest.fixture
 def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a new process with an empty cache, on a machine with all the time in the world: nothing gets hot."""
-    llvm_thread.rest()
+    llvm_thread.wait_until_idle()
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "HOT", float("inf"))
     native.folder.cache_clear()

@@ -10,7 +10,7 @@ from emulate_programs import ALL_CHECKS, DEVICES
 
 import ptxlab as pl
 from ptxlab.errors import PtxError
-from ptxlab.isa.tensor_map import BYTES, FIELDS, get, put
+from ptxlab.isa.tensor_map import BYTES, FIELDS, field_value, with_field
 
 VALUES = {
     "global_address": 0x7F0123456780, "rank": 3, "elemtype": 10, "interleave_layout": 2, "swizzle_mode": 3,
@@ -65,9 +65,9 @@ def test_a_field_is_replaced(device: str, place: str, field: str) -> None:
         before = np.random.default_rng(ordinal).integers(0, 256, BYTES, np.uint8)
         words = before.view(np.uint32).copy()
         pl.launch(changes(field, ordinal, place, VALUES[field]), 1, 32, words, VALUES[field], device=device)
-        expected = put(int.from_bytes(before.tobytes(), "little"), field, VALUES[field], ordinal)
+        expected = with_field(int.from_bytes(before.tobytes(), "little"), field, VALUES[field], ordinal)
         assert words.tobytes() == expected.to_bytes(BYTES, "little")
-        assert get(expected, field, ordinal) == VALUES[field] or field == "elemtype"
+        assert field_value(expected, field, ordinal) == VALUES[field] or field == "elemtype"
 
 
 MAKES = """

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from isa_oracle import FORMATS, assert_same, lanes, round_exact, run, signed
 
-from ptxlab.isa import form, found, types
+from ptxlab.isa import find_form, form, types
 
 INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
 MODES = ("rn", "rz", "rm", "rp")
@@ -83,7 +83,7 @@ def test_integer_to_integer(source: str) -> None:
         if held != numbers:
             assert_same(run(f"cvt.sat.{target}.{source}", register), lanes(target, held), target, values)
         else:  # there is nothing to saturate, and the assembler refuses it, too
-            assert found(f"cvt.sat.{target}.{source}") is None
+            assert find_form(f"cvt.sat.{target}.{source}") is None
 
 
 WITHOUT = [("bf16", "u8"), ("bf16", "s8")]
@@ -255,4 +255,4 @@ def _is_form(opcode: str) -> bool:
     ],
 )  # fmt: skip
 def test_what_the_assembler_refuses_is_not_in_the_table(opcode: str) -> None:
-    assert found(opcode) is None
+    assert find_form(opcode) is None

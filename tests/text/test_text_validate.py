@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ptxlab.errors import PtxError, Span
-from ptxlab.isa import found
+from ptxlab.isa import find_form
 from ptxlab.text import Instruction, Token, parse, spelling
 from ptxlab.text.lexer import Source
 from ptxlab.text.misfits import Find
@@ -337,9 +337,9 @@ def test_a_wrong_modifier_asks_the_table_little(wrong: str, most: int, monkeypat
 
     def counted(opcode: str) -> object:
         asked.append(opcode)
-        return found(opcode)
+        return find_form(opcode)
 
-    monkeypatch.setattr(spelling, "found", counted)
+    monkeypatch.setattr(spelling, "find_form", counted)
     spelling.corrected.cache_clear()
     errors = _messages(*[f"{wrong} %f1, [table];"] * 50)
     assert len(errors) == 50

@@ -133,7 +133,7 @@ class CheckedTransfers(CheckInstrument):
 
     def _tiles_of_product(self, code: Code) -> After:
         """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""
-        given = warpgroup_faults.given(code)
+        given = warpgroup_faults.product_operands(code)
         operands, warp = self.e.operands, self.t.let("and i32 %check.warp, 3")
         tiles = []
         if given.a is not None:

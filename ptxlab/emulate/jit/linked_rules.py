@@ -40,7 +40,7 @@ from ptxlab.emulate.rules import (
     warpgroup_registers,
     warpgroup_tiles,
 )
-from ptxlab.emulate.rules.launches import known, scheduled
+from ptxlab.emulate.rules.launches import known_values, scheduled
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -102,7 +102,7 @@ _SYMBOL = re.compile(r'@"?([\w.]+)')
 
 def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
     """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
-    wanted, constants = set(symbols), known(program, instruments.checks) if instruments.checks else {}
+    wanted, constants = set(symbols), known_values(program, instruments.checks) if instruments.checks else {}
     return [
         part
         for functions, fixed in ((ALWAYS, {}), (COUNTERS, {}), (CHECKS, constants))

@@ -129,7 +129,7 @@ def later(job: Job) -> None:
     _jobs.put(_nothing)
 
 
-def rest() -> None:
+def wait_until_idle() -> None:
     """Waits until LLVM's thread has nothing to do: a fork at another time would leave LLVM locked in the child."""
     while True:
         begin(_nothing)()

@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg
 from ptxlab.emulate.rules import warpgroup_products as products
-from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, tile_a, tile_b
+from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import fragments
@@ -93,7 +93,7 @@ class Warpgroups(Part):
     # -- a product begins ----------------------------------------------------------------------------------------------
 
     def _begin(self, code: Code, queue: str) -> None:
-        t, operands, of = self.t, self.e.operands, given(code)
+        t, operands, of = self.t, self.e.operands, product_operands(code)
         number = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}")
         first = t.let(f"and i32 {number}, {-WARPS}")
         behind = t.let(f"zext i32 {t.let(f'add i32 {first}, {WARPS}')} to i64")
@@ -167,7 +167,7 @@ class Warpgroups(Part):
 
     def _compute(self, code: Code) -> str:
         """The function of one instruction: computes the oldest product in flight, which is one of it."""
-        form, of = code.form, given(code)
+        form, of = code.form, product_operands(code)
         held, whole = elements(self.program, code), fragments.product(form)
         t, packed = Text(), metadata(self.program, code)
         t.declared = self.t.declared

@@ -52,12 +52,12 @@ fma.rn.f32 %a, %b, %weight, %a;
 """A channel between two levels."""
 
 
-def given(integers: bool) -> str:
+def level_from_operand(integers: bool) -> str:
     """The level %l from an operand, which is an integer where coordinates are integers."""
     return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
 
 
-def by_slopes(geometry: str, sizes: Mapping[str, str]) -> str:
+def level_from_derivatives(geometry: str, sizes: Mapping[str, str]) -> str:
     """The level %l from derivatives: log2 of the longer of the two, in texels. A cube with several levels stops the
     kernel. sizes: for each coordinate the field of its size."""
     if geometry.endswith("cube"):

@@ -47,9 +47,9 @@ def text(
     parts = [
         compares,
         mipmaps.LEVELS,
-        mipmaps.given(integers)
+        mipmaps.level_from_operand(integers)
         if mip == "level"
-        else mipmaps.by_slopes(geometry, {a: SIZES[a] for a in AXES[geometry]}),
+        else mipmaps.level_from_derivatives(geometry, {a: SIZES[a] for a in AXES[geometry]}),
         mipmaps.BETWEEN,
     ]
     channels = _channels(results, type_)

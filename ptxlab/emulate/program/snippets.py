@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.program.scopes import Routine
 
 
-def put(
+def lower_text(
     low: Lowering, text: str, instruction: model.Instruction, routine: Routine, names: Mapping[str, Source],
     reasons: Sequence[str] = (),
 ) -> None:  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, GRANULE, HEAP
 from ptxlab.emulate.program.model import Global, Literal, Mem, Reg, Source, Special, System
 from ptxlab.emulate.program.printf import arguments_of
-from ptxlab.emulate.program.snippets import put
+from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction, Module, Number
 
@@ -222,7 +222,7 @@ shr.u64 %entry, %entry, 1;
 cvt.u32.u64 %bytes, %wanted;
 atom.global.exch.b32 %before, [%entry+{low.system.given + 4}], %bytes;
 none:"""
-    put(low, text, call, routine, {"%wanted": _register(low, size, call.line), "%place": place})
+    lower_text(low, text, call, routine, {"%wanted": _register(low, size, call.line), "%place": place})
     if isinstance(result, Mem):
         low.op("st.param.b64", (), (result, place), call.line).space = "frame"
     elif result is not None:
@@ -272,7 +272,7 @@ atom.global.exch.b32 %line, [%entry], {call.line};
 bra next;
 done:"""
     names: dict[str, Source] = {"%pointer": _register(low, pointer, call.line)}
-    put(low, text, call, routine, names, ["free: malloc has not given this pointer"])
+    lower_text(low, text, call, routine, names, ["free: malloc has not given this pointer"])
 
 
 def _register(low: Lowering, source: Source, line: int) -> Reg:

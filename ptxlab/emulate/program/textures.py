@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program import sampling, surfaces
 from ptxlab.emulate.program.model import Group, Literal, Mem, Reg, Source, Special, Symbol
-from ptxlab.emulate.program.snippets import put
+from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
@@ -65,8 +65,8 @@ class _Lowered:
             return held
         return source
 
-    def put(self, text: str, names: dict[str, Source], *reasons: str) -> None:
-        put(self.low, text, self.instruction, self.routine, names, reasons)
+    def lower_text(self, text: str, names: dict[str, Source], *reasons: str) -> None:
+        lower_text(self.low, text, self.instruction, self.routine, names, reasons)
 
 
 def lower_texture(
@@ -118,7 +118,7 @@ def _query(now: _Lowered) -> None:
     if found.type in TAGS:
         names["%t"] = now.handle(operands[1])
         tag = TAGS[str(found.type)]
-        now.put(f".reg .b32 %tag;\nld.global.b32 %tag, [%t];\nsetp.eq.u32 %d, %tag, {tag};", names)
+        now.lower_text(f".reg .b32 %tag;\nld.global.b32 %tag, [%t];\nsetp.eq.u32 %d, %tag, {tag};", names)
         return
     address = operands[1]
     if not isinstance(address, model.Address):
@@ -133,7 +133,7 @@ def _query(now: _Lowered) -> None:
         load += "\n{ .reg .b32 %n, %k; .reg .pred %there;\nmov.b32 %k, %level;\n"
         load += f"ld.global.b32 %n, [%t+{AT['num_mipmap_levels']}]; setp.lt.u32 %there, %k, %n;\n"
         load += "shr.u32 %d, %d, %k; max.u32 %d, %d, 1; selp.b32 %d, %d, 0, %there; }"
-    now.put(*_object(load, "%t", what, *tags)[:1], names, what)
+    now.lower_text(*_object(load, "%t", what, *tags)[:1], names, what)
 
 
 # -- textures ----------------------------------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ def _sample(now: _Lowered) -> None:
         )
     if mip == "grad" and geometry.endswith("cube"):
         reasons.append(f"{found.opcode}: derivatives choose no mipmap level of a cube here; write: tex.level")
-    now.put(checked + text, names, *reasons)
+    now.lower_text(checked + text, names, *reasons)
     if isinstance(resident, Reg):
-        now.put("setp.eq.u32 %p, 0, 0;", {"%p": resident})
+        now.lower_text("setp.eq.u32 %p, 0, 0;", {"%p": resident})
 
 
 def _given(now: _Lowered, value: Source | None, type_: str) -> Source:
@@ -264,4 +264,4 @@ def _surface(now: _Lowered) -> None:
     reasons = [what]
     if found.clamp == "trap":
         reasons.append(f"{found.opcode}: the coordinates are outside of the surface")
-    now.put(_object(text, "%t", what, SURFACE)[0], names, *reasons)
+    now.lower_text(_object(text, "%t", what, SURFACE)[0], names, *reasons)

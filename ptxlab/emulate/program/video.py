@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Literal, Reg, Source, Special
-from ptxlab.emulate.program.snippets import put
+from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.isa.table import Form
 from ptxlab.text import model
 
@@ -52,7 +52,7 @@ def lower_video(
         text = _side_by_side(low, found, parts, instruction.line)
     else:
         text = _scalar(low, found, parts, instruction.line)
-    put(low, text, instruction, routine, names)
+    lower_text(low, text, instruction, routine, names)
     if behind:
         low.place_label(behind)
 

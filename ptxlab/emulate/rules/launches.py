@@ -18,7 +18,7 @@ from ptxlab.emulate.runtime import report
 from ptxlab.isa.actions import Action
 
 
-def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
+def known_values(program: Program, checks: frozenset[str]) -> dict[str, int]:
     """The fields that are known before a launch runs: constants in the rules compiled for it."""
     return {
         "Launch.initcheck": "initcheck" in checks,
@@ -46,7 +46,7 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.published = Published.many(min(launch.blocks, BLOCKS) + 2)
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
     record.traits = Pointer(np.array(races.traits(program), np.uint8))
-    for name, value in known(program, frozenset(launch.checks)).items():
+    for name, value in known_values(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record
 

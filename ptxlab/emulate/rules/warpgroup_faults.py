@@ -23,7 +23,7 @@ SIGNS = {"tf32": 0x80000000, "f16": 0x80008000, "bf16": 0x80008000, "e4m3": 0x80
 
 
 @dataclass(frozen=True)
-class Given:
+class ProductOperands:
     """The operands of a product other than the registers of fragments.
 
     a, b: descriptors; a is None where A is in registers. adds: the predicate. negative: whether the product of the two
@@ -38,7 +38,7 @@ class Given:
     b_mn: bool
 
 
-def given(code: Code) -> Given:
+def product_operands(code: Code) -> ProductOperands:
     """The operands of a product of `wgmma`."""
     named = {name: source for name, (source, _) in code.named.items()}
 
@@ -53,7 +53,7 @@ def given(code: Code) -> Given:
     assert b is not None
     assert adds is not None
     negative = (number("imm_scale_a") or 1) * (number("imm_scale_b") or 1) < 0
-    return Given(a, b, adds, negative, a_mn, b_mn)
+    return ProductOperands(a, b, adds, negative, a_mn, b_mn)
 
 
 @dataclass(frozen=True)

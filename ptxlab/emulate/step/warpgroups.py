@@ -16,7 +16,16 @@ from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagree
-from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, no_warpgroup, outside, tile_a, tile_b
+from ptxlab.emulate.rules.warpgroup_faults import (
+    SIGNS,
+    WARPS,
+    Tile,
+    no_warpgroup,
+    outside,
+    product_operands,
+    tile_a,
+    tile_b,
+)
 from ptxlab.emulate.rules.warpgroup_products import (
     ALL,
     IN_FLIGHT,
@@ -40,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    operands = given(code)
+    operands = product_operands(code)
     read_a = None if operands.a is None else t.read(operands.a, "b64", code)
     read_b, read_adds = t.read(operands.b, "b64", code), t.read(operands.adds, "pred", code)
 
@@ -90,7 +99,7 @@ def _outside(descriptor: int, tile: Tile, mn_major: bool, start: int, size: int)
 
 def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp, int, int, bool], None]:
     """What computes a product of a warp: `compute(warp, descriptor of a, of b, scale-d)`."""
-    form, operands = code.form, given(code)
+    form, operands = code.form, product_operands(code)
     p, packed = fragments.product(form), metadata(t.program, code)
     a = reader(t, held["a"], p.a) if "a" in held else None
     c, write = reader(t, held["d"], p.d), writer(t, held["d"], p.d)
