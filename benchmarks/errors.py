@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import ptxlab as pl
-from ptxlab.isa import table
+from ptxlab.isa import matching
 from ptxlab.lab import language
 from ptxlab.launch.plan import _parsed
 from ptxlab.text import spelling
@@ -112,8 +112,8 @@ def _several_of(text: str, change: Callable[[re.Match[str], int], str], most: in
 
 def forget() -> None:
     """Drops the answers that are kept."""
-    for kept in (table.form, table.found, table._refusal, table._vocabulary, spelling.nearest, spelling.corrected,
-                 spelling.counts, spelling._choices, _parsed):  # fmt: skip
+    for kept in (matching.form, matching.found, matching._refusal, matching._vocabulary, spelling.nearest,
+                 spelling.corrected, spelling.counts, spelling._choices, _parsed):  # fmt: skip
         kept.cache_clear()
 
 

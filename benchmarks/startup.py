@@ -1,4 +1,7 @@
-"""How long `import ptxlab` takes, beside `import numpy` alone: `python benchmarks/startup.py`."""
+"""How long `import ptxlab` takes, and with it what a launch needs: `python benchmarks/startup.py`.
+
+Beside `import numpy` alone, which both may load: a name's module is loaded when the name is first used.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import subprocess
 import sys
 
 TIMED = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+MEASURED = ("import numpy", "import ptxlab", "import ptxlab; ptxlab.launch")
 
 
 def seconds(code: str) -> float:
@@ -15,6 +19,7 @@ def seconds(code: str) -> float:
 
 
 if __name__ == "__main__":
-    alone, both = seconds("import numpy"), seconds("import ptxlab")
-    print(f"import numpy   {alone * 1e3:7.1f} ms")
-    print(f"import ptxlab  {both * 1e3:7.1f} ms, numpy included: {both / alone:.2f} x numpy (0.3 s asked)")
+    alone = seconds(MEASURED[0])
+    for code in MEASURED:
+        taken = seconds(code)
+        print(f"{code:30}{taken * 1e3:7.1f} ms, {taken / alone:.2f} x numpy")

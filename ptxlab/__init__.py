@@ -7,26 +7,23 @@
     m = pl.parse(ptx)                                             # read it
     a = pl.assemble(ptx)                                          # NVIDIA's assembler: registers, spills, cubin
 
-Importing this loads numpy and nothing else that is heavy; everything else loads when it is first used.
+Importing this loads nothing: each name's module loads when the name is first used.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-from ptxlab.attention.decode import decode
-
-# `launch` and `attention` are functions, and packages of the same name. Importing them here, once, makes the functions
-# the package's attributes; later imports of the packages leave them alone.
-from ptxlab.attention.prefill import attention
-from ptxlab.launch.run import launch
 
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
     from ptxlab.attention.comparison import compare, compare_decode
+    from ptxlab.attention.decode import decode
     from ptxlab.attention.merge import merge_states
     from ptxlab.attention.paged import PagedCache
+    from ptxlab.attention.prefill import attention
     from ptxlab.course.gallery import gallery
     from ptxlab.drivers.numba_session import numba
     from ptxlab.drivers.triton_session import triton
@@ -63,6 +60,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.lab.diff import diff
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.launch.run import launch
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
     from ptxlab.performance.estimate import estimate
@@ -76,8 +74,10 @@ _HOMES = {
     name: home
     for home, names in {
         "attention.comparison": "compare compare_decode",
+        "attention.decode": "decode",
         "attention.merge": "merge_states",
         "attention.paged": "PagedCache",
+        "attention.prefill": "attention",
         "course.gallery": "gallery",
         "emulate.trace.recorder": "Trace",
         "emulate.trace.recording": "open_trace",
@@ -89,6 +89,7 @@ _HOMES = {
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
         "plot_sweep plot_tile show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
+        "launch.run": "launch",
         "launch.tensor_maps": "TensorMap",
         "launch.textures": "Surface Texture",
         "performance.estimate": "estimate",
@@ -175,6 +176,17 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ptxlab' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """`launch` and `attention` are functions, which an import of the packages of the same name leaves in place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in ("attention", "launch") and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

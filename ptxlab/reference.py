@@ -164,16 +164,11 @@ def attention(
     state = None
     if tile is not None:
         selected = list(rows) if rows is not None else first_rows(batch, heads_q, count)
-        state = (
-            np.stack(
-                [
-                    _row_state(q[b, h, r], k[b, h // group], scale, visible_keys(r, count, keys, causal), tile)
-                    for b, h, r in selected
-                ]
-            )
-            if selected
-            else np.zeros((0, tiles(keys, tile), 3))
-        )
+        found = [
+            _row_state(q[b, h, r], k[b, h // group], scale, visible_keys(r, count, keys, causal), tile)
+            for b, h, r in selected
+        ]
+        state = np.array(found).reshape(len(selected), tiles(keys, tile), 3)
     return Reference(o, lse, state)
 
 

@@ -41,11 +41,11 @@ class Decoded:
     """What `decode` gives back.
 
     `o` has q's shape, `lse` `[B, Hq]` (natural log). `state` is `[rows, parts, 3]` or None: for each of `rows` the
-    maximum m, the sum l and the factor of the merge, of every part that the kernel keeps apart. Parts are the warps of
-    a block, or where keys were split over the grid the splits, and `sums` `[rows, parts, D]` is what each had summed:
-    values times exp(score - m), not divided. For `decode` the parts are the keys, the state is that after each key, and
-    `sums` is None. `runs` are the launches (a second one merges splits), `kernels` what ran. `error` compares with
-    float64 when it is first read.
+    maximum m, the sum l and the factor of the merge, of every part that the kernel computes separately. Parts are the
+    warps of a block, or where keys were split over the grid the splits, and `sums` `[rows, parts, D]` is what each had
+    summed: values times exp(score - m), not divided. For `decode` the parts are the keys, the state is that after each
+    key, and `sums` is None. `runs` are the launches (a second one merges splits), `kernels` what ran. `error` compares
+    with float64 when it is first read.
 
     `inputs` are q, the caches and the block table. Of a pool these are copies of the pages that held keys: a server
     soon gives a page to another sequence.
@@ -170,7 +170,7 @@ def decode(
     `[num_pages, page_size, Hkv, D]`; all float32, float16 or bfloat16. lengths: i32 `[B]`, or one number for all.
 
     kernel: a name (`pl.kernels.names("decode")`), a built kernel, or "auto": what `pl.tune` has found for such a
-    problem, else what suits it. splits: into how many parts the keys are cut, for `decode_split` and `decode_gqa`; by
+    problem, else what suits it. splits: into how many parts the keys are split, for `decode_split` and `decode_gqa`; by
     default what `split_count` says. state: True records the state of all rows, a list of (sequence, head) of those.
     scale: 1/sqrt(D) by default. device, checks, counters, trace: see `launch`.
 

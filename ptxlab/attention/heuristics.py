@@ -1,4 +1,4 @@
-"""The default decode kernel, and into how many parts it cuts the keys."""
+"""The default decode kernel, and into how many parts it splits the keys."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MOST_WAVES = 2
 
 
 def split_count(blocks: int, processors: int, keys: int) -> int:
-    """Into how many parts to cut `keys` keys, if without cutting there are `blocks` blocks for so many processors.
+    """Into how many parts to split `keys` keys, if without a split there are `blocks` blocks for so many processors.
 
-    None if the blocks fill 80 % of the processors. Otherwise the grid runs in waves, and the last wave is seldom full:
+    None if the blocks fill 80 % of the processors. Otherwise the grid runs in waves, and the last wave is rarely full:
     of all counts that make one or two waves, the smallest that keeps 95 % as many processors busy as the best one.
 
     A wave is one block for each processor, even where two or three fit: one has enough keys on their way to keep the
@@ -46,7 +46,7 @@ def split_count(blocks: int, processors: int, keys: int) -> int:
 def splits_for(
     splits: int | None, name: str, grouped: bool, heads: tuple[int, int, int], counts: NDArray[np.int32], device: str
 ) -> int:
-    """How many parts the keys are cut into; 1 for kernels that do not cut."""
+    """How many parts the keys are split into; 1 for kernels that do not split them."""
     if splits is not None:
         if not is_whole(splits) or not 1 <= splits <= 65535:
             raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")

@@ -104,7 +104,7 @@ class Turn:
         k.emit("xor.b32", self.phase, flips, into=self.phase, site=site)
 
     def _before_next(self, site: Site) -> None:
-        """An error if the role goes on without what it has to do with a stage."""
+        """An error if the role goes to the next stage before it has done its part in this one."""
 
     def _wait(self, mbarrier: Ptr[b64], site: Site) -> None:
         if self.k.barriers == self.pipeline.barriers:
@@ -131,7 +131,7 @@ class Producer(Turn):
     expected = False
 
     def wait(self) -> None:
-        """Until the stage is empty. The first time round it is: the wait names the phase before the first one."""
+        """Waits until the stage is empty. The first time round it is: the wait names the phase before the first one."""
         site = self.k.source.here(sys._getframe(1))
         if self.pipeline.empty is None:
             raise traps.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
@@ -159,7 +159,7 @@ class Consumer(Turn):
     released = False
 
     def wait(self) -> None:
-        """Until the stage is full: all bytes are in shared memory, and this thread sees them."""
+        """Waits until the stage is full: all bytes are in shared memory, and this thread sees them."""
         self._wait(self.full, self.k.source.here(sys._getframe(1)))
 
     def release(self) -> None:
@@ -179,7 +179,7 @@ class Consumer(Turn):
 
 
 def check_loop(turns: list[tuple[Turn, int, int]]) -> None:
-    """An error if a round of a loop waits and stays where it is: turns, with their waits and steps at its beginning."""
+    """An error if a round of a loop waits but does not call `next`. turns: with their waits and steps when it began."""
     for turn, waits, steps in turns:
         if turn.waits > waits and turn.steps == steps and turn.waited is not None:
             raise traps.error(

@@ -92,7 +92,7 @@ class Facts:
 
 
 class Source:
-    """Looks up sites during one build; the files' facts are kept from build to build while their text is the same."""
+    """Looks up sites during one build; what is known of a file is cached until its text changes."""
 
     def __init__(self) -> None:
         self.frame: FrameType | None = None  # the user's frame at the last `here()`

@@ -1,7 +1,7 @@
-"""Traps of `wgmma` and bulk copies that show while a kernel is written: a fence or a wait left out.
+"""Mistakes with `wgmma` and bulk copies that are found while a kernel is written: a missing fence or wait.
 
-Instructions are looked at in the order in which they are written; what loops and branches make of that order is for the
-checks to see when the kernel runs.
+Instructions are judged in the order in which they are written; loops and branches may change that order, which the
+checks follow when the kernel runs.
 """
 
 from __future__ import annotations

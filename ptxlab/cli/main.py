@@ -291,7 +291,8 @@ def _isa(options: argparse.Namespace) -> int:
     from ptxlab.isa import TABLE
     from ptxlab.isa.coverage import report, shown_by
     from ptxlab.isa.docs import explain
-    from ptxlab.isa.table import FormError, all_ops, form
+    from ptxlab.isa.matching import form
+    from ptxlab.isa.table import FormError, all_ops
 
     entries = all_ops() if options.name is None else list(TABLE.get(options.name, ()))
     if not entries:

@@ -18,7 +18,6 @@ that went well is no part by itself.
 from __future__ import annotations
 
 import copy
-import traceback
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,22 +26,19 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course.exercise import Exercise, Feedback, Part
+from ptxlab.course.kernel_answers import is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
+from ptxlab.course.says import Says, short, thrown, told
 from ptxlab.course.starts import STARTS, points
-from ptxlab.course.values import apart, number
+from ptxlab.course.values import apart, number, same
 from ptxlab.course.watch import place
 from ptxlab.course.writers import writer
-from ptxlab.errors import DeviceFault, PtxlabError, Span
+from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.launch.buffers import Const, Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
 
-Says = str | Sequence[str] | Callable[..., str | Sequence[str]]
-"""A sentence, several, or a function that makes them when they are needed."""
-
 BUDGET = 5_000_000
 """Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
-LONGEST = 3000
-"""Characters of a sentence of the feedback, which may have what an answer returned in it."""
 
 
 @dataclass
@@ -80,11 +76,8 @@ class Grading:
     def part(self, name: str, condition: Any, says: Says = "", *more: str) -> bool:
         """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was."""
         ok = bool(condition)
-        told: tuple[str, ...] = ()
-        if not ok:
-            found = says() if callable(says) else says
-            told = tuple(_short(s) for s in ((found,) if isinstance(found, str) else tuple(found)) + more if s)
-        self.parts.append(Part(name, ok, told, self._in_hidden))
+        said = () if ok else tuple(short(sentence) for sentence in told(says) + more if sentence)
+        self.parts.append(Part(name, ok, said, self._in_hidden))
         return ok
 
     def note(self, says: str) -> None:
@@ -163,7 +156,7 @@ class Grading:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                self.part("the kernel can be built", False, _thrown(error))
+                self.part("the kernel can be built", False, thrown(error))
             return None
         what = "a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda)"
         found = f"text without a .entry: {answer[:40]!r}" if isinstance(answer, str) else type(answer).__name__
@@ -228,7 +221,7 @@ class Grading:
 
     def place(self, run: Run, line: int) -> str:
         """A PTX line of a launch, with the Python that wrote it."""
-        return place(_parsed(self._of(run).kernel), line)
+        return place(parsed(self._of(run).kernel), line)
 
     # -- comparisons ---------------------------------------------------------------------------------------------------
 
@@ -305,7 +298,7 @@ class Grading:
         name, shown, offset = self.exercise.answer, at, 0
         if launched is not None:
             whole = launched.arrays[which]
-            name = _parameter(launched.kernel, which)
+            name = parameter(launched.kernel, which)
             offset = _address(got) + sum(i * step for i, step in zip(at, got.strides, strict=True)) - _address(whole)
             shown = tuple(int(i) for i in np.unravel_index(offset // whole.itemsize, whole.shape))
         index = "[" + ", ".join(map(str, shown)) + "]" if shown else ""
@@ -321,7 +314,7 @@ class Grading:
                     launched.kernel, launched.grid, launched.block, launched.before, which, offset, **launched.options
                 )
             )
-        return [*out, *_told(says)]
+        return [*out, *told(says)]
 
     def _whose(self, array: Any, run: Run | None) -> tuple[_Launch | None, int]:
         """The launch that `array` was an argument of, and which one."""
@@ -347,8 +340,8 @@ class Grading:
             return self.part(name, True)
 
         def tell() -> list[str]:
-            lines = dearest(_parsed(launched.kernel), costs(run, launched.kernel, what))
-            return [f"{found:,} {what}; at most {limit:,} are allowed.", *_told(says), *lines]
+            lines = dearest(parsed(launched.kernel), costs(run, launched.kernel, what))
+            return [f"{found:,} {what}; at most {limit:,} are allowed.", *told(says), *lines]
 
         return self.part(name, False, tell)
 
@@ -366,7 +359,7 @@ class Grading:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.part(f"{called} returns", False, f"{called} stopped: {_thrown(error)}")
+            self.part(f"{called} returns", False, f"{called} stopped: {thrown(error)}")
             return None
         if result is None or result is ...:
             self.part(f"{called} returns", False, f"{called} returned nothing.")
@@ -382,86 +375,10 @@ class Grading:
         return self.part(
             f"predicts {called}",
             same(found, truth, rtol=rtol),
-            lambda: ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *_told(says)],
+            lambda: ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *told(says)],
         )
-
-
-def is_kernel(answer: Any) -> bool:
-    """Whether an answer is a kernel, or a function that builds one; nothing is built to find out."""
-    return (
-        any("ptx" in vars(t) for t in type(answer).__mro__)
-        or "ptx" in getattr(answer, "__dict__", ())
-        or (hasattr(type(answer), "kernels"))
-    )
-
-
-def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
-    """Whether a value means the same: numbers by value (a bool is no number), sets without order, others in order."""
-    if isinstance(truth, set | frozenset):
-        if not isinstance(found, set | frozenset | list | tuple):
-            return False
-        return all(any(same(f, t, rtol) for t in truth) for f in found) and all(
-            any(same(f, t, rtol) for f in found) for t in truth
-        )
-    if isinstance(truth, list | tuple | np.ndarray):
-        if not isinstance(found, list | tuple | np.ndarray | range) or len(found) != len(truth):
-            return False
-        return all(same(f, t, rtol) for f, t in zip(found, truth, strict=True))
-    if isinstance(truth, str | bool | np.bool_):
-        return bool(type(found) is type(truth) or isinstance(found, bool | np.bool_)) and bool(found == truth)
-    if isinstance(found, bool) or not isinstance(found, int | float | np.number):
-        return False
-    if isinstance(found, int) and abs(found) > 2**1000:  # no float is that large
-        return bool(found == truth)
-    return bool(np.isclose(float(found), float(truth), rtol=rtol, atol=0.0))
-
-
-def _short(says: str) -> str:
-    """A sentence of the feedback; the end of a very long one is left out."""
-    return says if len(says) <= LONGEST else f"{says[:LONGEST]} ... ({len(says):,} characters)"
-
-
-def _told(says: Says) -> tuple[str, ...]:
-    found = says() if callable(says) else says
-    return (found,) if isinstance(found, str) else tuple(found)
 
 
 def _address(array: Any) -> int:
     """Where an array's first element lies."""
     return int(array.__array_interface__["data"][0])
-
-
-def _parameter(kernel: Any, which: int) -> str:
-    """The name of a kernel's parameter, or its number where it cannot be told."""
-    functions = [f for f in _parsed(kernel).module.kernels if f.body is not None]
-    names = [v.name for f in functions for v in f.params]
-    return names[which] if len(functions) == 1 and which < len(names) else f"argument {which + 1}"
-
-
-@dataclass(frozen=True)
-class _Text:
-    """PTX text or a module in the shape of a kernel."""
-
-    module: Any
-
-
-def _parsed(kernel: Any) -> Any:
-    """The kernel as an object with a module that knows its lines."""
-    if isinstance(kernel, str):
-        from ptxlab.text import parse
-
-        return _Text(parse(kernel))
-    return kernel if hasattr(kernel, "module") else _Text(kernel)
-
-
-def _thrown(error: BaseException) -> str:
-    """An exception of an answer: its type, its message, and the last line of the answer that it went through."""
-    if isinstance(error, PtxlabError):
-        return str(error)
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "ptxlab" not in f.filename.replace("\\", "/").split("/")[:-1]]
-    where = ""
-    if own:
-        last = own[-1]
-        where = f"\n{Span(last.filename, last.lineno or 0, 0, 0, 0)}: {last.line}"
-    return f"{type(error).__name__}: {error}{where}"

@@ -22,10 +22,11 @@ import numpy as np
 
 from ptxlab.drivers.noticed import FindingWarning
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
-from ptxlab.drivers.session import MachineSession, Switch, replaced
+from ptxlab.drivers.session import MachineSession, Switch
 from ptxlab.errors import LaunchError
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.frontends.numba_kernels import asked_for, capability, compiled, flat, modules
+from ptxlab.frontends.patching import replaced
 from ptxlab.launch.run import Run
 
 Dim = tuple[int, int, int]

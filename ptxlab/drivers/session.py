@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ptxlab.errors import LaunchError
@@ -68,22 +68,3 @@ class Switch(Generic[S]):
         if self._session is not None:
             self._session.__exit__(None, None, None)
             self._session = None
-
-
-@contextlib.contextmanager
-def replaced(changes: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
-    """While entered, each (place, name, value) is set as an attribute; then it is as it was."""
-    before = [(place, name, place.__dict__.get(name, _ABSENT)) for place, name, _ in changes]
-    try:
-        for place, name, value in changes:
-            setattr(place, name, value)
-        yield
-    finally:
-        for place, name, value in before:
-            if value is _ABSENT:
-                delattr(place, name)
-            else:
-                setattr(place, name, value)
-
-
-_ABSENT = object()

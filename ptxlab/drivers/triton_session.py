@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ptxlab.drivers.noticed import warn
-from ptxlab.drivers.session import MachineSession, Switch, replaced
+from ptxlab.drivers.session import MachineSession, Switch
 from ptxlab.drivers.triton_arrays import Addresses, Tensor, _addresses, tensor
 from ptxlab.drivers.triton_driver import Driver, Launcher, installed, scalar, tensor_map
 from ptxlab.drivers.triton_tuning import Tuning, cost, tuning
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel
+from ptxlab.frontends.patching import replaced
 from ptxlab.frontends.triton import INSTALL
 from ptxlab.frontends.triton import triton as compiled_for
 from ptxlab.launch.buffers import DeviceBuffer

@@ -19,6 +19,7 @@ import numpy as np
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
 from ptxlab.frontends.cuda import cuda as cuda_cpp
 from ptxlab.frontends.kernel import CompiledKernel
+from ptxlab.frontends.patching import replaced
 
 INSTALL = "pip install 'ptxlab[numba]'"
 
@@ -145,14 +146,8 @@ def asked_for(cc: tuple[int, int]) -> Iterator[None]:
 
     changes = [(compiler, "get_current_device", lambda: device), (dispatcher, "get_current_device", lambda: device),
                (compiler, "nvrtc", types.SimpleNamespace(compile=compile))]  # fmt: skip
-    before = [(module, name, getattr(module, name)) for module, name, _ in changes]
-    try:
-        for module, name, value in changes:
-            setattr(module, name, value)
+    with replaced(changes):
         yield
-    finally:
-        for module, name, value in before:
-            setattr(module, name, value)
 
 
 def _source(function: Callable[..., Any]) -> tuple[str, int, str]:

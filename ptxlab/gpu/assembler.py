@@ -168,12 +168,18 @@ def _unknown(arch: str) -> TargetError:
 
 
 def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:
-    nvjitlink = _nvjitlink()
     data = hazards.readable(source.text)
-    start = time.perf_counter()
-    wanted = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
-    if not re.fullmatch(r"sm_[1-9][0-9]{1,3}[a-z]?", arch):  # a single digit ends the process
+    if not re.fullmatch(r"sm_[1-9][0-9]{1,3}[a-z]?", arch):  # nvJitLink ends the process at a single digit
         raise _unknown(arch)
+    start = time.perf_counter()
+    ignored = ""
+    if ptxas.MOVES_REGISTERS.search(data):
+        made = ptxas.assembled(data, arch, lineinfo)
+        if not isinstance(made, str):
+            return _made(*made, arch, start)
+        ignored = f"setmaxnreg ({made})"
+    nvjitlink = _nvjitlink()
+    wanted = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
     try:
         handle = nvjitlink.create(len(wanted), wanted)
     except nvjitlink.nvJitLinkError as error:
@@ -196,20 +202,17 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
         log = _read(nvjitlink.get_info_log_size, nvjitlink.get_info_log, handle)
     finally:
         nvjitlink.destroy(handle)
-    by, ignored = f"nvJitLink {'.'.join(map(str, version()))}", ""
-    if ptxas.MOVES_REGISTERS.search(data):
-        made = ptxas.assembled(data, arch, lineinfo)
-        if isinstance(made, str):
-            ignored = f"setmaxnreg ({made})"
-        else:
-            whole, log, by = made
-            cubin = bytearray(whole)
+    return _made(bytes(cubin), log, f"nvJitLink {'.'.join(map(str, version()))}", arch, start, ignored)
+
+
+def _made(cubin: bytes, log: str, by: str, arch: str, start: float, ignored: str = "") -> Assembly:
+    """What an assembler made of a text, read from its cubin and its log; start: when it began."""
     seconds = time.perf_counter() - start
     sizes = section_sizes(cubin)
     const_bytes = sizes.get(".nv.constant3", 0)
     usage = read_usage(log, int(re.sub(r"\D", "", arch)), sizes)
     warnings = read_warnings(log)
-    return Assembly(arch, bytes(cubin), usage, read_memory(log), const_bytes, log, warnings, seconds, by, ignored)
+    return Assembly(arch, cubin, usage, read_memory(log), const_bytes, log, warnings, seconds, by, ignored)
 
 
 def _read(size: Any, get: Any, handle: Any) -> str:

@@ -253,7 +253,7 @@ def ready(ptx: object, entry: str, shared: int) -> Loaded:
     key = (ptx if isinstance(ptx, str) else id(ptx)), entry
     kept = _ready.get(key)
     if kept is None:
-        kept = _ready[key] = ptx, _load(ptx, entry, device)  # the object is kept, so that no other gets its id
+        kept = _ready[key] = ptx, _load(ptx, entry, device)  # the object is cached too, so that no other gets its id
         for oldest in list(_ready)[:-_READY_SIZE]:
             _ready.pop(oldest, None)
     loaded = kept[1]

@@ -1,7 +1,8 @@
 """`ptxas`, NVIDIA's assembler as a program, for text that moves registers between warps.
 
 nvJitLink compiles for linking, and there `setmaxnreg` is ignored: what it assembles of such a kernel is right, but
-spills in the roles that were to have many registers, and is slow. `ptxas` is asked for such text where there is one.
+spills in the roles that were to have many registers, and is slow. Where there is a `ptxas`, it assembles such text; it
+is a process of its own, so no text can end this one.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def path() -> str:
 
 
 def assembled(ptx: bytes, arch: str, lineinfo: bool) -> tuple[bytes, str, str] | str:
-    """(cubin, report, "ptxas 13.0") of text that nvJitLink has taken; or why there is none, in words."""
+    """(cubin, report, "ptxas 13.0"); or why there is none, in words: what is wrong with the text nvJitLink says."""
     if not path():
         return "there is no ptxas here"
     with tempfile.TemporaryDirectory() as folder:
@@ -44,8 +45,8 @@ def assembled(ptx: bytes, arch: str, lineinfo: bool) -> tuple[bytes, str, str] |
         text.write_bytes(ptx.rstrip(b"\0"))
         options = [f"-arch={arch}", "-v", *(["-lineinfo"] if lineinfo else [])]
         try:
-            name = _release(_run("--version").stdout)
-            done = _run(*options, "-o", str(cubin), str(text))
+            name = _release(path())
+            done = _run(path(), *options, "-o", str(cubin), str(text))
         except (OSError, subprocess.TimeoutExpired) as error:  # confined processes may start no other
             return f"{path()} does not run: {error}"
         if done.returncode:  # an older one may not know the text's PTX version
@@ -53,10 +54,12 @@ def assembled(ptx: bytes, arch: str, lineinfo: bool) -> tuple[bytes, str, str] |
         return cubin.read_bytes(), done.stdout + done.stderr, name
 
 
-def _release(said: str) -> str:
-    found = re.search(r"release ([\d.]+)", said)
+@functools.cache
+def _release(program: str) -> str:
+    """What a program says it is, as "ptxas 13.0"."""
+    found = re.search(r"release ([\d.]+)", _run(program, "--version").stdout)
     return f"ptxas {found[1]}" if found else "ptxas"
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([path(), *arguments], capture_output=True, text=True, timeout=SECONDS)
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)

@@ -22,10 +22,11 @@ from ptxlab.isa import (
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import Doc, explain
+from ptxlab.isa.matching import form, found
 from ptxlab.isa.opcodes import action_of, writes_first
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.special import SPECIAL
-from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form, found
+from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops
 
 ROOMS = (
     arithmetic,

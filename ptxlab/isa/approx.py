@@ -196,7 +196,7 @@ def _flush_f64(m: Machine, a: Value) -> Value:
 
 
 def reciprocal_f64(m: Machine, i: Form, a: Value) -> Value:
-    """`rcp.approx.ftz.f64`: 1/a, cut to the upper word."""
+    """`rcp.approx.ftz.f64`: 1/a, truncated to the upper word."""
     a = _upper_word(m, _flush_f64(m, a))
     return _flush_f64(m, _upper_word(m, m.fdiv(m.const("f64", 1.0), a)))
 
@@ -207,5 +207,5 @@ def reciprocal_root_f64(m: Machine, i: Form, a: Value) -> Value:
 
 
 def reciprocal_root_gross(m: Machine, i: Form, a: Value) -> Value:
-    """`rsqrt.approx.ftz.f64`: 1/sqrt(a), cut to the upper word."""
+    """`rsqrt.approx.ftz.f64`: 1/sqrt(a), truncated to the upper word."""
     return _upper_word(m, m.fdiv(m.const("f64", 1.0), m.fsqrt(_upper_word(m, _flush_f64(m, a)))))

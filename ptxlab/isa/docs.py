@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from ptxlab.isa import modifiers
 from ptxlab.isa.accuracy import accuracy
-from ptxlab.isa.table import Form, OperandSpec, form
+from ptxlab.isa.matching import form
+from ptxlab.isa.table import Form, OperandSpec
 
 _TYPE_SAYS = {
     "pred": "a predicate",

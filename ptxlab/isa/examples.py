@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
-from ptxlab.isa.table import Form, FormError, Op, OperandSpec, form
+from ptxlab.isa.matching import form
+from ptxlab.isa.table import Form, FormError, Op, OperandSpec
 
 DECLARATIONS = """\
 .reg .pred %p<9>;

@@ -53,6 +53,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "L1": "The cache of an SM. It shares its memory with shared memory.",
         "L2": "The cache that all SMs of a GPU share.",
         "sector": "32 bytes, the unit in which global memory is moved. A warp's access takes as many as it touches.",
+        "cached": "Of data: a copy of it lies in a cache (L1 or L2), so that the next access need not go to memory.",
         "coalesced": "Of a warp's access to global memory: its lanes touch neighbouring addresses, few sectors in all.",
         "bank": "One of 32 columns of shared memory, 4 bytes wide, each of which serves one word at a time.",
         "bank conflict": "Lanes of one access want different words of the same bank, which serves them one after "

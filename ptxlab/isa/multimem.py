@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.isa.actions import Action
+from ptxlab.isa.matching import form
 from ptxlab.isa.memory import SCOPES
-from ptxlab.isa.table import Form, form, op
+from ptxlab.isa.table import Form, op
 
 _LOAD = "Loads from all devices that a multicast address stands for, and combines the values."
 _STORE = "Stores to all devices that a multicast address stands for."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from ptxlab.isa.actions import Action
-from ptxlab.isa.table import TABLE, Op, found
+from ptxlab.isa.matching import found
+from ptxlab.isa.table import TABLE, Op
 
 
 @functools.lru_cache(maxsize=1 << 13)

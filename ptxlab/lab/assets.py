@@ -12,7 +12,7 @@ STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
     "explorer": ("dom.js", "answers.js", "names.js", "pane.js", "descriptors.js", "code.js", "diff.js", "strip.js",
                  "errors.js", "state.js", "tiles.js", "counters.js", "roofline.js", "status.js", "carry.js", "links.js",
-                 "views.js", "results.js", "lesson.js", "problem.js", "frames.js", "explorer.js"),
+                 "views.js", "results.js", "lesson.js", "problem.js", "frames.js", "below.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "pane.js", "descriptors.js", "code.js", "trace.js", "access.js", "together.js",
                  "exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js", "debugger.js"),

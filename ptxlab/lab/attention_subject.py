@@ -67,11 +67,15 @@ class Attention(Subject):
         return self.spec.configure(**{p.name: values[p.name] for p in self.building})
 
     def work(self, values: Values) -> float:
-        """Those of the scores that are run: one for each row, key and dimension. A mask saves half of the keys."""
-        rows = values["batch"] * values["heads"] * values.get("seq_q", 1)
+        """Those of the scores that are run. A mask saves half of them."""
         sample = self._plan(values)
-        whole = float(rows * values["seq_k"] * values["head_dim"] * (0.5 if values.get("causal") else 1))
+        whole = self.size(values) * (0.5 if values.get("causal") else 1)
         return whole * self.costs * (1.0 if sample is None else sample.share)
+
+    def size(self, values: Values) -> float:
+        """The multiplications of all scores: one for each row, key and dimension."""
+        rows = values["batch"] * values["heads"] * values.get("seq_q", 1)
+        return float(rows * values["seq_k"] * values["head_dim"])
 
     def less(self, values: Values, work: float) -> dict[str, Any] | None:
         """A sample of fewer blocks."""

@@ -15,12 +15,13 @@ from ptxlab.lab.subject import TITLES
 @dataclass(frozen=True, eq=False)
 class Setting:
     """A setting whose results are known: the request without what only chooses a view, a name, its parameters as they
-    are shown, and its figures."""
+    are shown, its figures, and how large its problem is, `Subject.size`."""
 
     key: Any
     name: str
     shown: Mapping[str, str]
     figures: Mapping[str, Any]
+    size: float | None = None
 
 
 def figures(
@@ -63,8 +64,15 @@ def changes(before: Setting, now: Setting) -> str:
 
 
 def against(now: Setting, **others: Setting | None) -> dict[str, Any]:
-    """{name: {title, figures} | None} for each other setting that is not this one; `title` names what differs."""
+    """{name: {title, figures, work} | None} for each other setting that is not this one; `title` names what differs,
+    `work` is how many times as large this one's problem is."""
     return {
-        name: {"title": changes(other, now), "figures": other.figures} if other and other.key != now.key else None
+        name: {"title": changes(other, now), "figures": other.figures, "work": _ratio(now.size, other.size)}
+        if other and other.key != now.key
+        else None
         for name, other in others.items()
     }
+
+
+def _ratio(now: float | None, before: float | None) -> float:
+    return now / before if now and before else 1.0

@@ -63,6 +63,10 @@ class Edited(Subject):
         """As the kernel that was edited."""
         return self.base.work(self._all(values))
 
+    def size(self, values: Values) -> float | None:
+        """As the kernel that was edited."""
+        return self.base.size(self._all(values))
+
     def why_no_run(self) -> str:
         """As the kernel that was edited."""
         return self.base.why_no_run()
@@ -70,6 +74,11 @@ class Edited(Subject):
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
         """As the kernel that was edited."""
         return self.base.groups(self._all(values))
+
+    def lesson(self, built: Any) -> dict[str, Any]:
+        """What can be done with a text of one's own."""
+        look = "what `Diff` marks. Edit goes on from here; closing the editor goes back to the kernel"
+        return {"question": "What did the change do?", "look": look, "line": 0, "shows": "", "next": None}
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
         """As the kernel that was edited. (Its softmax is not drawn: the text has no probes.)"""

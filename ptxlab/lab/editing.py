@@ -107,6 +107,13 @@ class Editor(Copied, anywidget.AnyWidget):
         """Calls `callback(text)` when the button is pressed, or Ctrl+Enter."""
         self._callbacks.append(callback)
 
+    def tell(self, says: str, message: str = "") -> None:
+        """Says under the text what became of it, where something else runs what was applied. message: of a failure."""
+        from ptxlab.lab import display
+
+        shown = [f'<pre class="pl-error">{display.text(message)}</pre>'] if message else []
+        self.result = {"seq": self.edit["seq"], "html": display.page(*shown), "says": says}
+
     def run(self) -> Cell:
         """Runs the text as the button does, with the grid, block and arguments that the editor was opened with.
 

@@ -44,7 +44,7 @@ class Explorer(Copied, widgets.Box):
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
-        self.session = Session(self._publish, BUILDER, asks=True)
+        self.session = Session(self._publish, BUILDER, asks=True, foretell=self._foretell)
         self._quiet = False
         self.panel = Panel(attention_subject.named(subject) if isinstance(subject, str) else subject, self._changed)
         holder = widgets.Box([self.view])
@@ -245,17 +245,40 @@ class Explorer(Copied, widgets.Box):
                 head.value,
                 self.view.wants_sass,
             ),
-            {control.model_id: controls.sent(control) for control in (*self.controls.values(), head)},
+            {control.model_id: controls.sent(control) for control in (*self.controls.values(), head)}
+            | {self.view.model_id: ["row", self.view.row]},
         )
 
     def _publish(self, parts: dict[str, Any]) -> None:
         """Sends parts of an answer to the page in one message."""
         with self._sending:
             self.view.publish(parts)
+        if "status" in parts:
+            self._tell_editor(parts["status"])
+
+    def _tell_editor(self, status: dict[str, Any]) -> None:
+        """Says in the open editor what became of its text: it may fill the window, with the page far above."""
+        editor = self._below.widget
+        if not isinstance(editor, Editor) or not isinstance(self.subject, Edited):
+            return
+        run, says = self.view.run or {}, str(status["text"])
+        error = run.get("error") if status["state"] == "done" else None
+        if error:
+            says += (
+                f": max error {error['max'] if isinstance(error['max'], str) else format(error['max'], '.2g')}, "
+                + ("within" if error["ok"] else "more than")
+                + " the tolerance"
+            )
+        editor.tell(says, self.view.problem["message"] if status["failed"] and self.view.problem else "")
+
+    def _foretell(self, parts: list[dict[str, Any]]) -> None:
+        """Sends parts of an answer that is likely to be wanted next."""
+        with self._sending:
+            self.view.foretell(parts)
 
     def go_on(self, kernel: str) -> None:
-        """Shows another kernel of the library beside this one, which is pinned."""
-        if kernel in self.subject.family:
+        """Shows another kernel of the library beside this one, which is pinned; a second press does nothing."""
+        if kernel in self.subject.family and kernel != self.parameters["kernel"]:
             self.session.pin(again=False)  # only the other kernel is of interest beside it
             self.set(kernel=kernel)
 

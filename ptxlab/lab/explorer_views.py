@@ -310,6 +310,7 @@ def setting(
         request.subject.name,
         {name: _setting(version, name, request) for name in names},
         deltas.figures(version.code, assembly, run, ran.counts if ran else None),
+        request.subject.size(request.given),
     )
 
 

@@ -11,7 +11,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 from ptxlab.isa import all_ops, types
 from ptxlab.isa.special import NAMES
 from ptxlab.text.declarations import SPACES
-from ptxlab.text.parser import DIRECTIVES
+from ptxlab.text.directives import DIRECTIVES
 
 _IDENTIFIER = r"(?:[A-Za-z_$][\w$]*|%[\w$]+)"
 _END = r"(?![\w$])"

@@ -62,7 +62,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
         stored = result.state[row, : len(tiles), i]
         axis.plot(tiles, stored, color=colour, marker=".", markersize=4, label="the kernel's probes")
         merge_plot.rings(axis, tiles, exact[0, :, i], ink_colour(), 0.8, "numpy float64")
-        axis.set_ylabel(name, fontsize="small")
+        axis.set_ylabel(name.replace(" ", "\n", 1), fontsize="small")  # an axis is lower than the words are long
         axis.grid(alpha=0.25)
         plain_scale(axis)
     axes[-1].xaxis.get_major_locator().set_params(integer=True)

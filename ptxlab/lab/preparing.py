@@ -1,11 +1,12 @@
 """The PTX of the setting that is likely to come next, made in the notebook's process while nobody waits for an answer.
 
 `building_ahead` leaves machine code in the cache on disk; the kernel, its code pane and its diff, which the page shows
-first, cannot be handed over by another process, and are made here, in a thread.
+first, cannot be handed over by another process, and are made here, in a thread. The page gets them before it asks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ptxlab.lab import explorer_views
@@ -16,9 +17,10 @@ from ptxlab.text.collection import resting
 
 
 class Preparing:
-    """One version, in the making or made."""
+    """One version, in the making or made. made: is given its code pane and its difference from the pinned version."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: Callable[[list[dict[str, Any]]], None] = lambda parts: None) -> None:
+        self._tell = made
         self._key: Any = None
         self._work: Ahead[Version | None] | None = None
 
@@ -45,7 +47,9 @@ class Preparing:
                 explorer_views.finish(version)
             if self._key != key:
                 return None
-            explorer_views.compared(pinned, version)
+            parts = [version.code, explorer_views.compared(pinned, version)]
+        if self._key == key:
+            self._tell(parts)
         if version.error is None:
             Ahead(lambda: explorer_views.assemble(version, request))  # the assembler keeps what it made
         return version

@@ -13,18 +13,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
-from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views, run_pane
 from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.building_ahead import Builder, next_setting, switched_on
 from ptxlab.lab.deltas import Setting
-from ptxlab.lab.estimates import LONG, Estimates, in_seconds
 from ptxlab.lab.explorer_views import Version, numbered
 from ptxlab.lab.preparing import Preparing
 from ptxlab.lab.requests import Request
+from ptxlab.lab.running import Running, Unconfirmed
 from ptxlab.lab.subject import Ran
 
 KEEP = 32
@@ -33,18 +32,8 @@ SENDING = 0.05
 """Seconds after an answer in which it is still on its way through the kernel's other threads."""
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
-
-TELLING = 0.4
-"""Seconds between two words on how far a run is."""
 Publish = Callable[[dict[str, Any]], None]
-
-
-class _Unconfirmed(Exception):
-    """A run that begins only when somebody has said so; `more` is what the status says of it."""
-
-    def __init__(self, text: str, **more: Any) -> None:
-        super().__init__(text)
-        self.more = more
+Foretell = Callable[[list[dict[str, Any]]], None]
 
 
 class Session:
@@ -52,23 +41,30 @@ class Session:
     "pinned", "assembly", "run", "deltas", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed",
-    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also
-    `done`, `blocks`, `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
+    A status is {state, text, busy, failed, seq, asked, subject}: `state` is "building", "running", "done", "failed",
+    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by, `subject` a number for each
+    subject that was asked for. That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it
+    takes in all, as far as that is known.
 
     builder: builds the setting that is likely to come next, after each answer.
 
-    asks: whether a run of more than `LONG` seconds waits for `confirm`. Until then the state is "asking", with the
-    `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller one."""
+    asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
+    with the `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller
+    one.
+    foretell: is given the parts, each with its number, `key`, that the next answer is likely to begin with."""
 
-    def __init__(self, publish: Publish, builder: Builder | None = None, asks: bool = False) -> None:
+    def __init__(
+        self,
+        publish: Publish,
+        builder: Builder | None = None,
+        asks: bool = False,
+        foretell: Foretell = lambda parts: None,
+    ) -> None:
         self._publish, self._builder = publish, builder
-        self._asks = asks
-        self._confirmed: set[Request] = set()
+        self._running = Running(self._outdated, asks)
         self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
         self._order = threading.RLock()  # after "cancelled" nothing of that request is published
-        self._estimates = Estimates()
         self._asked: Any = None
         self._lock = threading.Condition()
         self._waiting: Request | None = None
@@ -82,14 +78,15 @@ class Session:
         self._building = 1.0  # seconds that the last version took
         self.seq = 0
         self.request: Request | None = None
+        self._subject = 0
+        self._subjects: dict[Any, int] = {}  # the number of each subject that was asked for
         self.version: Version | None = None
         self.pinned: Version | None = None
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
         self._baseline: Setting | None = None  # the pinned one
         self._shown: Request | None = None  # what was answered last
         self._likely: Request | None = None  # what is being built ahead
-        self._preparing = Preparing()
-        self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
+        self._preparing = Preparing(foretell)
 
     def ask(self, request: Request, asked: Any = None) -> int:
         """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work. What
@@ -99,6 +96,7 @@ class Session:
             seq = self.seq
             self._waiting = self.request = request
             self._asked = asked
+            self._subject = self._subjects.setdefault(request.subject, len(self._subjects))
             if self._builder is not None and request != self._likely:
                 self._builder.build(None)
             recalls = self._thread is None and self._seen(request)
@@ -106,6 +104,7 @@ class Session:
                 self._thread = threading.current_thread()
             elif self._thread is None:
                 self._begin()
+        self._running.hurry()
         if recalls:
             self._recall()
         return seq
@@ -150,10 +149,14 @@ class Session:
         compared with itself."""
         if self.version is not None:
             self.pinned = self.version
-            self._baseline = next(iter(self._settled), None)
+            self._baseline = next((s for s in self._settled[:1] if self._is_of(s, self.pinned)), None)
             self._publish({"pinned": _pinned(self.pinned)})
             if again:
                 self.again()
+
+    def _is_of(self, setting: Setting, version: Version) -> bool:
+        """Whether these are the figures of this version: not while its run is in work."""
+        return self._versions.get(setting.key.version_key) is version
 
     def again(self) -> None:
         """Asks once more for what was asked last, after a cancellation or against another pinned version."""
@@ -161,28 +164,25 @@ class Session:
             self.ask(self.request, self._asked)
 
     def confirm(self, sample: bool = False) -> None:
-        """Begins the run that `LONG` holds back; with `sample` a smaller one, of some of its rows. Does nothing while
-        no request waits for this."""
+        """Begins the run that waits; with `sample` a smaller one, of some of its rows. Does nothing while no request
+        waits for this."""
         request = self.request
         if request is None or self._asking != self.seq:
             return
-        if sample:
-            less = self._estimates.less(request)
-            if less is None:
-                return
-            request = less
-        self._confirmed.add(request.result_key)
-        self.ask(request, self._asked)
+        confirmed = self._running.confirm(request, sample)
+        if confirmed is not None:
+            self.ask(confirmed, self._asked)
 
     def cancel(self) -> None:
-        """Ends what is in work: a launch within a tenth of a second, anything else at its next stage; a run that waits
-        to be confirmed is not begun. Does nothing while there is neither."""
+        """Ends what is in work: a launch within some thousand instructions of its warps, anything else at its next
+        stage; a run that waits to be confirmed is not begun. Does nothing while there is neither."""
         with self._order:
             with self._lock:
                 if self._thread is None and self._asking != self.seq:
                     return
                 self._asking = -1
                 self._waiting, self._ended = None, self.seq
+            self._running.hurry()
             self._publish({"status": self._status("cancelled", "cancelled", self.seq, self._asked)})
 
     def _outdated(self, seq: int) -> bool:
@@ -198,7 +198,7 @@ class Session:
     def _status(self, state: str, text: str, seq: int, asked: Any, **more: Any) -> dict[str, Any]:
         busy = state in ("building", "running")
         return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, "asked": asked,
-                **more}  # fmt: skip
+                "subject": self._subject, **more}  # fmt: skip
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until nothing is in work; False when that takes longer than `timeout` seconds."""
@@ -253,7 +253,7 @@ class Session:
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
         failed = False
-        asking: _Unconfirmed | None = None
+        asking: Unconfirmed | None = None
         try:
             for part, value in self._stages(request, seq, asked):
                 if self._outdated(seq):
@@ -267,7 +267,7 @@ class Session:
                     ready = {}
                 else:
                     ready[part] = None if value is None else {**value, "seq": seq}
-        except _Unconfirmed as held:
+        except Unconfirmed as held:
             asking = held
         except Exception as error:  # every error belongs on the page: the widget must live on
             if self._outdated(seq):
@@ -298,10 +298,15 @@ class Session:
         version = self._versions.get(request.version_key) or self._preparing.take(request)
         if version is None and self._building > WORTH_SAYING:
             yield "status", {"state": "building", "text": "building"}
+
+        def says(text: str, more: dict[str, Any]) -> None:
+            self._send(seq, {"status": self._status("running", text, seq, asked, **more)})
+
         begun = time.perf_counter()
         version = version or explorer_views.begun(request)
         assembling = running = None
-        held = self._held(request)
+        ran_before = request.result_key in self._outcomes
+        held = None if ran_before else self._running.held(request)
         assembled = request.result_key in self._assemblies
         if version.error is None and not assembled:  # the assembler needs no Python: it works while panes are made
             assembling = Ahead(lambda: explorer_views.assemble(version, request))
@@ -322,40 +327,36 @@ class Session:
             raise version.error
         if new:
             yield "status", {"state": "building", "text": "assembling"}
-        begins = held is None and request.result_key not in self._outcomes
-        if begins and request.subject.family:  # the library's kernels do assemble
+        if held is None and not ran_before and request.subject.family:  # the library's kernels do assemble
             # Not sooner: writing LLVM's text is Python, and would hold up the code pane, where a reader looks first.
-            running = Ahead(lambda: self._run(version, request, seq, asked))
-        assembly = dict(self._kept(self._assemblies, request.result_key, lambda: cast(Ahead, assembling).result()))
-        refused = assembly.pop("error", None)
-        yield "assembly", assembly
-        if refused is not None:
+            running = Ahead(lambda: self._running.run(version, request, seq, says))
+        made = {} if assembling is None else assembling.result()
+        if refused := made.pop("error", None):
+            yield "assembly", made
             raise refused
+        assembly = self._kept(self._assemblies, request.result_key, lambda: numbered(made))
+        yield "assembly", assembly
         fault: Exception | None = None
         try:
             if held is not None:
                 raise held
-            cached = request.result_key in self._outcomes
-            if not cached:
-                estimate = self._estimates.seconds(request)
-                shown = estimate if estimate is not None and estimate > LONG else None
-                text = "running" if shown is None else f"running, about {in_seconds(shown)}"
-                yield "status", {"state": "running", "text": text, "estimate": shown}
-            self._telling = seq, time.perf_counter()
-            begin = running.result if running else lambda: self._run(version, request, seq, asked)
+            if not ran_before:
+                yield "status", {"state": "running", **self._running.foreseen(request)}
+            self._running.tell(seq)
+            begin = running.result if running else lambda: self._running.run(version, request, seq, says)
             ran = self._kept(self._outcomes, request.result_key, begin)
             view = replace(request, sass=False)
             shown_run = self._shown_run(view, ran, version)
-            yield "run", {**shown_run, "cached": cached}
+            yield "run", {**shown_run, "cached": ran_before}
             yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
-            with watched(self._watch(seq, asked)):
+            with self._running.watched(seq, says):
                 yield (
                     "state",
                     self._kept(self._states, view, lambda: numbered(explorer_views.state(version, view, ran))),
                 )
-        except (PtxlabError, _Unconfirmed) as stopped:  # the machine code can be shown all the same
+        except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
             yield "status", {"state": "building", "text": "disassembling"}
@@ -378,50 +379,6 @@ class Session:
             self._settled = [now, *self._settled[:1]]
         self._baseline = self._baseline or now
         return deltas.against(now, pinned=self._baseline, previous=self._settled[-1])
-
-    def _run(self, version: Version, request: Request, seq: int, asked: Any) -> Ran | None:
-        """Runs the kernel, tells how far it is, and notes how long it took."""
-        start = time.perf_counter()
-        with watched(self._watch(seq, asked, self._estimates.seconds(request))):
-            ran = explorer_views.run(version, request)
-        if ran is not None:
-            self._estimates.note(request, time.perf_counter() - start)
-        return ran
-
-    def _held(self, request: Request) -> _Unconfirmed | None:
-        """What to ask before this request's run begins; None where it may begin."""
-        if not self._asks or request.result_key in self._outcomes or request.result_key in self._confirmed:
-            return None
-        estimate = self._estimates.seconds(request)
-        if estimate is None or estimate <= LONG:
-            return None
-        less = self._estimates.less(request)
-        sample = None if less is None else self._estimates.seconds(less)
-        return _Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
-
-    def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
-        """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds
-        that they are likely to take, until blocks that are done say more."""
-        start = time.perf_counter()
-        told = start
-
-        def watch(done: int, blocks: int, _instructions: int) -> None:
-            nonlocal told
-            if self._outdated(seq):
-                raise KeyboardInterrupt
-            now = time.perf_counter()
-            shown, since = self._telling
-            if shown != seq or now - max(told, since) < TELLING:  # the page may still say "building"
-                return
-            told, seconds = now, now - start
-            estimate = seconds * blocks / done if done else expected
-            text = f"running, {done:,} of {blocks:,} blocks done"
-            if estimate is not None and estimate > LONG:
-                text += f", about {in_seconds(estimate)} in all"
-            more = {"done": done, "blocks": blocks, "seconds": seconds, "estimate": estimate}
-            self._send(seq, {"status": self._status("running", text, seq, asked, **more)})
-
-        return watch
 
     def _kept(self, shelf: OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
         """What was made before for this key, or is made now; the oldest of more than `KEEP` things are let go."""

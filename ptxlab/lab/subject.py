@@ -140,6 +140,11 @@ class Subject:
         """The multiplications of a run, from which its time is estimated; None where nobody can say."""
         return None
 
+    def size(self, values: Values) -> float | None:
+        """How large the problem is, masked or not, all of it run or a part: what counts grow with. None where nobody
+        can say."""
+        return None
+
     def less(self, values: Values, work: float) -> dict[str, Any] | None:
         """The values for a run of a part of the problem, of about so many multiplications; None where all of it, or
         nothing, can be run."""

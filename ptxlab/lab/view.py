@@ -2,8 +2,8 @@
 
 The code of a kernel and what it differs in are some hundred thousand characters, its result as many bytes. They travel
 once: of a part that the page was sent before, it is told the number alone (`static/answers.js`). A page that does not
-know it, because it was opened later, asks for the whole; and once nobody moves a control any more, the whole is sent in
-any case, so that what a notebook saves of the widget is complete.
+know it, because it was opened later, asks for the whole. What is likely to be wanted next travels ahead. Once nobody
+moves a control any more, the whole is sent in any case, so that what a notebook saves of the widget is complete.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anywidget
@@ -27,7 +27,11 @@ REST = 1.5
 
 def _packed(value: Any, view: Any) -> Any:
     """A part that is text, on its way to the page: as bytes, which nothing between here and there reads through."""
-    return _numbered(value, view, lambda: {"json": json.dumps(value, allow_nan=False).encode()})
+    return _numbered(value, view, lambda: {"json": _bytes(value)})
+
+
+def _bytes(part: dict[str, Any]) -> bytes:
+    return json.dumps(part, allow_nan=False).encode()
 
 
 def _named(value: Any, view: Any) -> Any:
@@ -53,7 +57,7 @@ class View(anywidget.AnyWidget):
     code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
+    assembly = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     run = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
@@ -89,6 +93,13 @@ class View(anywidget.AnyWidget):
             self._rest.daemon = True
             self._rest.start()
 
+    def foretell(self, parts: Iterable[dict[str, Any]]) -> None:
+        """Sends parts that have a number and are likely to be wanted next: then the number will do."""
+        for part in parts:
+            if part["key"] not in self._known:
+                self._know(part["key"])
+                self.send({"do": "ahead", "ref": part["key"]}, [_bytes(part)])
+
     def forget(self) -> None:
         """Sends the whole to a page that did not know a number, and takes nothing for known any more."""
         self._known.clear()
@@ -96,7 +107,7 @@ class View(anywidget.AnyWidget):
 
     def _complete(self) -> None:
         self._referred = False
-        self.send_state(["code", "diff", "run", "state"])
+        self.send_state(["code", "diff", "assembly", "run", "state"])
 
     def has(self, key: int) -> bool:
         """Whether the page has the part with this number; if not, it is about to get it. Only for an answer."""
@@ -105,7 +116,10 @@ class View(anywidget.AnyWidget):
         if key in self._known:
             self._referred = True
             return True
+        self._know(key)
+        return False
+
+    def _know(self, key: int) -> None:
         self._known[key] = None
         while len(self._known) > KNOWN:
             self._known.popitem(last=False)
-        return False

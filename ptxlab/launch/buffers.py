@@ -181,7 +181,7 @@ def _caller() -> str:
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
     """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu".
 
-    Raises `LaunchError` for what is no shape, no type of numbers, or larger than the memory.
+    Raises `LaunchError` for an invalid shape, a type that is not numeric, and more bytes than the memory has.
     """
     buffer = _made(_shape(shape), _number_type(dtype), device)
     if buffer.device == "cpu":
@@ -247,7 +247,7 @@ def is_number(dtype: np.dtype[Any]) -> bool:
 
 
 def as_numbers(name: str, dtype: np.dtype[Any]) -> str:
-    """The line to write for an array that is none of numbers, where its bytes can be taken for some."""
+    """The line to write for an array that is not numeric but whose bytes can be viewed as numbers."""
     if dtype.hasobject or dtype.kind in "biufc":
         return ""
     return f"\n  write:  {name}.view(np.{'int64' if dtype.kind in 'mM' else 'uint8'})"
@@ -268,6 +268,6 @@ DEVICES = ("auto", "gpu", "cpu", "step")
 
 
 def check_device(device: Any) -> None:
-    """`LaunchError` for what is no device."""
+    """`LaunchError` for an unknown device."""
     if not isinstance(device, str) or device not in DEVICES:
         raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}")

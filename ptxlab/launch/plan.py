@@ -49,8 +49,8 @@ _PLANS_SIZE = 64
 
 
 def planned(kernel: Any, entry: str | None = None) -> Plan:
-    """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are kept. Errors as of
-    `launch`."""
+    """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are cached. Errors as
+    of `launch`."""
     from ptxlab.emulate.program.call_graph import entry_function
     from ptxlab.text import declared
     from ptxlab.text.collection import uncollected
@@ -67,7 +67,7 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
     scratch = int(getattr(kernel, "scratch", 0)) if added else 0
     static = _static_shared(module, function)
     plan = Plan(module, function, _parameters(kernel, function), static, added, adapt, scratch)
-    _plans[key] = kernel, plan  # the object is kept, so that its id stays its own
+    _plans[key] = kernel, plan  # the object is cached too, so that no other gets its id
     for oldest in list(_plans)[:-_PLANS_SIZE]:
         _plans.pop(oldest, None)
     return plan

@@ -186,7 +186,7 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 
 
 def _check_loads(module: Module, function: Function, arch: str | None) -> None:
-    """`PtxError` where the CPU machine cannot load a kernel. What it makes of the kernel is kept for the launch."""
+    """`PtxError` where the CPU machine cannot load a kernel. What it makes of the kernel is cached for the launch."""
     from ptxlab import emulate
     from ptxlab.text.validate import explained
 

@@ -207,7 +207,7 @@ class Texture(_Shaped):
         return np.concatenate([made, table, *texels])
 
     def take(self, staged: NDArray[np.uint8]) -> None:
-        """What is left of a texture behind a launch: nothing, it cannot be written to."""
+        """Copies nothing back: a kernel cannot write to a texture."""
 
     def __repr__(self) -> str:
         return f"Texture({self.array.dtype} {list(self.array.shape)}, {self.filter})"

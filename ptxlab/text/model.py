@@ -29,7 +29,7 @@ class Token(NamedTuple):
 
 
 class Words(Sequence[Token]):
-    """The tokens of a statement that was read as one line, split when they are first used, which is seldom."""
+    """The tokens of a statement that was read as one line, split when they are first used, which is rare."""
 
     __slots__ = ("_line", "_tokens")
 

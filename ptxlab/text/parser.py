@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
 from ptxlab.errors import PtxSyntaxError, Span
 from ptxlab.isa import Action, action_of
 from ptxlab.text.collection import uncollected
-from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
+from ptxlab.text.declarations import LINKAGES, SPACES
+from ptxlab.text.directives import (
+    LABELLED,
+    STARTS_ITEM,
+    WITHOUT_SEMICOLON,
+    Directives,
+)
 from ptxlab.text.lexer import Source, lex
 from ptxlab.text.lines import Lines
 from ptxlab.text.model import (
@@ -22,31 +28,9 @@ from ptxlab.text.model import (
     Operand,
     Statement,
     Token,
-    Words,
 )
-from ptxlab.text.operands import found, literal
+from ptxlab.text.operands import found
 
-SOURCES = ".nv_intermediate_source_section"
-"""A section that quotes the source which the compiler before this one has read."""
-STARTS_ITEM = (*LINKAGES, ".entry", ".func")
-WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
-WITHOUT_SEMICOLON = (
-    ".version", ".target", ".address_size", ".file", ".loc", ".loc_intermediate", ".section", SOURCES,
-)  # fmt: skip
-LABELLED = (".branchtargets", ".calltargets", ".callprototype")
-WITHOUT_ARGUMENTS = (".noreturn", ".explicitcluster", ".blocksareclusters")
-PERFORMANCE = (
-    ".maxnreg", ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".noreturn", ".pragma", ".attribute",
-    ".explicitcluster", ".reqnctapercluster", ".maxclusterrank", ".blocksareclusters", ".abi_preserve",
-    ".abi_preserve_control", ".language",
-)  # fmt: skip
-DIRECTIVES = (
-    *WITHOUT_SEMICOLON, *WITH_SEMICOLON, *STARTS_ITEM, *PERFORMANCE, ".align", ".ptr", ".managed", ".unified",
-    ".hidden",
-)  # fmt: skip
-"""Every directive, state spaces left out, with the words in front of declarations and in their attributes."""
-THREE_SIZES = (".maxntid", ".reqntid", ".reqnctapercluster")
-FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster", ".language")
 BEHIND_PROTOTYPE = (*STARTS_ITEM, ".global", ".const", ".shared", ".tex", *WITHOUT_SEMICOLON)
 """What may follow the prototype of a function whose semicolon is left out, which early compilers did."""
 ONCE = ("version", "target", "address_size")
@@ -64,7 +48,7 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
     return _Parser(Source(text, file, spans), lines=True).module()
 
 
-class _Parser(Declarations):
+class _Parser(Directives):
     """The part of the grammar from the statement upward.
 
     A statement that fills a line comes as one token, which `Lines` reads. Where that fails, or a line is not expected,
@@ -123,7 +107,7 @@ class _Parser(Declarations):
                 f"expected .entry, .func or a state space after {self.text()}; found {found(token)}", token
             )
         if token.kind == "directive":
-            return self._directive()
+            return self.directive()
         if token.text == "}":
             raise self.error("this '}' closes nothing")
         if token.kind == "word":
@@ -151,12 +135,12 @@ class _Parser(Declarations):
         self.at += 1
         directives: dict[str, tuple[str, ...]] = {}
         while self.text() == ".attribute":
-            self._performance(directives)
+            self.performance(directives)
         returns = self.parameters() if self.text() == "(" and opening.text == ".func" else ()
         name = self.word(f"the name of the {opening.text[1:]}")
         params = self.parameters() if self.text() == "(" else ()
         while self.tokens[self.at].kind == "directive" and not self._prototype_ends(opening):
-            self._performance(directives)
+            self.performance(directives)
         if self.take(";") or self._prototype_ends(opening):
             body, head = None, tuple(self.tokens[start : self.at])
         elif self.text() == "{":
@@ -171,139 +155,6 @@ class _Parser(Declarations):
         """Whether a .func ends before the current token, without a semicolon."""
         token = self.tokens[self.at]
         return opening.text == ".func" and (token.kind == "end" or token.text in BEHIND_PROTOTYPE)
-
-    def _performance(self, directives: dict[str, tuple[str, ...]]) -> None:
-        token = self.tokens[self.at]
-        if token.text not in PERFORMANCE:
-            raise self.unknown("directive", token, PERFORMANCE)
-        self.at += 1
-        words: list[str] = []
-        if token.text == ".attribute":
-            words.append(self.attribute())
-        elif token.text not in WITHOUT_ARGUMENTS:
-            most = 3 if token.text in THREE_SIZES else 1
-            words.append(self._performance_word(token))
-            while self.take(","):
-                if len(words) == most and token.text != ".pragma":
-                    raise self.error(f"{token.text} takes at most {most} number{'s' * (most > 1)}")
-                words.append(self._performance_word(token))
-        if token.text == ".pragma":
-            self.take(";")
-        name = token.text[1:]
-        several = directives.get(name, ()) if name in ("pragma", "attribute") else ()
-        directives[name] = several + tuple(words)
-
-    def _performance_word(self, directive: Token) -> str:
-        token = self.tokens[self.at]
-        if token.kind != ("string" if directive.text == ".pragma" else "number"):
-            what = "a text in quotes" if directive.text == ".pragma" else "a number"
-            raise self.error(f"expected {what} after {directive.text}; found {found(token)}")
-        self.at += 1
-        if token.kind == "string":
-            return token.text
-        kind, value, _ = literal(self, token)
-        least = 0 if directive.text in FROM_ZERO else 1
-        if kind != "int" or not least <= value < 1 << 32:
-            wanted = f"a whole number from {least} to {(1 << 32) - 1}"
-            raise self.error(f"{directive.text} takes {wanted}; found {token.text}", token)
-        return str(value)
-
-    # -- other directives
-
-    def _directive(self, label: str = "", start: int = -1) -> Directive:
-        start = self.at if start < 0 else start
-        token = self.tokens[self.at]
-        name = token.text
-        known = name in WITH_SEMICOLON or name in WITHOUT_SEMICOLON
-        section = not known and self.depth == 0 and self.text(1) == "{"  # of a later compiler; `validate` refuses it
-        if not known and not section:
-            raise self.unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
-        self.at += 1
-        first = self.at
-        if name == ".section":
-            self._section(token)
-        elif name == SOURCES or section:
-            self._braces(token)
-        elif name in WITH_SEMICOLON:
-            while self.text() != ";":
-                following = self.tokens[self.at]
-                if following.kind in ("end", "line") or following.text in ("{", "}"):
-                    raise self.missing(f"';' after {name}", ";")
-                self.at += 1
-            self.at += 1
-        elif name in (".loc", ".loc_intermediate"):
-            self._location(name)
-        else:
-            self._plain(token)
-        tokens = [*self.tokens[start:first], *_split(self.tokens[first : self.at])]
-        words = tuple(t.text for t in tokens[first - start :] if t.text not in (",", ";"))
-        return Directive(name[1:], words, label, tuple(tokens), token.line)
-
-    def _number_word(self, directive: str) -> None:
-        token = self.tokens[self.at]
-        if token.kind != "number":
-            raise self.error(f"expected a number after {directive}; found {found(token)}")
-        self.at += 1
-
-    def _plain(self, directive: Token) -> None:
-        """`.version 8.0`, `.target sm_80, debug`, `.address_size 64`, `.file 1 "a.cu", 1, 2`."""
-        name, token = directive.text, self.tokens[self.at]
-        if name == ".version":
-            major, dot, minor = token.text.partition(".")
-            if not (dot and major.isdecimal() and minor.isdecimal() and len(token.text) < 9):
-                raise self.error(f"expected a version such as 8.0; found {found(token)}", hint=".version 8.0")
-            self.at += 1
-        elif name == ".address_size":
-            if token.text not in ("32", "64"):
-                raise self.error(f"expected 32 or 64; found {found(token)}", hint=".address_size 64")
-            self.at += 1
-        elif name == ".target":
-            self.word("a target such as sm_80")
-            while self.take(","):
-                self.word("a target such as sm_80")
-        else:
-            self._number_word(name)
-            if self.tokens[self.at].kind != "string":
-                raise self.error(f"expected the name of the file, in quotes; found {found(self.tokens[self.at])}")
-            self.at += 1
-            while self.take(","):
-                self._number_word(name)
-
-    def _location(self, name: str) -> None:
-        """`.loc 1 20 3, function_name $L__info_string0+7, inlined_at 1 30 5`."""
-        for _ in range(3):
-            self._number_word(name)
-        while self.text() == "," and self.text(1) in ("function_name", "inlined_at"):
-            self.at += 2
-            if self.text(-1) == "inlined_at":
-                for _ in range(3):
-                    self._number_word("inlined_at")
-                continue
-            self.word("the label of the function's name")
-            if self.take("+"):
-                self._number_word("+")
-
-    def _section(self, directive: Token) -> None:
-        if self.tokens[self.at].kind not in ("directive", "word", "string"):
-            raise self.error(f"expected the name of the section; found {found(self.tokens[self.at])}")
-        self.at += 1
-        opening = self.expect("{", "to open the section")
-        while self.text() != "}":
-            if self.tokens[self.at].kind == "end" or self.text() == "{":
-                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
-            self.at += 1
-        self.at += 1
-
-    def _braces(self, directive: Token) -> None:
-        """Everything between two braces, braces inside included."""
-        opening = self.expect("{", f"after {directive.text}")
-        depth = 1
-        while depth:
-            token = self.tokens[self.at]
-            if token.kind == "end":
-                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
-            depth += (token.text == "{") - (token.text == "}")
-            self.at += 1
 
     # -- statements
 
@@ -344,7 +195,7 @@ class _Parser(Declarations):
                 raise self.error(message, declared, hint="}")
             return self.declaration()
         if token.kind == "directive":
-            return self._directive()
+            return self.directive()
         if token.kind == "end":
             raise self.source.error(
                 "this '{' is never closed; found the end of the file", opening.line, opening.column, hint="}"
@@ -363,7 +214,7 @@ class _Parser(Declarations):
         token = self.tokens[start]
         self.at += 2
         if self.text() in LABELLED:
-            return self._directive(token.text, start)
+            return self.directive(token.text, start)
         return Label(token.text, tuple(self.tokens[start : self.at]), token.line)
 
     def _instruction(self) -> Instruction:
@@ -402,12 +253,3 @@ class _Parser(Declarations):
         if token.line == last.line and (token.kind in ("word", "number") or token.text in ("[", "{")):
             return self.missing(f"',' or ';' after {last.text!r}", ",")
         return self.missing(f"';' after the operands of {opcode}", ";")
-
-
-def _split(tokens: Iterable[Token]) -> Iterator[Token]:
-    """The tokens, with the words of those that are lines."""
-    for token in tokens:
-        if token.kind == "line":
-            yield from Words(token)
-        else:
-            yield token

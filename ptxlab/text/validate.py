@@ -12,6 +12,7 @@ from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
+from ptxlab.text.directives import DIRECTIVES
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
 from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place
 from ptxlab.text.model import (
@@ -29,7 +30,6 @@ from ptxlab.text.model import (
     Variable,
     Words,
 )
-from ptxlab.text.parser import DIRECTIVES
 from ptxlab.text.parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
 from ptxlab.text.scope import Names, Scope
 from ptxlab.text.shape import shape_of

@@ -79,7 +79,7 @@ def _types(found: Form) -> set[str]:
 
 
 def _may_leave_out(found: Form) -> bool:
-    """Whether `_` may stand for a result that nobody wants (in a vector, and before `|p`, it always may)."""
+    """Whether `_` may stand for an unused result (in a vector, and before `|p`, it always may)."""
     if found.op.does in (Action.ATOMIC, Action.MBARRIER_ARRIVE):
         return True
     if found.op.does is Action.COMPARE:

@@ -88,6 +88,7 @@ def numbers(*names: str) -> list[int]:
     return [every.index(name) for name in names]
 
 
+@pytest.mark.long
 def test_it_goes_on_behind_a_fault_and_behind_what_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong access stops the process; the kernels behind it run all the same."""
     first, second = numbers("memory: a null pointer", "memory: a store behind shared memory")

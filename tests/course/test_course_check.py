@@ -10,10 +10,9 @@ import pytest
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
-from ptxlab.course.exercise_checks import same
 from ptxlab.course.feedback import judge
 from ptxlab.course.starts import STARTS, Start
-from ptxlab.course.values import apart
+from ptxlab.course.values import apart, same
 
 
 class Nasty:

@@ -9,7 +9,7 @@ import course_answers as answers
 import numpy as np
 import pytest
 
-from ptxlab.course import catalogue, exercise_checks
+from ptxlab.course import catalogue, exercise_checks, kernel_answers
 from ptxlab.course.exercise import Exercise, Feedback
 from ptxlab.course.feedback import judge
 from ptxlab.course.starts import STARTS, points
@@ -73,7 +73,7 @@ def test_every_exercise_has_three_wrong_answers() -> None:
 def remembered(exercise: Exercise) -> Any:
     """A function that has by heart what the solution returns in the cases shown; None where the answer is a kernel."""
     solution = answers.run(exercise, exercise.solution)
-    if exercise_checks.is_kernel(solution) or not callable(solution):
+    if kernel_answers.is_kernel(solution) or not callable(solution):
         return None
     known: dict[str, Any] = {}
 

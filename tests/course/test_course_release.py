@@ -58,6 +58,7 @@ def test_the_students_have_no_solution_and_no_hidden_case(tmp_path: Path, capsys
         assert teacher.count(str(SEED)) == len(build.exercises_in(source))
 
 
+@pytest.mark.long
 def test_the_cells_have_what_nbgrader_needs(tmp_path: Path) -> None:
     release(tmp_path / "class", notebooks=["01"])
     import nbformat

@@ -86,6 +86,7 @@ def test_rows_of_a_block(axis: str, block: tuple[int, int, int], expected: list[
     assert (found and found[0]) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "count"),
     [(0, 4), *(pytest.param(at, 4, marks=pytest.mark.rest) for at in (4, 8)), *slow((at, 100) for at in (12, 112))],

@@ -399,7 +399,5 @@ SKIP:
     for options in everything:
         assert counted("jit", body, 64, **options)[0] == expected
     x, y = np.zeros(8192, np.uint32), np.zeros(8192, np.uint32)
-    runs = [
-        pl.launch(text, 6, 64, y, x, device="cpu", counters=True, workers=workers).counters for workers in (1, 2)
-    ]  # fmt: skip
+    runs = [pl.launch(text, 6, 64, y, x, device="cpu", counters=True, workers=workers).counters for workers in (1, 2)]
     assert runs[0] == runs[1]

@@ -268,3 +268,102 @@ def test_a_finding_says_what_was_done_to_the_mbarrier(engine: str, instruction: 
     found = next(f for f in findings if f.kind == "mbarrier in use")
     assert found.second is not None
     assert (found.first.did, found.second.did) == ("makes the mbarrier", did)
+
+
+WAITING_LANE = """
+    setp.ge.u32 %p4, %r1, 32;
+    @%p4 bra SECOND;
+    @!%p1 bra TOGETHER;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;
+    @!%p2 bra WAIT;
+TOGETHER:
+"""
+
+
+def test_a_lane_that_waits_leaves_other_warps_their_turns() -> None:
+    """The lanes that reconverge with it behind the wait stay there, and it does not try a thousand times."""
+    body = (
+        init(1)
+        + WAITING_LANE
+        + """
+    activemask.b32 %r9;
+    st.global.u32 [%rd3], %r9;
+    exit;
+SECOND:
+    mov.u32 %r9, 20000;
+BUSY:
+    sub.u32 %r9, %r9, 1;
+    setp.ne.u32 %p2, %r9, 0;
+    @%p2 bra BUSY;
+    setp.eq.u32 %p2, %r1, 32;
+    @%p2 mbarrier.arrive.shared.b64 _, [gate];
+    exit;
+"""
+    )
+    text = program(body)
+    (wait,) = [n for n, line in enumerate(text.splitlines(), 1) if "try_wait" in line]
+    masks, report = run("jit", text, threads=64)
+    assert masks[:32].tolist() == [0xFFFFFFFF] * 32
+    assert report.lines[wait][0] < 40
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("threads", [32, 64])
+def test_a_lane_may_wait_for_others_of_its_warp(engine: str, threads: int) -> None:
+    """They stand where all would reconverge, and go on when it has waited for long."""
+    body = (
+        init(31)
+        + WAITING_LANE
+        + """
+    @!%p1 mbarrier.arrive.shared.b64 _, [gate];
+    st.global.u32 [%rd3], 7;
+    exit;
+SECOND:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;
+    @!%p2 bra SECOND;
+    st.global.u32 [%rd3], 7;
+"""
+    )
+    assert (out(engine, body, threads=threads) == 7).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lane_that_waits_in_each_round_does_not_split_its_warp(engine: str) -> None:
+    """The lane that fills a buffer again and again, as long as it is taken: the others stand behind its loop."""
+    body = (
+        init(1)
+        + """
+    @%p1 mbarrier.init.shared.b64 [gate+8], 1;
+    bar.sync 0;
+    mov.u32 %r5, 0;
+    setp.ge.u32 %p4, %r1, 32;
+    @%p4 bra SECOND;
+    @!%p1 bra TOGETHER;
+FILL:
+    mbarrier.arrive.shared.b64 _, [gate];
+    and.b32 %r6, %r5, 1;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate+8], %r6;
+    @!%p2 bra WAIT;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 100;
+    @%p2 bra FILL;
+TOGETHER:
+    activemask.b32 %r9;
+    st.global.u32 [%rd3], %r9;
+    exit;
+SECOND:
+    and.b32 %r6, %r5, 1;
+WAIT2:
+    mbarrier.try_wait.parity.shared.b64 %p2, [gate], %r6;
+    @!%p2 bra WAIT2;
+    setp.eq.u32 %p3, %r1, 32;
+    @%p3 mbarrier.arrive.shared.b64 _, [gate+8];
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 100;
+    @%p2 bra SECOND;
+    st.global.u32 [%rd3], %r5;
+"""
+    )
+    assert out(engine, body, threads=64).tolist() == [0xFFFFFFFF] * 32 + [100] * 32

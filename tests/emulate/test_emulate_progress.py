@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
+from ptxlab.emulate import jit
 from ptxlab.emulate.runtime import progress
 from ptxlab.errors import DeviceFault
 
@@ -133,3 +135,25 @@ def test_who_watches_hears_how_far_a_launch_is_and_can_stop_it(engine: str) -> N
     assert heard[1][2] >= heard[0][2]
     run(engine, kernel(""), blocks=3, budget=None)  # nobody watches any more
     assert len(heard) == 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_who_watches_can_be_asked_at_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither engine looks at its watch by itself here: only `hurry` has it asked."""
+    monkeypatch.setattr(progress, "LOOK", 1e9)
+    monkeypatch.setattr(jit, "TICK", 1e6)
+    ends = threading.Event()
+
+    def watch(_done: int, _blocks: int, _instructions: int) -> None:
+        if ends.is_set():
+            raise KeyboardInterrupt
+
+    def end() -> None:
+        ends.set()
+        watching.hurry()
+
+    with pytest.raises(DeviceFault) as caught, progress.watched(watch) as watching:
+        threading.Timer(0.3, end).start()
+        run(engine, kernel(LOOP.replace("@%p4 bra", "bra")), blocks=3, budget=None)
+    assert caught.value.kind == "interrupt"
+    assert watching.sleeping == []

@@ -97,6 +97,7 @@ class Launched:
 RACES = ("memcheck", "racecheck")
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "options",

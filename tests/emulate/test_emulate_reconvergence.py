@@ -28,6 +28,7 @@ needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs_both
 @pytest.mark.parametrize(("first", "kernels"), [
     (0, 1), *(pytest.param(at * KERNEL, 1, marks=pytest.mark.rest) for at in (1, 2)),

@@ -214,6 +214,7 @@ HEAP = (
 )
 
 
+@pytest.mark.long
 @devices
 def test_the_heap(device: str) -> None:
     out = np.zeros(40, np.uint64)

@@ -18,7 +18,7 @@ from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa.convert import WINDOWS
-from ptxlab.isa.table import form
+from ptxlab.isa.matching import form
 from ptxlab.text import parse
 
 

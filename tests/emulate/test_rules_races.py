@@ -11,8 +11,8 @@ import pytest
 
 from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
 from ptxlab.emulate.jit.rulecode import Compiled
-from ptxlab.emulate.language import Pointer, lanes, lanes_of, reversed_bits, reversed_lanes
-from ptxlab.emulate.rules import barriers, race_accesses, races
+from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
+from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
@@ -37,9 +37,9 @@ from ptxlab.emulate.rules.records import (
 )
 
 RULES = [
-    races.sync_warp, races.sync_lanes, races.fence, races.publish, races.acquire, races.arrived, races.release,
-    races.learn, races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses,
-    started,
+    race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
+    race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
+    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.taking_part, serial, started,
 ]  # fmt: skip
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
@@ -52,10 +52,10 @@ def _called(rule: Call, *arguments: Any) -> Any:
 class World:
     """Two blocks of a launch, the records of one array, and by whom the rules are run."""
 
-    def __init__(self, call: Call, granule: int) -> None:
-        self.call, self.granule = call, granule
+    def __init__(self, call: Call, granule: int, *, summaries: bool = False) -> None:
+        self.call, self.granule, self.reading = call, granule, False
         self.launch, self.blocks = Launch.new(), [Block.new(), Block.new()]
-        self.launch.granule = granule
+        self.launch.granule, self.launch.summaries = granule, summaries
         self.launch.published = Published.many(4)
         self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
         self.launch.traits = Pointer(
@@ -74,30 +74,30 @@ class World:
         if what < 0.7:
             self._access(draw, block, warp, mask)
         elif what < 0.76:
-            self.call(races.sync_warp, block, warp)
+            self.call(race_order.sync_warp, block, warp)
         elif what < 0.82:
             half = draw.choice([0xFFFF, 0xFF00, 0x3F])
             named = np.where(np.arange(32) < 16, np.uint32(half), np.uint32(0xFFFFFFFF & ~half)).astype(np.uint32)
-            self.call(races.sync_lanes, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
+            self.call(race_order.sync_lanes, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
         elif what < 0.88:
-            self.call(races.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
+            self.call(race_order.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
         elif what < 0.92:
             if draw.random() < 0.5:
-                self.call(races.publish, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
+                self.call(race_order.publish, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
             ways = draw.random() < 0.6, draw.random() < 0.7
-            self.call(races.acquire, self.launch, block, warp, draw.randrange(CODES), *ways)
+            self.call(race_order.acquire, self.launch, block, warp, draw.randrange(CODES), *ways)
         elif what < 0.94:
-            self.call(races.arrived, block, warp, 1)
+            self.call(race_order.arrived, block, warp, 1)
         elif what < 0.96:
-            known = self.call(races.release, block, warp)
-            self.call(races.learn, block, draw.randrange(3), known)
+            known = self.call(race_order.release, block, warp)
+            self.call(race_order.learn, block, draw.randrange(3), known)
         else:
             everyone = draw.random() < 0.5
             self.call(barriers.order, block, draw.randrange(2), 7 if everyone else 5, everyone, False)
 
     def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
         code = draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG
-        write, size = draw.random() < 0.4, draw.choice([4, 4, 8])
+        write, size = draw.random() < 0.4 and not self.reading, draw.choice([4, 4, 8])
         words = size // self.granule
         pieces = Pointer[int](np.array([1, 0, words, *[code] * words, *[0] * (-words % 16)], np.uint64))
         members = Pointer[int](np.array([1, 0, size, code], np.uint64))
@@ -135,7 +135,7 @@ class World:
         of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
-            "records": self.shadow.records.array.tolist(),
+            "records": self.shadow.records.array[: 3 * self.shadow.stride].tolist(),
             "masks": self.launch.masks.array.tolist(),
             "published": self.launch.published.array.tolist(),
             "now": self.launch.now,
@@ -162,6 +162,86 @@ def test_histories(granule: int) -> None:
         assert theirs.state() == found, seed
         kinds |= {note[0] >> KIND for note in found["notes"]}
     assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep
+
+
+def test_settled_lines_change_no_record_and_no_note() -> None:
+    """Few places, read by most, so that lines settle and are disturbed again."""
+    compiled, settled = Compiled(RULES, {"Launch.granule": 4}), 0
+    for seed in range(60):
+        worlds = [Tiles(compiled, summaries=True), Tiles(compiled), *([Tiles(_called, summaries=True)] * (seed < 8))]
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(90):
+                world.step(draw)
+        states = [world.state() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+        settled += worlds[0].settled
+    assert settled > 1000
+
+
+class Tiles(World):
+    """Most accesses are reads of the same few lines, now by this warp and now by that one."""
+
+    def __init__(self, call: Call, *, summaries: bool = False) -> None:
+        super().__init__(call, 4, summaries=summaries)
+        self.settled = 0
+
+    def step(self, draw: random.Random) -> None:
+        self.reading = draw.random() < 0.97
+        if draw.random() < 0.05:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        elif draw.random() < 0.1:
+            super().step(draw)
+        else:
+            self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(4), 0xFFFFFFFF)
+            lines = self.shadow.records.array[3 * self.shadow.stride + race_lines.LINES :]
+            self.settled += int(((lines != 0) & (lines & race_lines.WARPS != race_lines.WARPS)).sum())
+
+
+def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
+    compiled = Compiled([*RULES, race_accesses.from_each_lane], {"Launch.granule": 4})
+    for seed in range(60):
+        worlds = [Rows(compiled, summaries=True), Rows(compiled, summaries=False, scattered=True)]
+        worlds += [Rows(_called, summaries=True)] * (seed < 4)
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(60):
+                world.step(draw)
+        states = [world.state() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+
+
+class Rows(World):
+    """Most accesses are those of some lanes to words in a row, one or two of each lane, side by side or apart."""
+
+    def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
+        super().__init__(call, 4, summaries=summaries)
+        self.scattered = scattered
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.1:
+            super()._access(draw, block, warp, mask)
+            return
+        codes = [draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG for _ in range(2)]
+        tables = [
+            [1, 0, 1, codes[0], *[0] * 15],
+            [1, 4, 2, *codes, *[0] * 14],
+            [2, 0, 1, codes[0], *[0] * 15, 40, 1, codes[1], *[0] * 15],
+        ]
+        pieces = Pointer[int](np.array(draw.choice(tables), np.uint64))
+        members, write = Pointer[int](np.array([1, 0, 4, codes[0]], np.uint64)), draw.random() < 0.3
+        mask, first = mask or 1, draw.randrange(12)
+        offsets = Pointer[int](((first + np.arange(32)) * 4).astype(np.uint32))
+        records = self.shadow.records, self.shadow.stride
+        if self.scattered:
+            self.call(serial, self.launch, mask)
+            self.call(race_accesses.taking_part, self.launch, warp, mask, pieces)
+            mine = block.now | warp << WARP
+            given = load_lanes(offsets), START, pieces, mine, mask, write
+            assert self.call(race_accesses.from_each_lane, self.launch, block, *records, *given) == 0
+        else:
+            given = mask, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, write
+            self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
 class Scattered(World):

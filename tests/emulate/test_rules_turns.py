@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ptxlab.emulate.jit.rulecode import Compiled
-from ptxlab.emulate.rules.turns import PATIENCE, TURN, choose, go_on, next_lane
+from ptxlab.emulate.program.reconvergence import POLLING
+from ptxlab.emulate.rules.turns import MOST_WAITS, PATIENCE, TURN, choose, go_on, next_lane, tried
 from ptxlab.emulate.runtime.state import Context, Turns, Warp
 
 Choose = Callable[[Warp, int], int]
@@ -147,3 +148,37 @@ def test_python_and_compiled_code_choose_the_same(compiled: Compiled) -> None:
             assert going >> next_lane(alone, ready, smallest) & 1
             if going == warp.live:
                 alone.clear()
+
+
+def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> None:
+    turns = Turns.plain()
+    tries = 0
+    while turns.rounds < PATIENCE:
+        tried(turns, ended=False, others_run=True)
+        turns.rounds += POLLING  # the branch back
+        tries += 1
+    assert tries == PATIENCE - POLLING + 1
+    tried(turns, ended=True, others_run=True)
+    assert turns.rounds == 0
+
+
+def test_a_wait_in_vain_that_no_other_warp_can_end_counts_in_full() -> None:
+    turns = Turns.plain()
+    tries = 0
+    while turns.rounds < PATIENCE:
+        tried(turns, ended=False, others_run=False)
+        turns.rounds += POLLING
+        tries += 1
+    assert (tries, turns.waits) == (PATIENCE // POLLING, 0)
+
+
+def test_patience_with_waits_that_end_has_an_end() -> None:
+    turns = Turns.plain()
+    for _ in range(MOST_WAITS):
+        turns.rounds = PATIENCE
+        tried(turns, ended=True, others_run=True)
+    turns.rounds = PATIENCE
+    tried(turns, ended=True, others_run=True)
+    assert turns.rounds == PATIENCE
+    assert next_lane(turns, 0b11, 0b01) == 1  # another lane's turn: from then on it counts anew
+    assert turns.waits == 0

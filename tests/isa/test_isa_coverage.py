@@ -9,8 +9,9 @@ from pathlib import Path
 from ptxlab.isa.coverage import PATH, coverage, key, report, shown_by
 from ptxlab.isa.table import all_ops
 
-AGAIN = 'note them anew: PYTHONPATH=tests python -m pytest -p form_recorder -m "not slow" tests/test_isa_*.py ' \
-    "tests/test_emulate_*.py"  # fmt: skip
+AGAIN = (
+    'note them anew: PYTHONPATH=tests/support python -m pytest -p form_recorder -m "not slow" tests/isa tests/emulate'
+)
 
 
 def test_every_entry_has_a_name_of_its_own() -> None:

@@ -51,6 +51,7 @@ def test_all_checks_are_silent(causal: bool) -> None:
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("consumers", [2, pytest.param(1, marks=SLOW), pytest.param(3, marks=SLOW)])
 def test_on_the_stepping_engine(consumers: int) -> None:
     sizes = SMALL | {"tile_q": 64 * consumers, "tile_kv": 16}
@@ -147,6 +148,7 @@ def test_arrays_for_tensor_maps() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 def test_the_machine_code_has_the_tensor_cores_and_the_copies() -> None:
     """And, where ptxas made it, registers move between the roles, nothing spills, and only the kernel's waits wait."""

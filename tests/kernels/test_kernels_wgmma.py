@@ -68,6 +68,7 @@ def test_engines_agree_on_the_state() -> None:
         assert (result.o.view(np.uint16) == results[0].o.view(np.uint16)).all()
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.assembler
 @pytest.mark.parametrize(("dtype", "dim"), [("f16", 64), ("bf16", 128), ("f16", 128), ("bf16", 256)])

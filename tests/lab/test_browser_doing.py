@@ -44,7 +44,10 @@ def test_a_line_opens_the_debugger_there(lab: Any) -> None:
     number_of_line = line.get_attribute("data-line")
     lab.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
     assert f", line {number_of_line}: ex2.approx.f32" in debugger(lab)
-    assert violations(lab, ".ptxlab-below") == []
+    lab.wait_for_function("document.querySelector('.ptxlab-debugger').contains(document.activeElement)")
+    for theme in ("Dark", "Light"):
+        lab_server.use_theme(lab, f"JupyterLab {theme}")
+        assert violations(lab, ".ptxlab-below") == []
     lab.click(".ptxlab-below button:has-text('Close')")
     lab.wait_for_selector(".ptxlab-debugger", state="detached")
 
@@ -87,6 +90,18 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
+def test_the_keyboard_is_where_something_opened_and_then_where_it_was(lab: Any) -> None:
+    lab.focus(f"{EXPLORER}:not(.ptxlab-debugger) button:text-is('Edit')")
+    lab.keyboard.press("Enter")
+    lab.wait_for_function("document.activeElement.matches('.ptxlab-editor .cm-content')")
+    lab_server.use_theme(lab, "JupyterLab Dark")
+    assert violations(lab, ".ptxlab-below") == []
+    lab_server.use_theme(lab, "JupyterLab Light")
+    lab.focus(".ptxlab-below button:has-text('Close')")
+    lab.keyboard.press("Enter")
+    lab.wait_for_function("document.activeElement.textContent === 'Edit'")
+
+
 def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")
     lab.wait_for_selector(".ptxlab-editor[data-checked]")
@@ -100,6 +115,10 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     settle(lab, before)
     assert text(lab, "h3") == "Online softmax, one thread a row, edited"
     assert "✓ pass" in figures(lab)["tolerance"]
+    lab.wait_for_function("document.querySelector('.ptxlab-editor .pl-status').innerText.includes('within the toler')")
+    assert text(lab, ".pl-lesson").startswith(
+        "What did the change do? Look at: what Diff marks. Edit goes on from here"
+    )
     ptx = kernels.get("scalar").build(head_dim=16).ptx
     lab.keyboard.press("Control+a")
     lab.keyboard.insert_text(ptx.replace("[%key_row]", "[%key_row+1048576]"))
@@ -112,6 +131,8 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
         " return [e.getBoundingClientRect().top - b.top, b.height] }"
     )
     assert 0 < top < height, "in sight in its pane, though the pane itself was not when the fault came"
+    lab.wait_for_selector(".ptxlab-editor .pl-output .pl-error:has-text('memcheck')")  # said where it was written, too
+    assert violations(lab, ".ptxlab-below") == []
     lab.click(f"{EXPLORER} .pl-problem button:has-text('Debug here')")
     assert debugger(lab).startswith("before the instruction that faulted: step ")
     lab.click(f"{EXPLORER}:not(.ptxlab-debugger) button:has-text('Edit')")

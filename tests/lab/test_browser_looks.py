@@ -39,6 +39,16 @@ def lesson_line(page: Any) -> str:
     return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] [data-line='{line}'] code")).strip()
 
 
+def run(page: Any, source: str) -> None:
+    """Puts other text into the cell and runs it."""
+    page.evaluate(
+        "source => { const notebook = jupyterapp.shell.currentWidget.content;"
+        " notebook.activeCell.model.sharedModel.setSource(source);"
+        " void jupyterapp.commands.execute('notebook:run-cell') }",
+        source,
+    )
+
+
 def test_the_line_that_a_lesson_names_moves_with_the_code(lab: Any) -> None:
     before = lesson_line(lab)
     assert before.startswith("bar.sync")
@@ -113,15 +123,21 @@ def test_the_code_stays_where_it_is_while_a_narrow_page_says_what_goes_on(lab: A
 
 def test_an_empty_page_of_results_says_why(lab: Any) -> None:
     source = 'import numpy as np\nq = np.zeros(4, np.float32)\nptx = pl.kernels.get("scalar").build(head_dim=8).ptx\n'
-    lab.evaluate(
-        "source => { const notebook = jupyterapp.shell.currentWidget.content;"
-        " notebook.activeCell.model.sharedModel.setSource(source);"
-        " void jupyterapp.commands.execute('notebook:run-cell') }",
-        source + "pl.explore(ptx, 1, 128, q, q, q, q, q, 1, 1, 1, 64, 64, 1.0)",
-    )
+    run(lab, source + "pl.explore(ptx, 1, 128, q, q, q, q, q, 1, 1, 1, 64, 64, 1.0)")
     lab.wait_for_selector(f"{EXPLORER} .pl-problem:not([hidden])")
     until(lab, "failed")
     assert text(lab, ".pl-results ~ .pl-blank").startswith("There are no results: the message above says why.")
+
+
+def test_an_empty_page_of_results_says_what_to_press(lab: Any) -> None:
+    run(lab, 'pl.explore("scalar", seq_q=512, seq_k=512, device="step")')
+    lab.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line")
+    until(lab, "asking")
+    empty = ".pl-results ~ .pl-blank"
+    assert text(lab, empty) == "No results yet: the run waits until you press Run, at the top."
+    lab.click(f"{EXPLORER} .pl-act")
+    until(lab, "cancelled")
+    assert text(lab, empty) == "No results: the run was cancelled. Run again, at the top, begins it anew."
 
 
 def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -> None:
@@ -137,5 +153,11 @@ def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -
     page.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert page.is_visible(f"{EXPLORER} [aria-label=compare] button:has-text('Python')")
     assert not page.is_visible(f"{EXPLORER} button:has-text('SASS')")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for tab in ("Diff ⇄", "Diff ↕", "Code", "Counters", "Roofline and occupancy", "Error and softmax"):
+            page.click(f"{EXPLORER} button:has-text('{tab}')")
+            lab_server.painted(page)
+            assert violations(page, "main") == [], (scheme, tab)
     assert said == []
     page.close()

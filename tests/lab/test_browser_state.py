@@ -128,7 +128,7 @@ def test_a_newer_request_ends_the_run(lab: Any) -> None:
     type_on_slider(lab, "Sk", 3)
     settle(lab, before)
     assert lab.get_attribute(EXPLORER, "data-state") == "done"
-    assert figures(lab)["executed"].endswith("thread-instr.")
+    assert figures(lab)["executed"].endswith("for equal work")
     assert not dimmed(lab, ".pl-strip")
     choose(lab, "device", "auto")
 

@@ -43,6 +43,7 @@ def test_another_kernel_says_nothing_of_the_next_setting() -> None:
     assert next_setting(request("scalar"), request("tiled")) is None
 
 
+@pytest.mark.long
 def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setenv(building_ahead.SWITCH, "on")
@@ -72,13 +73,14 @@ def _programs(folder: Path) -> set[str]:
 
 
 def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the session itself: kernel, code pane and diff."""
+    """By the session itself: kernel, code pane and diff, which the page is sent."""
     monkeypatch.setenv(building_ahead.SWITCH, "on")
     made: list[int] = []
     begun, asked = explorer_views.begun, Builder()
     monkeypatch.setattr(asked, "build", lambda request: None)
     monkeypatch.setattr(explorer_views, "begun", lambda r: (made.append(r.given["head_dim"]), begun(r))[1])
-    session = Session(lambda parts: None, asked)
+    foretold: list[list[dict[str, Any]]] = []
+    session = Session(lambda parts: None, asked, foretell=foretold.append)
 
     def ask(head_dim: int) -> None:
         session.ask(request("scalar", head_dim=head_dim, seq_q=4, seq_k=4, device="step"))
@@ -99,6 +101,7 @@ def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPa
     assert session.version.code["name"] == "scalar_f32_d6"
     assert session.version.against is not None
     assert session.version.against[1]["title"] == "head dim 4 → 6"
+    assert foretold[0] == [session.version.code, session.version.against[1]]
     ask(12)  # 7 is given up, or has been made for nobody
     assert made[:5] == [4, 5, 6, 7, 12]
 

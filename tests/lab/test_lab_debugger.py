@@ -74,6 +74,7 @@ def test_where_it_opens() -> None:
     assert "at" not in pl.debug(traced).info
 
 
+@pytest.mark.long
 def test_the_rungs_for_hopper_open_at_what_they_are_about() -> None:
     for name, opcode in (("wgmma", "wgmma.mma_async"), ("hopper", "cp.async.bulk.tensor")):
         d = pl.debug(name, seq_len=16, **({"tile_q": 64, "tile_kv": 16} if name == "hopper" else {}))

@@ -70,6 +70,9 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     assert explorer.view.code["title"] == "Online softmax, one thread a row, edited"
     assert explorer.view.diff["summary"] == "+1 −1 ~0"
     assert explorer.view.run["error"]["ok"] is False
+    assert editor.result["says"].startswith("done in ")
+    assert editor.result["says"].endswith(", more than the tolerance")
+    assert "pl-error" not in editor.result["html"].partition("</style>")[2]
     assert "head_dim" not in explorer.controls
     explorer.set(seq_q=4)
     assert explorer.wait()
@@ -77,6 +80,8 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     editor._apply({"text": editor.text.replace("lg2.approx", "nonsense"), "seq": 2})
     assert explorer.wait()
     assert explorer.view.problem["line"] > 0
+    assert editor.result["says"] == "stopped: see the message"
+    assert "nonsense.ftz.f32" in editor.result["html"] or "nonsense.f32" in editor.result["html"]
     explorer._below.clear()
     assert explorer.wait()
     assert explorer.view.problem is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import threading
 import time
@@ -339,6 +340,7 @@ def test_wrong_parameters_name_their_limits(parameters: dict[str, Any], message:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.long
 def test_the_next_rung_stands_beside_the_one_before() -> None:
     explorer = pl.explore("mma", seq_len=64, head_dim=16, device="step")
     assert explorer.wait()
@@ -348,9 +350,11 @@ def test_the_next_rung_stands_beside_the_one_before() -> None:
     explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])
     assert explorer.wait()
     assert explorer.parameters["kernel"] == "swizzle"
+    explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])  # a double click
+    assert explorer.wait()
     assert explorer.parameters["seq_k"] == 64, "a value that somebody chose is kept"
     beside = explorer.view.deltas["pinned"]
-    assert beside["title"] == "mma → swizzle"
+    assert (beside["title"], beside["work"]) == ("mma → swizzle", 1.0)
     assert beside["figures"]["conflicts"] > 0
 
 
@@ -371,7 +375,7 @@ def test_figures_for_papers() -> None:
     q, k, v = pl.reference.random_inputs(1, 2, 1, 6, 9, 16)
     result = pl.attention(q, k, v, kernel="scalar", device="step", state=[(0, 1, 3)])
     figure = pl.plot_state(result)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["running maximum m", "running sum l", "rescale"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["running\nmaximum m", "running\nsum l", "rescale"]
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["the kernel's probes", "numpy float64"]
     np.testing.assert_allclose(lines[0].get_ydata(), lines[1].get_ydata(), rtol=1e-5, atol=1e-6)
@@ -392,8 +396,12 @@ def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> N
     assert high - low == pytest.approx(1)
     assert [axis.yaxis.get_offset_text().get_text() for axis in figure.axes] == [""] * 3
     assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
+    labels = [axis.yaxis.label.get_window_extent() for axis in figure.axes]
+    assert all(above.y0 > below.y1 for above, below in itertools.pairwise(labels))
+    assert labels[0].y1 < figure._suptitle.get_window_extent().y0
 
 
+@pytest.mark.long
 def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(session: Session, page: Page) -> None:
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}
     for keys in (16, 32, 64):
@@ -404,6 +412,7 @@ def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(sessi
     compared = page.now["deltas"]
     assert compared["pinned"]["title"] == "Sk 16 → 64"
     assert compared["previous"]["title"] == "Sk 32 → 64"
+    assert (compared["pinned"]["work"], compared["previous"]["work"]) == (4.0, 2.0)
     first, now = compared["pinned"]["figures"], page.now["run"]
     assert first["executed"] < now["thread_instructions"]
     assert first["instructions"] == page.now["code"]["instructions"]

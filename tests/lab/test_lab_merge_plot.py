@@ -18,6 +18,7 @@ def decoded(name, lengths=(40, 300, 0), **options):
     return pl.decode(q, k, v, lengths, kernel=name, device="cpu", **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "splits", "parts"), [("decode_multiwarp", None, 8), ("decode_split", 5, 5), ("decode_gqa", 1, 4)]
 )

@@ -42,6 +42,7 @@ def test_blocks_by_themselves_count_what_the_grid_counts(
     assert ran.counts.metrics == whole.counts.metrics
 
 
+@pytest.mark.long
 def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"seq_q": 1024, "seq_k": 1024, "head_dim": 16, "causal": True, "heads": 4, "kv_heads": 2}
     whole, _, _, _ = answer("tiled", **values)
@@ -88,6 +89,7 @@ def test_the_largest_problem_is_planned_within_its_time() -> None:
     assert str(caught.value) == "tiled: seq_q is a whole number from 1 to 16384, not 16385"
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "more"), [
     ("decode_split", {}), ("decode_multiwarp", {}), ("decode_gqa", {"cache": "paged", "page_size": 8}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -39,6 +40,26 @@ def test_what_the_page_has_is_named_and_not_sent_again(sent: list[dict[str, Any]
     for seq, key in enumerate([1, 2, 1, 2, 3]):
         view.publish({"code": code(key, seq)})
     assert parts(sent) == [(0, 1, True), (1, 2, True), (2, 1, False), (3, 2, False), (4, 3, True)]
+    assert view._rest is not None
+    view._rest.cancel()
+
+
+def test_what_travels_ahead_is_named_when_it_is_wanted(
+    sent: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = View()
+    sent.clear()
+    ahead: list[tuple[dict[str, Any], Any]] = []
+    monkeypatch.setattr(View, "send", lambda _view, message, buffers: ahead.append((message, buffers)))
+    part = code(2, 0)
+    view.foretell([part])
+    view.foretell([part])  # once is enough
+    view.publish({"code": code(1, 1)})
+    view.publish({"code": code(2, 2)})
+    view.foretell([code(1, 0)])
+    assert [message for message, _ in ahead] == [{"do": "ahead", "ref": 2}]
+    assert [json.loads(b) for b in ahead[0][1]] == [part]
+    assert parts(sent) == [(1, 1, True), (2, 2, False)]
     assert view._rest is not None
     view._rest.cancel()
 

@@ -67,6 +67,7 @@ def test_a_chain_waits_and_independent_instructions_do_not() -> None:
     assert 60 < clocks(free) < 80
 
 
+@pytest.mark.long
 def test_a_wave_more_takes_as_long_again() -> None:
     body = ["fma.rn.f32 %f1, %f1, %f1, %f1;"] * 60
     one = run_of(body)

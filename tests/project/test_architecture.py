@@ -170,14 +170,22 @@ def python(code: str) -> str:
     return done.stdout
 
 
-def test_import_loads_numpy_at_most() -> None:
+def test_import_loads_nothing_else() -> None:
     names = python(
-        "import sys, ptxlab\n"
-        "files = {n.split('.')[0]: getattr(m, '__file__', '') or '' for n, m in sys.modules.items()}\n"
-        "third = {n for n, file in files.items() if 'site-packages' in file}\n"
-        "print(*sorted(third - {'ptxlab', '_distutils_hack', '_numba_cuda_redirector'}))"
+        "import sys, ptxlab\nprint(*(name for name in sys.modules if name.partition('.')[0] in ('numpy', 'ptxlab')))"
     ).split()
-    assert set(names) <= {"numpy"}, names
+    assert names == ["ptxlab"]
+
+
+def test_functions_stay_where_packages_have_their_names() -> None:
+    """Whichever is loaded first."""
+    for first in ("pl.launch, pl.attention", "importlib.import_module('ptxlab.launch.run')"):
+        shown = python(
+            f"import importlib, ptxlab as pl\n{first}\n"
+            "import ptxlab.launch.run, ptxlab.attention.prefill, ptxlab.launch\n"
+            "print(callable(pl.launch), callable(pl.attention), pl.launch is ptxlab.launch)"
+        )
+        assert shown.split() == ["True"] * 3
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from package_sources import tree as parsed
 from ptxlab.isa import TABLE, types
 from ptxlab.isa.modifiers import WORDS
 from ptxlab.isa.special import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
-from ptxlab.text.parser import DIRECTIVES
+from ptxlab.text.directives import DIRECTIVES
 
 TYPES = {*types.WIDTH, *types.SUB_BYTE, *types.OTHERS}
 KINDS = {
@@ -31,7 +31,7 @@ ALLOWED = {
     ("gpu/tensor_maps.py", "types"): "how the driver names the types of elements",
     ("lab/hover.py", "directives"): "what each one says",
     ("launch/arguments.py", "types"): "the numpy types of arrays",
-    ("text/parser.py", "directives"): "the list",
+    ("text/directives.py", "directives"): "the list",
     ("text/validate.py", "types"): "what a hint declares a register as",
 }
 

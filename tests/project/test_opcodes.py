@@ -20,6 +20,7 @@ ALLOWED = {
     "builder/operators.py": "which opcode each Python operator writes",
     "builder/source.py": OTHER + "`max`, `min` and `set` in the source of a kernel",
     "course": "teaches and grades single opcodes",
+    "emulate/jit/atomic_elements.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
     "emulate/runtime/system.py": OTHER + "a fault of kind trap",

@@ -36,8 +36,9 @@ def text(page: Any, selector: str) -> str:
 
 def figures(page: Any) -> dict[str, str]:
     """The strip: label -> value and detail."""
-    pairs = page.eval_on_selector_all(
-        f"{EXPLORER} .pl-figure", "all => all.map(f => [f.children[0].textContent, f.children[1].innerText])"
+    pairs = page.evaluate(  # found and read in one step: an element that is replaced in between has no layout
+        "found => [...document.querySelectorAll(found)].map(f => [f.children[0].textContent, f.children[1].innerText])",
+        f"{EXPLORER} .pl-figure",
     )
     return {label: " ".join(value.split()) for label, value in pairs}
 

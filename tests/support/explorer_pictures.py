@@ -204,7 +204,9 @@ class Scenes:
         self.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
         self.page.evaluate("jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
         self.page.goto(self.jupyter.address(self.folder / f"{self.opened}.ipynb"))
-        self.page.wait_for_selector(".ptxlab-copy pre:visible, .ptxlab-explorer:visible", timeout=90_000)
+        self.page.wait_for_selector(
+            ".jp-OutputArea-output:has(.ptxlab-copy):visible, .ptxlab-explorer:visible", timeout=90_000
+        )
         if self.page.locator("#jp-left-stack").is_visible():
             self.page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
         self.seen = ".jp-Cell >> nth=1"

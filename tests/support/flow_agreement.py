@@ -8,13 +8,13 @@ for each 1600 programs, and a tally. Every fourth kernel is run with counters.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import Any
 
 import numpy as np
 from emulate_programs import ENGINES, run
 from random_flow import kernel_of
+from seeded_programs import compare
 
 from ptxlab.errors import DeviceFault
 
@@ -51,24 +51,5 @@ def differences(first: int, count: int = KERNEL) -> list[str]:
     return found
 
 
-def main() -> int:
-    """The command line."""
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("count", type=int)
-    options.add_argument("first", type=int, nargs="?", default=0)
-    given = options.parse_args()
-    wrong = 0
-    for first in range(given.first, given.first + given.count, KERNEL):
-        count = min(KERNEL, given.first + given.count - first)
-        found = differences(first, count)
-        print(*found, sep="\n", end="\n" if found else "", flush=True)
-        wrong += bool(found)
-        done = first + count - given.first
-        if done % (100 * KERNEL) == 0:
-            print(f"{done} programs from {given.first} on: {wrong} kernels differ", flush=True)
-    print(f"{given.count} programs from {given.first} on: the engines differ on {wrong} kernels")
-    return wrong > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(__doc__, differences, at_once=KERNEL))

@@ -12,13 +12,13 @@ seen ends in `out`.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from typing import Any
 
 import numpy as np
 from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
+from seeded_programs import compare
 
 from ptxlab.emulate import lower
 from ptxlab.text import parse
@@ -300,20 +300,5 @@ def differences(first: int, count: int) -> list[str]:
     return found
 
 
-def main() -> int:
-    """The command line."""
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("count", type=int)
-    options.add_argument("first", type=int, nargs="?", default=0)
-    given = options.parse_args()
-    wrong = 0
-    for seed in range(given.first, given.first + given.count):
-        found = differences(seed, 1)
-        print(*found, sep="\n", end="\n" if found else "", flush=True)
-        wrong += bool(found)
-    print(f"{given.count} programs from {given.first} on: the engines differ on {wrong}")
-    return wrong > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(__doc__, differences))

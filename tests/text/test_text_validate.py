@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ptxlab.errors import PtxError, Span
-from ptxlab.isa import table
+from ptxlab.isa import found
 from ptxlab.text import Instruction, Token, parse, spelling
 from ptxlab.text.lexer import Source
 from ptxlab.text.misfits import Find
@@ -337,7 +337,7 @@ def test_a_wrong_modifier_asks_the_table_little(wrong: str, most: int, monkeypat
 
     def counted(opcode: str) -> object:
         asked.append(opcode)
-        return table.found(opcode)
+        return found(opcode)
 
     monkeypatch.setattr(spelling, "found", counted)
     spelling.corrected.cache_clear()

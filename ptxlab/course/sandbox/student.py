@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.course.exercise_checks import is_kernel
+from ptxlab.course.kernel_answers import is_kernel
 from ptxlab.course.sandbox import attempts, isolation, namespaces, reaper, submission
 from ptxlab.course.sandbox.wire import Channel, Gone, WireError
 from ptxlab.errors import PtxlabError, Span

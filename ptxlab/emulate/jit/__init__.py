@@ -39,7 +39,7 @@ from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.launches import scheduled
-from ptxlab.emulate.rules.memcheck import memory_map
+from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
@@ -63,6 +63,11 @@ FULL = 0xFFFFFFFF
 """All lanes of a warp."""
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
+_wide_lock = np.zeros(1, np.uint32)
+"""The lock of 128-bit atomic operations, one for all: a program's fast and slow function, and better code of both, may
+be at work at once. A host instruction would do without, if memory were sure to be aligned on the host."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _wide_lock.fill(0))
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -113,6 +118,7 @@ class Worker:
         self.began = self.ended = 0.0
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
+        context.wide_lock = Pointer(_wide_lock)
         context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.only = context.alone = run.workers_wanted == 1
@@ -247,6 +253,7 @@ class Run:
         try:
             self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
+                progress.woken_by(team.wake)
                 team.start()
                 self.add_workers(team)
                 team.wait(lambda: self.tick(progress), TICK)

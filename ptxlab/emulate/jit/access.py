@@ -8,7 +8,6 @@ vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,11 @@ from ptxlab.emulate.jit.affine_access import AffineAccesses
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.patterns import Patterns
+from ptxlab.emulate.jit.row_addresses import RowAddresses
 from ptxlab.emulate.jit.transfer import Seen, Transfers
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
-from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
-from ptxlab.isa import fragments, types
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -50,7 +48,7 @@ class Memory(Part):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        self.transfers = Transfers(e)
+        self.transfers, self.patterns, self.rows = Transfers(e), Patterns(e), RowAddresses(e)
         self.affine = AffineAccesses(e, self)
         self.mixed: set[int] = set()
 
@@ -163,7 +161,7 @@ class Memory(Part):
 
     def _lane_by_lane(self) -> bool:
         """Whether generic accesses are made lane by lane at once: debug builds have hundreds of them, for which the
-        fast paths would take most of the time to build and seldom apply."""
+        fast paths would take most of the time to build and rarely apply."""
         return self.e.code.space == "generic" and self.program.generic_accesses > 150
 
     def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
@@ -229,7 +227,7 @@ class Memory(Part):
                 return
         vector = self.m.vector(at)
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
-        rows = not self.e.small and not self.with_gaps() and (at.type == "i32") == shared and not at.uniform
+        rows = not self.e.small and not self.patterns.with_gaps() and (at.type == "i32") == shared and not at.uniform
         found = self._if_row(group, at, size) if rows else None
         with self.m.own_splats():
             other = self._anywhere_in_shared(group, at, size) if shared else self._anywhere(group, vector, size)
@@ -291,7 +289,7 @@ class Memory(Part):
     def _anywhere_in_shared(self, group: Group, at: Value, size: int) -> Placed:
         """32 offsets in shared memory, checked one by one."""
         off32 = self.inside_shared(group, at)
-        return "%shared", "0", self.pattern(off32, size), off32, *self.halves(off32)
+        return "%shared", "0", self.patterns.of(off32, size), off32, *self.patterns.halves(off32)
 
     def inside_shared(self, group: Group, at: Value) -> str:
         """The offsets of 32 addresses in shared memory, checked one by one."""
@@ -313,14 +311,14 @@ class Memory(Part):
         """32 addresses, checked one by one against the allocation that the site caches."""
         t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
         (_, _, host, shadow), off32 = self.inside_site(group, vector, mixed)
-        pattern, good = self.pattern(off32, size), t.here
+        pattern, good = self.patterns.of(off32, size), t.here
         t.go(done)
         t.at(mixed)
         t.go(done)
         t.at(done)
         pattern = t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
         offsets = t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
-        return host, shadow, pattern, offsets, *self.halves(offsets)
+        return host, shadow, pattern, offsets, *self.patterns.halves(offsets)
 
     def inside_site(self, group: Group, vector: str, mixed: str) -> tuple[tuple[str, str, str, str], str]:
         """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
@@ -360,63 +358,6 @@ class Memory(Part):
         off = self.t.let(f"sub <{W} x {kind}> {lanes}, {self.t.splat(kind, group.start)}")
         return off if kind == "i32" else self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
 
-    def halves(self, offsets: str) -> tuple[str, str]:
-        """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
-        lane's may be negative."""
-        lanes = [self.t.let(f"extractelement <{W} x i32> {offsets}, i64 {lane}") for lane in (0, W // 2)]
-        first, second = (self.t.let(f"sext i32 {at} to i64") for at in lanes)
-        return first, second
-
-    def pattern(self, off32: str, size: int) -> str:
-        """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. Where lanes
-        are inactive, a row with gaps is one pattern, all others are gathered."""
-        if not self.e.small:
-            return self._pattern_by_two(off32, size)
-        name, vector = f"pattern.{size}", f"<{W} x i32>"
-        self.e.helper(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
-        return self.t.let(f"call i32 @{name}({vector} {off32}, i32 {self.active.bits})")
-
-    def _pattern_by_two(self, off32: str, size: int) -> str:
-        """The pattern; two lanes that are neither in a row nor the same tell without the others."""
-        t = self.t
-        maybe, known = t.label("maybe"), t.label("known")
-        first, second = (t.let(f"extractelement <{W} x i32> {off32}, i64 {lane}") for lane in (0, 1))
-        step = t.let(f"sub i32 {second}, {first}")
-        some = t.let(f"or i1 {t.let(f'icmp eq i32 {step}, {size}')}, {t.let(f'icmp eq i32 {step}, 0')}")
-        before = t.here
-        t.do(f"br i1 {some}, label %{maybe}, label %{known}")
-        t.at(maybe)
-        found = self._pattern(off32, size).text
-        t.go(known)
-        t.at(known)
-        return t.let(f"phi i32 [2, %{before}], [{found}, %{maybe}]")
-
-    def _pattern(self, off32: str, size: int) -> Value:
-        t, half = self.t, W // 2
-        ends = "<" + ", ".join(f"i32 {k // half * half}" for k in range(W)) + ">"
-        firsts = t.let(f"shufflevector <{W} x i32> {off32}, <{W} x i32> poison, <{W} x i32> {ends}")
-        steps = "<" + ", ".join(f"i32 {k % half * size}" for k in range(W)) + ">"
-        straight = t.let(f"add <{W} x i32> {firsts}, {steps}")
-        rows = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i32> {off32}, {straight}')} to i32")
-        ones = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i32> {off32}, {firsts}')} to i32")
-        low = t.let(f"extractelement <{W} x i32> {off32}, i64 0")
-        high = t.let(f"extractelement <{W} x i32> {off32}, i64 {half}")
-        gap = t.let(f"sub i32 {high}, {low}")
-        row = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, {half * size}')}, i32 0, i32 4")
-        one = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, 0')}, i32 1, i32 5")
-        some = t.let(f"select i1 {t.let(f'icmp eq i32 {ones}, -1')}, i32 {one}, i32 2")
-        some = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 {row}, i32 {some}")
-        others = "2"
-        if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
-            others = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 6, i32 2")
-        whole = t.let(f"icmp eq i32 {self.active.bits}, -1")
-        return Value(t.let(f"select i1 {whole}, i32 {some}, i32 {others}"), "i32", True)
-
-    def with_gaps(self) -> bool:
-        """Whether rows with inactive lanes are told from other addresses: where some lanes are likely to be inactive,
-        and the CPU has loads and stores under a mask."""
-        return self.e.wide and (self.e.small or self.active.partly or self.e.code.guard is not None)
-
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
         """i32: the active lanes whose offset is misaligned, or whose element begins at the end or behind it."""
         if not self.e.small:
@@ -446,45 +387,3 @@ class Memory(Part):
             for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
         return site, (base, places, host, written)
-
-    # -- matrices
-
-    def pieces(self, code: Code, address: Value, stride: Value | None) -> Iterator[tuple[Value, int, int]]:
-        """The addresses of the pieces of a matrix that wmma loads or stores, 32 at a time, the mask of the lanes that
-        have one, and the bytes of each. stride: elements from one row or column to the next, if given."""
-        ((_, f),) = fragments.operands(code.form).items()
-        layout, first = str(code.form.layout), self.m.lane_0(address)
-        if stride is None:
-            step = self.m.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
-        else:  # of elements, of which a fragment may hold several as one
-            bits = self.m.mul(self.m.lane_0(stride), self.m.const("i64", types.width(code.form.type)))
-            step = self.m.lshr(bits, self.m.const("i64", 3))
-        pieces = fragments.pieces(f, layout)
-        for k in range(0, len(pieces), W):
-            some = pieces[k : k + W]
-            none = [some[0]] * (W - len(some))
-            lines = constant(np.array([p.line for p in some + none], np.uint64), "i64")
-            starts = constant(np.array([p.start for p in some + none], np.uint64), "i64")
-            places = self.m.add(self.m.add(self.m.mul(lines, step), starts), first)
-            yield places, -1 if len(some) == W else (1 << len(some)) - 1, some[0].size
-
-    # -- addresses of shared memory, for instructions that know no other
-
-    def in_shared(self, at: Value) -> Value:
-        """An address in shared memory; for one elsewhere the last of them, where no row fits."""
-        if at.type == "i32":
-            return at
-        return self.m.trunc(
-            "i32", self.m.select(self._in_reach(at), self._offset_in(at), self.m.const("i64", 0xFFFFFFFF))
-        )
-
-    def _offset_in(self, at: Value) -> Value:
-        """The distance of a 64-bit address, generic or not, from the start of shared memory."""
-        if self.e.code.space != "generic":
-            return at
-        above = self.m.sub(at, self.m.const("i64", SHARED_WINDOW))
-        return self.m.select(self.m.ult(above, self.m.const("i64", WINDOW_SIZE)), above, at)
-
-    def _in_reach(self, at: Value) -> Value:
-        """i1: whether a 64-bit address can be one of shared memory."""
-        return self.m.ult(self._offset_in(at), self.m.const("i64", 1 << 31))

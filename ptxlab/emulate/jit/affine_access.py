@@ -55,7 +55,7 @@ class AffineAccesses(Part):
             return False
         pattern = partial = pattern_of(apart, size)
         if pattern != GATHERED:  # of some lanes only: a row has gaps
-            partial = GAPS if pattern in (ROW, ROWS) and self.memory.with_gaps() else GATHERED
+            partial = GAPS if pattern in (ROW, ROWS) and self.memory.patterns.with_gaps() else GATHERED
         first = self.m.reached(at, 0)
         lowest = self.m.add(first, self.m.const(first.type, low)) if low else first
         inside = self._in_shared if first.type == "i32" else self._in_allocation
@@ -79,7 +79,7 @@ class AffineAccesses(Part):
             self._joined(kind, [(source[k], source[5]) for source in sources])
             for k, kind in enumerate((first.type, "ptr", "i64", "i32"))
         )
-        if offsets:  # all others need them seldom, and make them where they do
+        if offsets:  # the other patterns rarely need them, and make them where they do
             group.offsets = self._joined(f"<{W} x i32>", [source[4:] for source in sources])
         group.lanes, group.start, group.pointer, group.shadow, group.pattern = at, start, host, shadow, found
         group.patterns = frozenset({pattern, partial, GATHERED, ANYWHERE})

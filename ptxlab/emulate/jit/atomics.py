@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, whole
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
@@ -27,7 +28,6 @@ from ptxlab.emulate.program.liveness import reads, registers_of
 from ptxlab.emulate.rules.memcheck import find_lanes, find_together
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Place
-from ptxlab.isa import form as table_form
 from ptxlab.isa import types
 
 if TYPE_CHECKING:
@@ -61,10 +61,6 @@ NEUTRAL: dict[str, Callable[[int], int]] = {
     "min": lambda bits: (1 << bits - 1) - 1, "max": lambda bits: -1 << bits - 1,
 }  # fmt: skip
 """Operations in whose sum over many operands the order makes no difference, with what changes nothing, by the width."""
-CELL = 8 * W
-"""Bytes of a buffer that holds one operand of all lanes."""
-LOCK = "lock.b128"
-"""The lock of 128-bit exchanges: a host instruction for them would need memory that is aligned on the host, too."""
 
 
 class Atomics(Part):
@@ -137,8 +133,6 @@ class Atomics(Part):
         else:
             t.go("lanes")
         t.at("lanes")
-        if form.whole:
-            self.e.helpers.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
         ways = [True] if shared else [False] if form.whole else [True, False]
         if len(ways) == 2:
             own = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
@@ -229,7 +223,7 @@ def _row(t: Text, form: Form, word: str, lane: str, *, returns: bool) -> None:
         old = t.let(f"load <{W} x {ty}>, ptr {start}, align {size}")
         x = t.let(f"load <{W} x {ty}>, ptr %xs, align 64")
         if word == "loop":
-            plain = _plain(form)
+            plain = plain_form(form)
             assert plain.op.sem is not None
             new = plain.op.sem(Ops(t), plain, Value(old, lane, False), Value(x, lane, False)).text
         else:
@@ -253,18 +247,12 @@ def _lane_by_lane(t: Text, form: Form, word: str, lane: str, count: int, *, plai
     at = t.let(f"zext i32 {number} to i64")
     p = _host(at, t)
     if form.whole:
-        _whole(t, p, at, compares=word == "cmpxchg")
+        whole(t, p, at, compares=word == "cmpxchg")
     for k in range(0 if form.whole else count):
-        _element(t, form, word, lane, k, count, p, at, plain=plain, returns=returns)
+        element(t, form, word, lane, k, count, p, at, plain=plain, returns=returns)
     t.go(after)
     t.at(after)
     t.go(turn)
-
-
-def _cell(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
-    """Where a buffer has the element of a lane, in one of its cells."""
-    base = t.let(f"getelementptr i8, ptr {buffer}, i64 {cell * CELL}")
-    return t.let(f"getelementptr {ty}, ptr {base}, i64 {lane}")
 
 
 def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
@@ -280,7 +268,7 @@ def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns
     place = _host("%first", t)
     if shared:
         old = t.let(f"load {ty}, ptr {place}, align {size}")
-        t.do(f"store {ty} {_new(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
+        t.do(f"store {ty} {new_value(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
     else:
         t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
 
@@ -302,10 +290,10 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     t.do(f"%behind = and i32 %more, {t.let('sub i32 %more, 1')}")
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
     at = t.let(f"zext i32 {number} to i64")
-    given = [t.let(f"load {ty}, ptr {_cell(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
-    new = _new(t, form, word, lane, "%now", given)
+    given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
+    new = new_value(t, form, word, lane, "%now", given)
     if returns:
-        t.do(f"store {ty} %now, ptr {_cell(t, '%out', 0, ty, at)}")
+        t.do(f"store {ty} %now, ptr {cell_of(t, '%out', 0, ty, at)}")
     t.do("br label %stepped")
     t.at("stepped")
     t.do(f"%then = bitcast {ty} {new} to {ty}")
@@ -319,100 +307,3 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     changed, written = t.let(f"extractvalue {{{bits}, i1}} {pair}, 1"), t.label("written")
     t.do(f"br i1 {changed}, label %{written}, label %{again}")
     t.at(written)
-
-
-def _new(t: Text, form: Form, word: str, lane: str, old: str, given: list[str]) -> str:
-    """The value that an operation leaves where `old` was."""
-    ty, x = LLVM[lane], given[0]
-    match word:
-        case "loop":
-            plain = _plain(form)
-            assert plain.op.sem is not None
-            return str(plain.op.sem(Ops(t), plain, Value(old, lane, True), Value(x, lane, True)).text)
-        case "cmpxchg":
-            return t.let(f"select i1 {t.let(f'icmp eq {ty} {old}, {x}')}, {ty} {given[1]}, {ty} {old}")
-        case "xchg":
-            return x
-        case "uinc_wrap":
-            return t.let(f"select i1 {t.let(f'icmp uge {ty} {old}, {x}')}, {ty} 0, {ty} {t.let(f'add {ty} {old}, 1')}")
-        case "udec_wrap":
-            zero, beyond = t.let(f"icmp eq {ty} {old}, 0"), t.let(f"icmp ugt {ty} {old}, {x}")
-            wraps = t.let(f"or i1 {zero}, {beyond}")
-            return t.let(f"select i1 {wraps}, {ty} {x}, {ty} {t.let(f'sub {ty} {old}, 1')}")
-        case "min" | "max":
-            return t.call(ty, f"llvm.s{word}.{ty}", [(ty, old), (ty, x)])
-        case "umin" | "umax":
-            return t.call(ty, f"llvm.{word}.{ty}", [(ty, old), (ty, x)])
-    return t.let(f"{word} {ty} {old}, {x}")
-
-
-def _plain(form: Form) -> Form:
-    """The instruction that computes what an atomic one does."""
-    return table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
-
-
-def _element(
-    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, *, plain: bool, returns: bool
-) -> None:
-    """The operation of lane `at` on element k of what is at p: operands from the buffer, the old value into %out."""
-    ty, size = LLVM[lane], BITS[lane] // 8
-    p = t.let(f"getelementptr i8, ptr {p}, i64 {k * size}") if k else p
-    cells = (k, count + k) if word == "cmpxchg" else (k,)
-    given = [t.let(f"load {ty}, ptr {_cell(t, '%xs', cell, ty, at)}") for cell in cells]
-    x = given[0]
-    if plain:
-        old = t.let(f"load {ty}, ptr {p}, align {size}")
-        t.do(f"store {ty} {_new(t, form, word, lane, old, given)}, ptr {p}, align {size}")
-    elif word == "cmpxchg":
-        pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {given[1]} seq_cst seq_cst")
-        old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
-    elif word == "loop":
-        old = _exchange(t, form, p, x, lane)
-    else:
-        old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
-    if returns:
-        t.do(f"store {ty} {old}, ptr {_cell(t, '%out', k, ty, at)}")
-
-
-def _whole(t: Text, place: str, at: str, *, compares: bool) -> None:
-    """Exchanges two neighbouring i64 as one; with `compares` only if both have the expected values."""
-    spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
-    p = [t.let(f"getelementptr i64, ptr {place}, i64 {k}") for k in (0, 1)]
-    cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
-    given = [t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}") for cell in cells]
-    t.do(f"br label %{spin}")
-    t.at(spin)
-    taken = t.let(f"cmpxchg ptr @{LOCK}, i32 0, i32 1 seq_cst seq_cst")
-    t.do(f"br i1 {t.let(f'extractvalue {{i32, i1}} {taken}, 1')}, label %{held}, label %{spin}")
-    t.at(held)
-    old = [t.let(f"load atomic i64, ptr {x} monotonic, align 8") for x in p]
-    same = "true"
-    if compares:
-        each = [t.let(f"icmp eq i64 {a}, {b}") for a, b in zip(old, given[:2], strict=True)]
-        same = t.let(f"and i1 {each[0]}, {each[1]}")
-    t.do(f"br i1 {same}, label %{write}, label %{done}")
-    t.at(write)
-    for x, value in zip(p, given[-2:], strict=True):
-        t.do(f"store atomic i64 {value}, ptr {x} monotonic, align 8")
-    t.do(f"br label %{done}")
-    t.at(done)
-    t.do(f"store atomic i32 0, ptr @{LOCK} seq_cst, align 4")
-    for k, value in enumerate(old):
-        cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
-        t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}")
-
-
-def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
-    """A compare-and-swap loop around the semantics of the plain instruction."""
-    ty, bits = LLVM[lane], f"i{BITS[lane]}"  # only integers can be exchanged
-    again, done = t.label("again"), t.label("done")
-    t.do(f"br label %{again}")
-    t.at(again)
-    seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
-    old = t.let(f"bitcast {bits} {seen} to {ty}")
-    new = _new(t, form, "loop", lane, old, [x])
-    wanted = t.let(f"bitcast {ty} {new} to {bits}")
-    pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
-    t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")
-    t.at(done)
-    return old

@@ -15,7 +15,7 @@ from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk import reduce_bytes
-from ptxlab.emulate.rules.bulk_instructions import bulk_of, finish_groups, issue_lanes
+from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 from ptxlab.isa.actions import Action
@@ -40,19 +40,19 @@ class Bulk(Part):
             ))  # fmt: skip
             return
         what, named = bulk_of(code), code.named
-        for column, name in enumerate(("a", "b", "size", "m", "mask")):
+        for column, name in enumerate(OPERANDS):
             if name in named and named[name][0] is not None and not (name == "b" and code.form.single):
                 self._store("%data", column, self._number(code, name))
         if code.form.single:
             for column, value in enumerate(self._value(code)):
-                self._store("%data", 5 + column, value)
+                self._store("%data", LOW // W + column, value)
         if code.form.tensor:
             places = self._list(code.sources[-1])
             shifts = self._list(named.get("i", (None, ""))[0])
-            for column in range(5):
+            for column in range(SHIFTS):
                 self._store("%out", column, places[column] if column < len(places) else self.m.const("i64", 0))
             for column in range(3):
-                self._store("%out", 5 + column, shifts[column] if column < len(shifts) else self.m.const("i64", 0))
+                self._store("%out", SHIFTS + column, shifts[column] if column < len(shifts) else self.m.const("i64", 0))
         space = S.SPACES["global" if code.form.src == "global" else "shared"]
         stops = self.t.let(call(
             issue_lanes, "%ctx", "%cta", "%ws", self.active.bits, "%data", "%out", str(what.kind),

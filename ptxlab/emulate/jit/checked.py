@@ -19,7 +19,7 @@ from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
-from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, races, records
+from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_order, races, records
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
@@ -104,17 +104,17 @@ class Checks(Part):
                 t.do(line)
 
     def fence(self, code: Code) -> str:
-        """The call of `races.fence`."""
-        return call(races.fence, *THERE, str(code.index), str(int(rules.wide(code))))
+        """The call of `race_order.fence`."""
+        return call(race_order.fence, *THERE, str(code.index), str(int(rules.wide(code))))
 
     def publish(self, code: Code) -> str:
-        """The call of `races.publish` for a strong write."""
-        return call(races.publish, *THERE, str(code.index), str(int(rules.wide(code))))
+        """The call of `race_order.publish` for a strong write."""
+        return call(race_order.publish, *THERE, str(code.index), str(int(rules.wide(code))))
 
     def acquire(self, code: Code) -> str:
-        """The call of `races.acquire` for a strong access."""
+        """The call of `race_order.acquire` for a strong access."""
         ways = str(int(rules.acquires(code))), str(int(rules.wide(code)))
-        return call(races.acquire, *THERE, str(code.index), *ways)
+        return call(race_order.acquire, *THERE, str(code.index), *ways)
 
     def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes unwritten bytes that lanes read; %addrs holds their offsets."""

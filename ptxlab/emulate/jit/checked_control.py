@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies
-from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, races
+from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -29,11 +29,11 @@ class CheckedControl(CheckInstrument):
         given = rules.members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.checks.race and whole:
-            self.checks.if_any([call(races.sync_warp, "%check.block", "%check.warp")])
+            self.checks.if_any([call(race_order.sync_warp, "%check.block", "%check.warp")])
         elif self.checks.race:
             named = self.m.vector(self.e.operands.read(given, "b32"))
             live = self.t.let("load i32, ptr %live.at")
-            self.t.do(call(races.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
+            self.t.do(call(race_order.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
 
     def synced(self, code: Code, brought: list[Any] | None) -> None:
         """Checks the member masks of the lanes that have synchronized."""
@@ -91,11 +91,11 @@ class CheckedControl(CheckInstrument):
             return
         if code.form.arrive:
             releases = str(int(code.form.order != "relaxed"))
-            self.checks.if_any([call(races.cluster_arrived, "%check.block", "%check.warp", releases)])
+            self.checks.if_any([call(race_order.cluster_arrived, "%check.block", "%check.warp", releases)])
         else:
-            self.checks.if_any([call(races.cluster_waited, "%check.block", "%check.warp")])
+            self.checks.if_any([call(race_order.cluster_waited, "%check.block", "%check.warp")])
 
     def barrier_arrives(self, offset: str) -> None:
         if self.checks.race:
             barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")
-            self.t.do(call(races.arrived, "%check.block", "%check.warp", barrier))
+            self.t.do(call(race_order.arrived, "%check.block", "%check.warp", barrier))

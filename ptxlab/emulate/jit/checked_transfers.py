@@ -85,7 +85,7 @@ class CheckedTransfers(CheckInstrument):
 
     def _offsets(self, code: Code) -> str:
         """The offsets in shared memory of the 32 addresses of an operand."""
-        at = self.e.memory.in_shared(self.e.operands.address(code, "a"))
+        at = self.e.memory.rows.in_shared(self.e.operands.address(code, "a"))
         return self.m.vector(self.m.sub(at, self.m.const("i32", self.program.shared_start)))
 
     def _copy(self, code: Code) -> After:
@@ -108,8 +108,8 @@ class CheckedTransfers(CheckInstrument):
         if self.checks.race:
             t.do(
                 call(race_accesses.at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
-                     self.e.memory.pattern(offsets, size), str(self.program.shared_start), self.checks.pieces(members),
-                     self.checks.members(members), "true")
+                     self.e.memory.patterns.of(offsets, size), str(self.program.shared_start),
+                     self.checks.pieces(members), self.checks.members(members), "true")
             )  # fmt: skip
         if self.checks.init:
             self.checks.stored(code, self.active.bits, ANYWHERE, 0, size)
@@ -169,7 +169,9 @@ class CheckedTransfers(CheckInstrument):
     def _rows(self, code: Code, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
         self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
-        self._placed_rows(code, lanes, self.e.memory.pattern(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION))
+        self._placed_rows(
+            code, lanes, self.e.memory.patterns.of(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION)
+        )
 
     def _placed_rows(self, code: Code, lanes: int, pattern: str) -> None:
         """The same where %addrs holds the offsets."""
@@ -199,7 +201,7 @@ class CheckedTransfers(CheckInstrument):
         address = self.m.zext("i64", self.e.operands.address(code, "a"))
         given = self.e.operands.read_named(code, "stride", "u32")
         stride = None if given is None else self.m.zext("i64", given)
-        for places, lanes, size in self.e.memory.pieces(code, address, stride):
+        for places, lanes, size in self.e.memory.rows.pieces(code, address, stride):
             self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
             there = self.active.any()
             with self.active.only(self.t.let(f"select i1 {there}, i32 {lanes}, i32 0")):

@@ -1,4 +1,4 @@
-"""LLVM IR to machine code through llvmlite, kept on disk by content.
+"""LLVM IR to machine code through llvmlite, cached on disk by content.
 
 An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
 checked) and begins with a checksum of its name and of every byte behind it; one that does not match is built again. The
@@ -216,7 +216,7 @@ def remember_all(entries: Mapping[str, tuple[dict[str, Any], bytes]]) -> None:
     """Writes cache entries, notes and code by name, each whole or not at all; a full disk or a read-only home costs no
     more than the entries.
 
-    Nothing is kept once the package on disk differs from the running one (an update under an open notebook): modules
+    Nothing is cached once the package on disk differs from the running one (an update under an open notebook): modules
     imported before and after it would make code that fits neither."""
     where = folder()
     if not entries or where is None or _sources() != _SOURCES:

@@ -11,6 +11,9 @@ from ptxlab.emulate.rules.copies import copy
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action, AsyncGroup
 
+SIZES = 16 * W
+"""Where in the buffer %data the bytes that lanes read are passed: behind the addresses."""
+
 
 def copies(code: Code) -> bool:
     """Whether this is a `cp.async` itself, not a commit or a wait."""
@@ -69,7 +72,7 @@ class Copies(Part):
             if lane == "i64":
                 at = self.m.zext("i64", at)
             else:
-                whole, at = at, self.e.memory.in_shared(at)
+                whole, at = at, self.e.memory.rows.in_shared(at)
         self.t.do(f"store <{W} x {lane}> {self.m.vector(at)}, ptr {buffer}, align 64")
         return buffer, 0, whole
 
@@ -81,6 +84,6 @@ class Copies(Part):
             given = self.m.select(given, self.m.const("i32", 0), self.m.const("i32", count))
         elif given.type != "i32":
             given = self.m.trunc("i32", self.m.umin(given, self.m.const(given.type, count)))
-        p = self.t.let("getelementptr i8, ptr %data, i64 512")
+        p = self.t.let(f"getelementptr i8, ptr %data, i64 {SIZES}")
         self.t.do(f"store <{W} x i32> {self.m.vector(given)}, ptr {p}, align 64")
         return p

@@ -205,7 +205,7 @@ class Counting(Instrument):
             self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
 
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
-        for places, lanes, size in self.e.memory.pieces(code, address, stride):
+        for places, lanes, size in self.e.memory.rows.pieces(code, address, stride):
             self._anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
 
     def atomic(self, address: Address) -> None:

@@ -13,7 +13,8 @@ from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before
-from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
+from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
+from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S

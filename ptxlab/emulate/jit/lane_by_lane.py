@@ -36,12 +36,13 @@ from ptxlab.emulate.language import (
     widen,
 )
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules import initcheck, races
+from ptxlab.emulate.rules import initcheck, race_order, races
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_accesses import OF_MANY, lanes_fine, read
+from ptxlab.emulate.rules.race_lines import disturbed
+from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine, read
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
@@ -164,12 +165,13 @@ def recorded(
         ):
             return False
     # records of other blocks are ordered before nothing here if this block has acquired nothing
-    apart = races.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
+    apart = race_order.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
+    disturbed(launch, block, records, stride)
     for k in range(words):
         index = begin + k
         if write:
             before = gather(records, index, chosen)
-            read(records, index, select((before ^ me) & SAME_ACCESS == 0, now | OF_MANY, now), chosen)
+            read(records, index, select((before ^ me) & SAME_ACCESS == 0, now | OF_MANY, now), chosen, False)
             continue
         reader = gather(readers, index, chosen)
         scatter(readers, index, now, chosen)
@@ -226,6 +228,7 @@ def each(
                     fill_bytes(found.written, WRITTEN, size)
         if launch.racecheck and found.accesses is not None:
             launch.store.memory, launch.store.memory_start = place, address
+            disturbed(launch, block, found.accesses, found.stride)
             at = found.accesses + found.at // launch.granule
             for k in range(words):
                 races.hazard(launch, block, at + k, found.stride, address + k * launch.granule, me | lane, write)

@@ -166,7 +166,7 @@ class Matrices(Part):
             offset += mem.offset
         else:
             where, at = "%addrs", self.e.operands.address_in(mem)
-            t.do(f"store <{W} x i32> {self.m.vector(self.e.memory.in_shared(at))}, ptr %addrs, align 64")
+            t.do(f"store <{W} x i32> {self.m.vector(self.e.memory.rows.in_shared(at))}, ptr %addrs, align 64")
 
         def call(table: str) -> None:
             bad = t.let(

@@ -1,4 +1,4 @@
-"""Compiled rules: their object code, built once and kept on disk, and how emitted code and Python call them.
+"""Compiled rules: their object code, built once and cached on disk, and how emitted code and Python call them.
 
 Rules are loaded beside a program's code, as object files of their own, and like it they come in two qualities. QUICK
 code is built when a rule is first needed, and takes milliseconds; GOOD code has all of LLVM's passes behind it, takes

@@ -1,7 +1,7 @@
 """The memory of the checks in a launch that runs compiled code: the records of `rules.records`, and what they point to.
 
 For each word of memory racecheck keeps a record of its last writer, one stride further on a record of a reader, and two
-strides further on a record of another reader.
+strides further on a record of another reader; `rules.race_lines` describes what is kept behind these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.records import Block, Mates
+from ptxlab.emulate.rules.records import BLOCKS, Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Cta, MemoryMap
@@ -26,6 +26,7 @@ class Watched:
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
+        self.record.summaries = launch.blocks <= BLOCKS  # in larger grids blocks share a number
         self.shadows: list[tuple[int, int, races.Shadow]] = []  # of each allocation: its address, bytes, records
 
     def _records(self, size: int) -> races.Shadow:

@@ -25,7 +25,7 @@ class Team:
         self._dismissed = False
         self._begun: list[None] = []  # one entry for each worker that has registered, appended by itself
         self._ended: list[None] = []
-        self._done: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True: a worker has ended
 
     def start(self) -> None:
         """Starts the threads."""
@@ -44,17 +44,23 @@ class Team:
                 work()
         finally:
             self._ended.append(None)
-            self._done.put(None)
+            self._events.put(True)
 
     def wait(self, each: Callable[[], None], seconds: float) -> None:
-        """Returns when all have ended; calls `each` every `seconds` until then."""
+        """Returns when all have ended; calls `each` every `seconds` until then, and after each `wake`."""
         ended = 0
         while ended < len(self._work):
             try:
-                self._done.get(timeout=seconds)
-                ended += 1
+                if self._events.get(timeout=seconds):
+                    ended += 1
+                    continue
             except queue.Empty:
-                each()
+                pass
+            each()
+
+    def wake(self) -> None:
+        """Has `wait` call its function now. For any thread."""
+        self._events.put(False)
 
     def dismiss(self) -> None:
         """Stops the workers that have begun and returns when none runs any more. Does nothing after `wait`."""

@@ -12,7 +12,9 @@ recorded when the last has arrived; and a `wmma` access is recorded with the add
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 
+PACKERS = 2
+"""Threads that compress pages."""
 NOWHERE = (1 << 64) - 1
 """Stands for the address of a lane that makes no access."""
 Touch = tuple[str, str, int, int, int]
@@ -233,7 +237,27 @@ def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> None:
-    """Writes the recorded steps as pages of the trace."""
+    """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
+    the next ones are made."""
+    with ThreadPoolExecutor(PACKERS) as pool:
+        packing: deque[tuple[tuple[int, int], int, int, Future[bytes]]] = deque()
+
+        def write_oldest() -> None:
+            key, first, count, body = packing.popleft()
+            recorder.page(key, first, count, body.result())
+
+        for key, first, keyframe, columns in _all_pages(recorder, program, tapes):
+            packing.append((key, first, len(columns.codes), pool.submit(columns.pack, keyframe)))
+            if len(packing) > PACKERS:
+                write_oldest()
+        while packing:
+            write_oldest()
+
+
+def _all_pages(
+    recorder: TraceRecorder, program: Program, tapes: list[Tape]
+) -> Iterator[tuple[tuple[int, int], int, list[np.ndarray], Columns]]:
+    """(block and warp, number of the first step, registers before it, the rest) for each page."""
     flat = Flat(program)
     recorder.capped |= any(tape.record.full for tape in tapes)
     written = [tape for tape in tapes if tape.made]
@@ -245,7 +269,7 @@ def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> 
             of_block = steps[steps["block"] == block]
             for warp in dict.fromkeys(of_block["warp"].tolist()):
                 for first, keyframe, columns in _pages(of_block[of_block["warp"] == warp], tape.data, flat, recorder):
-                    recorder.page((int(block), int(warp)), first, len(columns.codes), columns.pack(keyframe))
+                    yield (int(block), int(warp)), first, keyframe, columns
 
 
 def _pages(
@@ -260,10 +284,19 @@ def _pages(
         part = steps[first:last]
         keyframe = list(state)
         columns = _columns(part, data, flat)
-        for r in np.unique(columns.registers).tolist():
-            state[r] = columns.value(int(np.flatnonzero(columns.registers == r)[-1]))
+        for register, value in columns.last_values():
+            state[register] = value
         if first >= trace.start:
             yield first, keyframe, columns
+
+
+def _pieces(data: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
+    """`size` bytes from each place on, a row each."""
+    if not at.size:
+        return np.zeros((0, size), np.uint8)
+    anywhere: np.ndarray = np.ndarray(data.size - size + 1, f"V{size}", data, strides=(1,))
+    found: np.ndarray = anywhere[at].view(np.uint8).reshape(-1, size)
+    return found
 
 
 def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
@@ -276,17 +309,15 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     rows: dict[np.dtype[Any], np.ndarray] = {}
     for dtype in dict.fromkeys(flat.types):
         mine = np.array([t == dtype for t in flat.types])[registers] if registers.size else np.zeros(0, np.bool_)
-        size = 4 if dtype == np.bool_ else W * dtype.itemsize
-        raw = data[places[mine][:, None] + np.arange(size)]
         if dtype == np.bool_:
-            kinds[dtype] = np.unpackbits(raw, axis=1, bitorder="little").view(np.bool_)
+            kinds[dtype] = np.unpackbits(_pieces(data, places[mine], 4), axis=1, bitorder="little").view(np.bool_)
         else:
-            kinds[dtype] = raw.view(dtype)
+            kinds[dtype] = _pieces(data, places[mine], W * dtype.itemsize).view(dtype)
         rows[dtype] = np.flatnonzero(mine)
     touching = np.where(part["guard"] != 0, flat.touches[codes], 0)
     touch = _spread(touching, flat.touch_start[codes])
     lanes = np.repeat(part["guard"], touching) & flat.lanes[touch]
     spots = np.repeat(at, touching) + flat.at[touch]
-    addresses = data[spots[:, None] + np.arange(8 * W)].view(np.uint64)
+    addresses = _pieces(data, spots, 8 * W).view(np.uint64)
     lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
     return Columns(codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses)

@@ -94,7 +94,7 @@ class Transfers(Part):
             arms["row"] = (0, 4)
         if not seen.write and group.patterns & {1, 5}:
             arms["one"] = (1, 5)
-        if self.e.memory.with_gaps() and 6 in group.patterns:
+        if self.e.memory.patterns.with_gaps() and 6 in group.patterns:
             arms["gaps"] = (6,)
         arms["any"] = ()
         if group.site in self.e.memory.mixed:
@@ -132,7 +132,7 @@ class Transfers(Part):
 
         def body() -> None:
             there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
-            there.halves = self.e.memory.halves("%offsets")
+            there.halves = self.e.memory.patterns.halves("%offsets")
             given = self._passed(seen, self._cells(seen)) if seen.write else None
             self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
 

@@ -79,7 +79,7 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Marks a function as a rule and returns it unchanged.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
-    cold: it runs seldom. external: compiled rules call the function of that symbol in other code; rules in Python call
+    cold: it runs rarely. external: compiled rules call the function of that symbol in other code; rules in Python call
     the Python body. pointer: compiled rules call the function that this field (a u64) of the first argument, a record,
     points to.
     """

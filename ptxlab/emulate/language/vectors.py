@@ -98,7 +98,7 @@ def row_ids() -> np.ndarray:
 
 
 def splat(value: int) -> np.ndarray:
-    """lanes_u64: the same number in all lanes. Seldom needed: in `v + x` a number stands for 32 of them."""
+    """lanes_u64: the same number in all lanes. Rarely needed: in `v + x` a number stands for 32 of them."""
     return np.full(W, value, np.uint64)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.isa.actions import Action
-from ptxlab.isa.table import form
+from ptxlab.isa.matching import form
 
 
 def waits_for_others(code: Code) -> bool:

@@ -14,23 +14,22 @@ from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.fills import fill
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.map_changes import copy_map, replace_field
-from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
-from ptxlab.emulate.program.operands import misfit
+from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.reconvergence import mark
+from ptxlab.emulate.program.resolving import resolve, summed
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
 from ptxlab.emulate.program.system import SystemMemory
 from ptxlab.emulate.program.textures import lower_texture
 from ptxlab.emulate.program.video import lower_video
-from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
+from ptxlab.isa.matching import form
 from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
-from ptxlab.isa.table import Form, FormError, form
+from ptxlab.isa.table import Form, FormError
 from ptxlab.text import model
-from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
 
 _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
@@ -212,7 +211,7 @@ class Lowering(Names):
             guard = (register.index, instruction.guard.negated)
         operands = instruction.operands
         if model.Sum in map(type, operands):
-            operands = tuple(self._sum(operand, scope, routine, line) for operand in operands)
+            operands = tuple(summed(self, operand, scope, routine, line) for operand in operands)
             instruction = replace(instruction, operands=operands)
         if action in (Action.BRANCH, Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
             raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
@@ -246,28 +245,12 @@ class Lowering(Names):
             names = self.table(str(operands[1]), scope, line)
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
-            self._operands(code, instruction, found, scope, routine)
+            resolve(self, code, instruction, scope, routine)
             if action in _ADDS:
                 _ADDS[action](self, code)
             if action is Action.BARRIER and found.red:
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types
-
-    def _sum(self, operand: model.Operand, scope: Scope, routine: Routine, line: int) -> model.Operand:
-        """`%r1+4`, which the assembler takes where a register is read: a register that an addition in front writes."""
-        if not isinstance(operand, model.Sum) or operand.scale < 0:
-            return operand
-        source = self.name(operand.base.text, scope, routine, line)
-        if not isinstance(source, Reg):
-            return operand
-        type_ = self.registers[source.index].type
-        if types.lane(type_) not in ("i16", "i32", "i64"):
-            raise self.error(f"{operand} adds to .{type_}; the CPU machine adds to integers", line)
-        name = f"%{operand}"
-        added = self.register(name, type_, routine.function.name)
-        scope.registers[name] = added
-        self.op(f"add.s{types.width(type_)}", (added,), (source, Literal(operand.offset)), line)
-        return model.Name(name)
 
     def emit(self, name: str, found: Form, line: int, guard: tuple[int, bool] | None) -> Code:
         """The one place where code is added."""
@@ -286,76 +269,11 @@ class Lowering(Names):
         code.dests, code.dest_types = dests, tuple(found.operand_type(s) for s in into[: len(dests)])
         given = [s for s in found.op.operands if s.role != "dst"][: len(sources)]
         code.sources, code.source_types = sources, tuple(found.operand_type(s) for s in given)
-        self._space(code, found)
+        self.note_space(code, found)
         return code
 
-    def _operands(self, code: Code, instruction: Instruction, found: Form, scope: Scope, routine: Routine) -> None:
-        line = instruction.line
-        given: list[model.Operand | None] = list(instruction.operands)
-        specs = found.op.operands
-        needed = sum(1 for s in specs if not s.optional)
-        if not needed <= len(given) <= sum(1 for s in specs if not s.second):
-            raise UnsupportedInstruction(
-                f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=self.text(line),
-                column=instruction.column, file=self.module.file, syntax=found.op.syntax,
-            )  # fmt: skip
-        place: model.Vector | None = None
-        for k, each in enumerate(given):
-            if found.tensor and isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
-                vector, given[k] = each.extra[0], replace(each, extra=())
-                assert isinstance(vector, model.Vector)
-                place = vector
-        dests: list[Reg | Group | None] = []
-        sources: list[Source | None] = []
-        second: model.Operand | None = None
-        if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
-            given.insert(names.index("src_size"), None)  # the policy, which the hint asks for, stands in its place
-        for spec in specs:
-            operand: model.Operand | None
-            if spec.second:
-                operand, second = second, None
-            else:
-                operand = given.pop(0) if given else None
-                if isinstance(operand, model.Pair):
-                    second = operand.second
-                    operand = operand.first
-            if operand is not None and in_braces(found, operand):
-                raise self.error(f"{found.opcode} takes no braces here, found {operand}", line)
-            resolved = None if operand is None else self.operand(operand, scope, routine, line)
-            if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.properties.plain:
-                resolved = Mem(resolved, 0)  # `ld.global.u32 %r1, table[3]`
-            type_ = found.operand_type(spec)
-            if type_ == "b128":
-                resolved, type_ = whole(self, resolved, found.opcode, line), "vec"
-            if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
-                resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
-            if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
-                what = "an address in brackets" if spec.role == "addr" else "no address"
-                raise self.error(f"{found.opcode} takes {what} here, found {operand}", line)
-            if operand is not None and resolved is None and spec.role != "dst":
-                raise self.error("_ can stand only where a result goes", line)
-            if spec.role == "dst":
-                if resolved is not None and not isinstance(resolved, Reg | Group):
-                    raise self.error(f"{operand} cannot be written to", line)
-                dests.append(resolved)
-                code.dest_types += (type_,)
-            else:
-                sources.append(resolved)
-                code.source_types += (type_,)
-        if place is not None:
-            sources.append(Group(tuple(self.operand(e, scope, routine, line) for e in place.elements)))
-            code.source_types += ("any",)
-        code.dests, code.sources = tuple(dests), tuple(sources)
-        if found.op.does is Action.MOVE and found.b128 and split(self, code):
-            return
-        wrong = misfit(code, self.registers)
-        if wrong:
-            raise self.error(wrong, line)
-        self._space(code, found)
-        if routine.frame is not None:
-            code.sources = tuple(self._on_stack(code, s) for s in sources)
-
-    def _space(self, code: Code, found: Form) -> None:
+    def note_space(self, code: Code, found: Form) -> None:
+        """Notes which state space an instruction accesses."""
         mem = next((s for s in code.sources if isinstance(s, Mem)), None)
         if mem is None:
             return
@@ -416,7 +334,7 @@ class Lowering(Names):
             return Mem(self.frame_register(), symbol.value - STACK + offset)
         return Mem(symbol, offset)
 
-    def _on_stack(self, code: Code, source: Source | None) -> Source | None:
+    def on_stack(self, code: Code, source: Source | None) -> Source | None:
         """A source operand with variables on the stack found through the frame register."""
         if isinstance(source, Mem) and isinstance(source.base, Symbol):
             return self.at(source.base, source.offset)

@@ -1,7 +1,7 @@
 """`tensormap.replace` and `tensormap.cp_fenceproxy`: ordinary loads and stores, as NVIDIA's assembler writes them too.
 
-The instructions themselves are executed as ones that have no effect: they are what counts. What changes the 128 bytes
-is added by lowering, so that engines, checks, counters and traces need not know of tensor maps.
+The instructions themselves stay, without an effect: they are the ones that are counted. What changes the 128 bytes is
+added by lowering, so that engines, checks, counters and traces need not know of tensor maps.
 """
 
 from __future__ import annotations

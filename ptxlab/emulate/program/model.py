@@ -327,7 +327,7 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
             return known[1]
     program = spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
     with _lock:
-        _recent[key] = (module, program)  # the module is kept, so that its id stays its own
+        _recent[key] = (module, program)  # the module is cached too, so that no other gets its id
         while len(_recent) > 32:
             _recent.popitem(last=False)
     return program

@@ -1,9 +1,10 @@
 """Registers of `wgmma` that may be touched too early, or used without a fence: what synccheck follows.
 
-Between a product and the wait for it nobody may write its registers, or read d. And what anything but a product writes
-to them must lie in front of a `wgmma.fence` before the next product that uses them. Here is found which instructions
-could break one of the two on some way through the program; in a right program there are hardly any, and so what runs is
-looked at in few places. Whether they do is seen when they run (`rules.warpgroup_registers`).
+Between a product and the wait for it no instruction may write its registers, or read d. When anything but a product has
+written them, a `wgmma.fence` must come before the next product that uses them. This module finds the instructions that
+could break one of these two rules on some path through the program. A correct program has hardly any, so few
+instructions are checked while it runs; whether one of them does break a rule is found then
+(`rules.warpgroup_registers`).
 """
 
 from __future__ import annotations

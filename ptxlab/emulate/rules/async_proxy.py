@@ -1,9 +1,9 @@
-"""synccheck: shared memory between threads and what reads it by another way, the async proxy: `wgmma`, bulk copies.
+"""synccheck: shared memory that threads write and the async proxy (`wgmma`, bulk copies) reads.
 
-What threads have stored is seen there behind a `fence.proxy.async`: of the thread that stored, of the one that begins
-the product or starts the copy, or of any thread, if a barrier of the block lies between the store and the fence. And
-nobody may overwrite a tile before the warp whose product reads it has waited. Each 16 bytes remember the last store and
-the last product that reads them, in 64 bits, 0 for none:
+The async proxy sees what threads have stored only after a `fence.proxy.async`: by the thread that stored, by the one
+that begins the product or starts the copy, or by any thread if a barrier of the block lies between the store and the
+fence. And no thread may overwrite a tile before the warp whose product reads it has waited. Each 16 bytes remember the
+last store and the last product that reads them, in 64 bits, 0 for none:
 
     63..42  code index      41..37  warp      31..0  of a store: the fence that it waits for; of a product: its number
 
@@ -16,7 +16,8 @@ from ptxlab.emulate.language import Pointer, boolean, lanes_of, rule, u32, u64
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.races import ordered, published
+from ptxlab.emulate.rules.race_order import published
+from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WAITS, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import Products
 

@@ -28,7 +28,7 @@ from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.races import share_peers
+from ptxlab.emulate.rules.race_order import share_peers
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.state import Warp
 

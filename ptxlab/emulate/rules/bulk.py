@@ -1,9 +1,9 @@
-"""Bulk copies (`cp.async.bulk`, `cp.reduce.async.bulk`, their tensor forms, `st.async`, `red.async`): late.
+"""Bulk copies (`cp.async.bulk`, `cp.reduce.async.bulk`, their tensor forms, `st.async`, `red.async`), performed late.
 
-A GPU performs a bulk copy at some time between the instruction that issues it and the wait that it is known by. Here
-that is the last moment: when a thread waits in vain for the mbarrier that the copy reports to, or for the bulk group
-that it belongs to; when the block that issued it ends; or when nothing else can go on. So a program that does not wait
-reads what was there before, and one that overwrites the source too early copies what it has written.
+A GPU performs a bulk copy at some time between the instruction that issues it and the wait that it is known by. Here it
+is performed as late as possible: when a wait fails for the mbarrier that the copy reports to; when a thread waits for
+the bulk group that it belongs to; when the block that issued it ends; or when nothing else can go on. So a program that
+does not wait reads what was there before, and one that overwrites the source too early copies what it has written.
 
 What a transfer reads is read when it is performed, and its addresses are judged when it is issued.
 """

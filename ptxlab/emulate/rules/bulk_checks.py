@@ -18,7 +18,8 @@ from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules.bulk_races import GLOBAL, BulkRaces, Shadows, Span, in_global_memory, numbers
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
-from ptxlab.emulate.rules.mbarrier_phases import Party, Phases
+from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.mbarrier_records import Party
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.transfers import Transfer

@@ -18,6 +18,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.program.addresses import PEER
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps
@@ -62,6 +63,12 @@ BEHIND = 17 * PEER
 """Behind the last address of shared memory: each block has its own, and one of each rank."""
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
+OPERANDS = ("a", "b", "size", "m", "mask")
+"""Operands by their names in the table, in the order of the columns of `data` in `issue_lanes`."""
+TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(7))
+"""Where each column begins: a number for each lane. `b` of a single value is in LOW and HIGH."""
+SHIFTS = 5
+"""Columns of `more` before the im2col offsets: the coordinates."""
 ROW = len(MOVED)
 BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
 """Why a bulk copy cannot be done: see `bulk_faults`."""
@@ -137,12 +144,12 @@ def issue_lanes(
         asked.reads = grouped
         asked.held = 0
         asked.address = 0
-        ranks = data[128 + lane] & 0xFFFF | MULTICAST if multicast != 0 else u64(0)
+        ranks = data[RANKS + lane] & 0xFFFF | MULTICAST if multicast != 0 else u64(0)
         if kind >= LOAD_TILE:
             for k in range(5):
-                asked.place[k] = i32(more[32 * k + lane])
+                asked.place[k] = i32(more[LANES * k + lane])
             for k in range(3):
-                asked.shift[k] = i32(more[32 * (5 + k) + lane])
+                asked.shift[k] = i32(more[LANES * (SHIFTS + k) + lane])
             if issue_tile(context, cta, warp, queue, lane, data, asked, ranks):
                 return True
         elif issue_bytes(context, cta, warp, queue, lane, data, asked, ranks, source_space):
@@ -156,15 +163,15 @@ def issue_bytes(
     source_space: u32,
 ) -> boolean:  # fmt: skip
     """A copy of bytes in a row, or of a value."""
-    to = data[lane]
-    source = data[32 + lane]
-    barrier = data[96 + lane]
+    to = data[TO + lane]
+    source = data[FROM + lane]
+    barrier = data[BARRIER + lane]
     if asked.kind == WRITE:
-        asked.value[0] = data[160 + lane]
-        asked.value[1] = data[192 + lane]
+        asked.value[0] = data[LOW + lane]
+        asked.value[1] = data[HIGH + lane]
         log2 = u64(4 if asked.count == 16 else 3 if asked.count == 8 else 2)
         return send(context, cta, warp, queue, lane, asked, to, log2, barrier, ranks)
-    count = data[64 + lane]
+    count = data[SIZE + lane]
     asked.count = count
     if count == 0 or count & 15 != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, count, BAD_SIZE, 0)
@@ -195,8 +202,8 @@ def issue_tile(
 ) -> boolean:
     """A copy of a tile of a tensor."""
     load = asked.kind == LOAD_TILE
-    address = data[32 + lane] if load else data[lane]
-    shared = data[lane] if load else data[32 + lane]
+    address = data[FROM + lane] if load else data[TO + lane]
+    shared = data[TO + lane] if load else data[FROM + lane]
     where, _at = space_of(GENERIC, address)
     found = resolve(context, cta, warp, lane, address, 128, 6, GENERIC, 0, None)
     if found is None or where == LOCAL:
@@ -223,7 +230,7 @@ def issue_tile(
     asked.base = u64(0 - low)
     asked.count = maps.tile_bytes(map)
     asked.type = reduced_type(map)
-    return send(context, cta, warp, queue, lane, asked, shared, 7, data[96 + lane], ranks)
+    return send(context, cta, warp, queue, lane, asked, shared, 7, data[BARRIER + lane], ranks)
 
 
 @rule

@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import async_proxy, races, tensor_maps
+from ptxlab.emulate.rules import async_proxy, race_lines, races, tensor_maps
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, Block, Launch
@@ -82,7 +82,7 @@ class BulkRaces:
         found = self._rows(span)
         if found is None:
             return
-        start, rows = found
+        start, rows, _ = found
         block, grain = self.block(transfer.rank), self.launch.granule
         kinds = (WAW, WAR, WAR) if span.writes else (RAW,)
         for number, (kind, there) in enumerate(zip(kinds, rows, strict=False)):
@@ -98,7 +98,7 @@ class BulkRaces:
         found = self._rows(span)
         if found is None:
             return
-        start, (there, _, _) = found
+        start, (there, _, _), _ = found
         block, warp = self.block(transfer.rank), transfer.thread // 32
         for writer in np.unique(there[there != 0]).tolist():
             code = self.program.codes[writer >> CODE & LAST_CODE]
@@ -112,20 +112,23 @@ class BulkRaces:
         found = self._rows(span)
         if found is None:
             return
+        block = self.block(transfer.rank)
+        race_lines.disturbed(self.launch, block, *found[2])
         writer, reader, other = found[1]
         if span.writes:
             writer[:] = mine
             return
-        block = self.block(transfer.rank)
         stays = np.isin(
             reader, [r for r in _doubtful(reader, block, mine) if not races.ordered(self.launch, block, r, mine, False)]
         )
         reader[~stays] = mine
         other[stays] = mine
 
-    def _rows(self, span: Span) -> tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]] | None:
-        """The address of the first word of a span, and the last writers of its words and two readers of each; None
-        where there are no records."""
+    def _rows(
+        self, span: Span
+    ) -> tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray], tuple[Pointer[int], int]] | None:
+        """The address of the first word of a span, the last writers of its words and two readers of each, and all
+        records of the allocation with their stride; None where there are no records."""
         grain = self.launch.granule
         if span.rank == GLOBAL:
             found = self.shadows(span.first)
@@ -141,7 +144,7 @@ class BulkRaces:
             records, stride = block.records, block.stride
         all_ = numbers(records)
         first, second, third = (all_[k * stride :][words] for k in range(3))
-        return base + words.start * grain, (first, second, third)
+        return base + words.start * grain, (first, second, third), (records, stride)
 
     def _atomic(self, record: int) -> bool:
         """Whether an access is that of a reduction, which changes each element atomically."""

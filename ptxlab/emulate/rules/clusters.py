@@ -91,6 +91,20 @@ def _warp(context: Context, cta: Cta, number: u64) -> Warp:
 
 
 @rule
+def others_run(context: Context, cta: Cta, warp: Warp) -> boolean:
+    """Whether a lane of another warp of the cluster neither waits nor spins."""
+    cluster = cta.cluster
+    for rank in range(cluster.count):
+        mate = context.slots[cluster.first + rank].cta
+        if mate.active != 0:
+            for k in range(context.warps):
+                other = _warp(context, mate, k)
+                if other.live & ~(other.wait | other.spins) != 0 and (rank != cta.rank or k != warp.warp_id):
+                    return True
+    return False
+
+
+@rule
 def try_to_open(context: Context, cluster: Cluster) -> boolean:
     """Ends the phase of the barrier if all threads of the cluster have arrived that have not exited, one at least.
     Whether it did."""

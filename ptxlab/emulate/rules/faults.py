@@ -8,7 +8,8 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import GRANULE, PEER
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, memory_map, space_of
+from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, space_of
+from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 

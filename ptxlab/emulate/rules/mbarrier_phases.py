@@ -14,17 +14,17 @@ Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has wa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules import race_order, races
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.mbarrier_records import WARPS, Mbarrier, Party, Wait, history
 from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block
@@ -32,7 +32,6 @@ from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
 
-WARPS = 32
 FOREIGN = 16
 """Where in the number of a thread of another block of the cluster that block's number + 1 begins."""
 PROBLEMS = {
@@ -43,51 +42,10 @@ PROBLEMS = {
     mbarrier.Problem.BAD_BYTES: F.BAD_BYTES,
 }
 
-Party = tuple[int, int]
-"""A code index and the thread (within the block) that executed it."""
-
-
 Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
 """Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was on its way
 to that mbarrier, its code index and parity."""
 EARLY_PARITY = 32
-
-
-@dataclass
-class Wait:
-    """A wait that passed, or one that goes on. `parity`: the parity that it tests; `given`: see `Phases.given`."""
-
-    by: Party
-    phase: int
-    parity: int
-    given: tuple[int, int]
-    before: Wait | None = None  # the wait that passed for the same phase before this one
-    arrival: Party | None = None  # the first in the phase that it should have waited for
-
-
-@dataclass
-class Mbarrier:
-    """One mbarrier. word: its contents. phase: how many have ended. arrivals: the first of each phase of interest."""
-
-    made: Party
-    word: int = 0
-    phase: int = 0
-    used: Party | None = None
-    arrivals: dict[int, Party] = field(default_factory=dict)
-    arrived: dict[int, tuple[int, int]] = field(default_factory=dict)  # thread -> phase, code of its last arrival
-    latest: Party | None = None
-    passed: dict[int, Wait] = field(default_factory=dict)
-    waiting: dict[int, Wait] = field(default_factory=dict)
-    copies: list[tuple[int, int, int]] = field(default_factory=list)  # phase, thread, group
-    pending: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
-    known: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
-    bytes: list[tuple[Party, int]] = field(default_factory=list)  # announced in this phase; negative: reported
-    on_way: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: by whom, bytes, phase when issued
-    short: bool = False  # a phase has ended before a copy was there
-    record: int = 0  # of its `init` as an access; 0: unknown
-    ordered: set[int] = field(default_factory=set)  # warps that come after it, or were reported
-    far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
-    far_known: dict[int, np.ndarray] = field(default_factory=dict)
 
 
 class Phases:
@@ -124,7 +82,7 @@ class Phases:
             known = self.operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = known
         self._seen.clear()
-        released = races.release(self.block, warp) if what.action == UPDATE and self.race else None
+        released = race_order.release(self.block, warp) if what.action == UPDATE and self.race else None
         failed = False
         for lane, place, x, old, new in zip(lanes, addresses, asked, before, after, strict=True):
             by, at = (code.index, WARPS * warp + lane), shared_offset(place)
@@ -303,7 +261,7 @@ class Phases:
                 self._note(F.PHASE, by, (own[1], thread), at, phase)
         held.passed[thread] = now
         if self.race:
-            races.learn(self.block, by[1] // WARPS, held.known)
+            race_order.learn(self.block, by[1] // WARPS, held.known)
             for rank, known in held.far_known.items():
                 self._learn_of(by[1] // WARPS, rank, known)
         if held.copies:
@@ -381,24 +339,8 @@ class Phases:
                 groups.setdefault((thread // WARPS, wait.by[0], at, wait.parity), []).append(thread % WARPS)
         for (warp, code, at, parity), lanes in sorted(groups.items()):
             held = self.all[at]
-            words = mbarrier_in_words(self.program, at, held.word) + self._history(held)
+            words = mbarrier_in_words(self.program, at, held.word) + history(held, self.program, self._whose)
             yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
-
-    def _history(self, held: Mbarrier) -> str:
-        """What has come to an mbarrier in its phase, and who came in the one before and has not yet, in words."""
-        lines: dict[tuple[bool, int], int] = {}
-        for (code, _), count in held.bytes:
-            key = count > 0, self.program.codes[code].line
-            lines[key] = lines.get(key, 0) + abs(count)
-        said = [f"line {line} {'announced' if told else 'brought'} {n} bytes" for (told, line), n in lines.items()]
-        absent: dict[int, set[int]] = {}
-        for thread, (phase, code) in held.arrived.items():
-            if mbarrier.pending(held.word) and phase == held.phase - 1:
-                absent.setdefault(self.program.codes[code].line, set()).add(self._whose(thread)[1] // WARPS)
-        for line, warps in absent.items():
-            who = f"warp{'' if len(warps) == 1 else 's'} {', '.join(map(str, sorted(warps)))}"
-            said.append(f"{who} arrived in line {line} in the phase before, and not in this one")
-        return "".join(f"; {each}" for each in said[:4])
 
     def unfinished(self) -> None:
         """The launch was stopped: notes the waits that went on, with the last arrival or the mbarrier's `init`."""
@@ -406,18 +348,11 @@ class Phases:
         running = dict(self.can_run())
         for at, held in self.all.items():
             for passed in held.passed.values():
-                self._judge(at, held, passed, -2, self._last_arrival(held))
+                self._judge(at, held, passed, -2, held.last_arrival())
             for wait in sorted(held.waiting.values(), key=lambda w: w.by[1]):
                 if not running.get(wait.by[1] // WARPS, 0) >> wait.by[1] % WARPS & 1:
                     continue
-                self._note(F.ENDLESS, wait.by, self._last_arrival(held) or held.made, at, held.phase)
-
-    @staticmethod
-    def _last_arrival(held: Mbarrier) -> Party | None:
-        if held.latest is None and held.arrived:
-            thread, (_, code) = max(held.arrived.items(), key=lambda item: item[1][0])
-            return code, thread
-        return held.latest
+                self._note(F.ENDLESS, wait.by, held.last_arrival() or held.made, at, held.phase)
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
+from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.mbarrier_words import (
     DROP,
     FINE,
@@ -24,6 +25,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
     CLUSTER,
@@ -96,6 +98,7 @@ def operate(
     before = local(u64, 32)
     after = local(u64, 32)
     done = u32(0)
+    spun: u32 = mask & warp.spins
     for lane in lanes_of(mask):
         address = in_shared(space, addresses[lane])
         where, _ = space_of(space, addresses[lane])
@@ -118,8 +121,12 @@ def operate(
         if action == WAIT:
             spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
         done |= u32(1 << lane)
-    if action == WAIT and warp.spins != 0 and warp.live & ~(warp.wait | warp.spins) == 0:
-        give_up_turn(context)
+    if action == WAIT and flags & SPIN != 0:
+        in_vain: boolean = mask != 0 and mask & ~warp.spins == 0
+        if warp.mode != 0 and (in_vain or spun & ~warp.spins != 0):
+            tried(warp.turns, ended=not in_vain, others_run=in_vain and others_run(context, cta, warp))
+        if in_vain:
+            give_up_turn(context)
     if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
         if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
             stop(context, warp, DEADLOCK, code, first(mask), 0)
@@ -141,7 +148,8 @@ def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) 
 
 @rule(inline=True)
 def give_up_turn(context: Context) -> None:
-    """All lanes of a warp that could run wait for an mbarrier in vain: the others have their turns now."""
+    """A wait has failed in all its lanes: other warps have their turns now. They are more likely to end it than lanes
+    of this warp, which reconverge with these behind the wait in most programs (one lane loads for all)."""
     if context.quantum >= 0 and context.random == 0:
         context.forgone += context.quantum + 1
         context.quantum = -1

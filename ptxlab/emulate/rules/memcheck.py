@@ -7,11 +7,6 @@ The rules below `judge` are the compiling engine's: they turn a valid address in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from ptxlab.emulate.language import (
     Pointer,
     any_of,
@@ -28,8 +23,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.language.types import pointer_to, start_of
-from ptxlab.emulate.program.addresses import HEAP, LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
     CLUSTER,
     GENERIC,
@@ -38,7 +32,6 @@ from ptxlab.emulate.runtime.state import (
     OUT_OF_MEMORY_RANGE,
     PARAM,
     SHARED,
-    Allocation,
     Context,
     Cta,
     MemoryMap,
@@ -47,34 +40,9 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
-    from ptxlab.emulate.runtime import memory as device
-    from ptxlab.emulate.runtime.report import Launch
-
 LOG_PEER = PEER.bit_length() - 1
 FINE, OUTSIDE, MISALIGNED, READ_ONLY, FREED = 0, 1, 2, 3, 4
 """Verdicts of `judge` on an access."""
-
-
-def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
-    """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
-    rows = [
-        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
-        for a in live
-    ]
-    fields = np.array(rows, np.uint64).reshape(-1)  # those of `Allocation` are numbers of 8 bytes, in this order
-    memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(fields.view(np.uint8)), len(live)
-    memory.shared_start = program.shared_start
-    memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
-    memory.local_size, memory.local_stride = program.local_size, program.local_stride
-    memory.param_size = program.param_size
-    memory.cluster = launch.cluster_blocks
-    table = next((a.data for a in live if a.address == program.system.given), None)
-    if table is not None:
-        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, pointer_to(u32, table)
-    return memory
 
 
 # -- what is right -----------------------------------------------------------------------------------------------------

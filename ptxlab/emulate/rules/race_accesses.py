@@ -1,175 +1,39 @@
-"""racecheck on the accesses of a warp, many words at a time; `races` has the rules for a single word.
-
-For most accesses the three records of each word suffice: there is none, or it lies before the last barrier of the whole
-block, or it is the same thread's. This module tests that for 16 words in a row or for 32 lanes at once, and leaves the
-rest to `hazard` and `remember`.
+"""racecheck on the accesses of a warp: what an instruction touches, as ranges of words or lane by lane.
 
 Two tables describe an instruction, or several that are checked at once. `pieces` is a count, and for each range of
 words its offset in bytes, its number of words and a code for each, padded to a multiple of 16. `members` is a count,
 and for each instruction its offset, its bytes and its code. A code is a record with only the instruction and its
-strength in it.
+strength in it. `race_words` checks the words, many at a time.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import (
     Pointer,
-    all_of,
-    any_of,
     bits,
     boolean,
     extract,
     first,
-    gather,
-    lane_ids,
-    lanes,
-    lanes_bool,
     lanes_of,
     lanes_u32,
-    lanes_u64,
+    last,
     load_lanes,
-    load_row,
     narrow,
-    reversed_bits,
-    reversed_lanes,
-    row_bool,
-    row_ids,
-    row_u64,
     rule,
-    scatter,
-    select,
     splat,
-    store_row,
     u32,
     u64,
-    widen,
 )
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.races import ID, hazard, remember
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, Block, Launch
-
-OF_MANY = 1 << MANY
-ROW = 16
-"""Words that are checked at once; the codes of a piece are padded to a multiple."""
-
-
-@rule(inline=True)
-def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
-    """Which records need no further check: no access, one before the last barrier of all, or the thread's own."""
-    fine: row_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
-    return fine
-
-
-@rule(inline=True)
-def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
-    """The same for 32 records."""
-    fine: lanes_bool = record - low < span
-    if not all_of(fine):
-        fine |= (record == 0) | ((record ^ me) & ID == 0)
-    return fine
-
-
-@rule
-def stretch(
-    launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, words: u64, codes: Pointer[u64],
-    step: u64, mine: u64, shift: u64, write: boolean,
-) -> None:  # fmt: skip
-    """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
-    word, 0 if there is one row of codes for all of them."""
-    low = block.now >> BLOCK << BLOCK
-    span = block.full - low
-    calm = block.simple != 0
-    for i in range(0, words, 16):
-        here = at + i
-        readers = here + stride
-        others = readers + stride
-        meant = row_ids() < words - i
-        now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
-        writer = load_row(here)
-        reader = load_row(readers)
-        w_fine = row_fine(writer, now, low, span)
-        r_fine = row_fine(reader, now, low, span)
-        if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other one is remembered
-            store_row(readers, select(meant, now, reader))
-            continue
-        other = load_row(others)
-        q_fine = row_fine(other, now, low, span)
-        fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
-        if write:
-            if any_of(fine):
-                store_row(here, select(fine, now, writer))
-        elif any_of(fine & (r_fine | q_fine)):  # others have read it as well, as all warps read a tile
-            store_row(readers, select(fine & r_fine, now, reader))
-            store_row(others, select(fine & ~r_fine & q_fine, now, other))
-        for k in lanes_of(bits(meant & ~fine)):
-            hazard(launch, block, here + k, stride, address + (i + k) * launch.granule, extract(now, k), write)
-            remember(launch, block, here + k, stride, extract(now, k), write)
-
-
-@rule
-def scattered(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
-    words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
-) -> u32:  # fmt: skip
-    """Scattered lanes: some words each, the first of them `at` bytes behind the lane's offset; both are multiples of a
-    word. Returns the lanes that have stored where another lane has stored as well.
-
-    The vectors begin with lane 31: of lanes scattered to one place the last remains, and it must be the lowest.
-    """
-    low = block.now >> BLOCK << BLOCK
-    span = block.full - low
-    calm = block.simple != 0
-    chosen = lanes(reversed_bits(mask))
-    begin = widen(reversed_lanes(offsets)) >> first(u32(launch.granule))
-    lane = widen(reversed_lanes(lane_ids()))
-    readers = records + stride
-    others = readers + stride
-    collided: u32 = 0
-    for k in range(words):
-        now = lane | (mine | codes[k])
-        index = begin + (at // launch.granule + k)
-        w_fine = lanes_fine(gather(records, index, chosen), now, low, span)
-        r_fine = lanes_fine(gather(readers, index, chosen), now, low, span)
-        if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other one is remembered
-            read(readers, index, now, chosen)
-            continue
-        q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
-        fine = w_fine & (r_fine & q_fine if write else r_fine | calm)
-        rest: u32 = 0
-        if not all_of(fine):  # lanes that do not take part are fine: what they gather is 0
-            rest = bits(~fine)
-            for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
-                word = extract(index, 31 - one)
-                address = start + word * launch.granule
-                hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
-        fine &= chosen
-        if write:
-            scatter(records, index, now, fine)
-        else:
-            read(readers, index, now, fine & r_fine)
-            read(others, index, now, fine & ~r_fine & q_fine)
-        for late in lanes_of(rest):
-            remember(launch, block, records + extract(index, late), stride, extract(now, late), write)
-        if write:
-            collided |= bits(chosen & (gather(records, index, chosen) != now))
-    return reversed_bits(collided)
-
-
-@rule(inline=True)
-def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool) -> None:
-    """Records lanes as readers; of lanes that read one word the lowest, marked as many."""
-    if any_of(chosen):
-        scatter(readers, index, now, chosen)
-        kept = gather(readers, index, chosen)
-        again = chosen & (kept != now)
-        if any_of(again):
-            scatter(readers, index, kept | OF_MANY, again)
-
-
-# -- what an instruction touches --------------------------------------------------------------------------------------
+from ptxlab.emulate.rules.race_lines import (
+    lines_hold,
+    row_settled,
+)
+from ptxlab.emulate.rules.race_words import ALL, OF_MANY, in_part_of_a_row, scattered, stretch
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
 
 
 @rule
@@ -178,12 +42,15 @@ def from_one_address(
     mine: u64, write: boolean,
 ) -> None:  # fmt: skip
     """All pieces, from one offset, by one lane or many."""
+    followed = not write and lines_hold(launch, block, records, stride)
     at: u64 = 1
     for _ in range(pieces[0]):
         begin = offset + pieces[at]
         words = pieces[at + 1]
-        place = records + begin // launch.granule
-        stretch(launch, block, place, stride, start + begin, words, pieces + (at + 2), 1, mine, 63, write)
+        word = begin // launch.granule
+        if not followed or not row_settled(block, records + 3 * stride, word, words, mine >> WARP & 31):
+            codes, address = pieces + (at + 2), start + begin
+            stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, ALL, write, followed)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -211,14 +78,45 @@ def from_a_row(
     width: u64, mine: u64, write: boolean,
 ) -> None:  # fmt: skip
     """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
+    followed = not write and lines_hold(launch, block, records, stride)
     for k in range(members[0]):
         begin = offset + members[3 * k + 1]
         words = members[3 * k + 2] // launch.granule
-        place = records + begin // launch.granule
+        word = begin // launch.granule
+        if followed and row_settled(block, records + 3 * stride, word, words * width, mine >> WARP & 31):
+            continue
         who = mine | members[3 * k + 3]
         shift = u64(first(u32(words)))
-        codes = launch.no_codes
-        stretch(launch, block, place, stride, start + begin, words * width, codes, 0, who, shift, write)
+        codes, address = launch.no_codes, start + begin
+        stretch(
+            launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write, followed
+        )
+
+
+@rule
+def from_part_of_a_row(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
+    mine: u64, mask: u32, write: boolean,
+) -> None:  # fmt: skip
+    """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
+    word, like `from_each_lane`."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    lane = first(mask)
+    width = u64(last(mask) - lane + 1)
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        begin = offset + pieces[at]
+        words = pieces[at + 1]
+        word = begin // launch.granule
+        if not followed or not row_settled(block, records + 3 * stride, word, words - 1 + width, mine >> WARP & 31):
+            for k in range(words):
+                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+                address = start + begin + k * launch.granule
+                stretch(
+                    launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write,
+                    followed,
+                )  # fmt: skip
+        at += 2 + (words + 15) // 16 * 16
 
 
 @rule
@@ -285,6 +183,9 @@ def at_addresses(
     elif pattern == HALVES_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
         from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
+    elif in_part_of_a_row(launch, load_lanes(offsets), mask):
+        offset = u64(offsets[first(mask)])
+        from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
     else:
         each = load_lanes(offsets)
         lost = from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)

@@ -44,28 +44,19 @@ import numpy as np
 
 from ptxlab.emulate.language import (
     Pointer,
-    any_of,
-    bits,
     boolean,
-    extract,
-    first,
-    insert,
-    lanes_of,
-    lanes_u32,
-    load_lanes,
-    maximum,
-    minimum,
     rule,
-    store_lanes,
     u8,
     u32,
     u64,
 )
+from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.clock import tick
+from ptxlab.emulate.rules import race_lines
 from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.notes import note
+from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, synced
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
@@ -73,7 +64,6 @@ from ptxlab.emulate.rules.records import (
     LAST_TIME,
     MANY,
     NARROW,
-    RANKS,
     STORES,
     STRONG,
     SWAPS,
@@ -82,7 +72,6 @@ from ptxlab.emulate.rules.records import (
     WARP,
     Block,
     Launch,
-    Published,
 )
 from ptxlab.isa import types
 
@@ -90,8 +79,6 @@ ID = 0xFFFF << BLOCK | 0x7FF
 """The fields of a record that name the thread."""
 OF_WARP = 0xFFFF << BLOCK | 31 << WARP
 """The fields that name the warp."""
-SUBSETS = 8
-"""How many sets of lanes that have synchronized without the rest of their warp are remembered."""
 
 
 def granule(program: Program) -> int:
@@ -116,219 +103,12 @@ def traits(program: Program) -> list[int]:
 
 
 class Shadow:
-    """The records of a range of memory. Each third is padded for whole vectors."""
+    """The records of a range of memory. Each third is padded for whole vectors and begins where a vector does, so that
+    aligned rows are one load; behind them lies what is kept of all of them (`race_lines`)."""
 
     def __init__(self, size: int, granule: int) -> None:
-        self.stride = -(-size // granule) + 16
-        self.records = Pointer[int](np.zeros(3 * self.stride, np.uint64))
-
-
-# -- what orders the threads of a block -------------------------------------------------------------------------------
-
-
-@rule
-def sync_warp(block: Block, warp: u32) -> None:
-    """All lanes of a warp have synchronized."""
-    block.sync[warp, warp] = tick(block)
-
-
-@rule
-def sync_lanes(block: Block, warp: u32, live: u32, mask: u32, members: lanes_u32) -> None:
-    """The lanes of a mask have synchronized, each with the members that it names."""
-    left = mask
-    while left:
-        named = extract(members, first(left))
-        left &= ~bits(members == named)
-        if live & ~named == 0:
-            sync_warp(block, warp)
-        else:
-            sync_subset(block, warp, named)
-
-
-@rule
-def sync_subset(block: Block, warp: u32, named: u32) -> None:
-    """Some lanes of a warp have synchronized. As long as such sets are disjoint or nested, no lane is ordered with
-    others through them; where two overlap otherwise, the whole warp is taken to have synchronized."""
-    time = tick(block)
-    for k in range(SUBSETS):
-        held = block.subsets[warp, 2 * k]
-        if held == 0 or held == named:
-            block.subsets[warp, 2 * k] = named
-            block.subsets[warp, 2 * k + 1] = time
-            return
-        both = held & named
-        if both != 0 and both != named and both != held:
-            break
-    block.sync[warp, warp] = time
-
-
-@rule
-def synced(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean:
-    """Whether two lanes of a warp have synchronized since a time, in a set without the rest of the warp."""
-    two = u32(1 << lane | 1 << other)
-    for k in range(SUBSETS):
-        held = block.subsets[warp, 2 * k]
-        if held == 0:
-            return False
-        if held & two == two and block.subsets[warp, 2 * k + 1] > time:
-            return True
-    return False
-
-
-@rule(inline=True)
-def published(launch: Launch, record: u64) -> Published:
-    """What the block of a record has released to other blocks."""
-    return launch.published[record >> BLOCK]
-
-
-@rule
-def known(block: Block, warp: u32) -> lanes_u32:
-    """A warp is ordered after what each warp of its block did before these times."""
-    seen = maximum(load_lanes(block.sync.row(warp)), load_lanes(block.acquired.row(warp)))
-    return maximum(seen, u32(block.full >> TIME & LAST_TIME))
-
-
-@rule
-def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
-    """A warp has executed a fence. What it did, and what is ordered before it, comes before its next strong writes;
-    what others released before its last strong access comes before what it does next. wide: for other blocks too."""
-    time = tick(block)
-    mine = published(launch, block.now)
-    row = block.acquired.row(warp)
-    store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
-    block.unordered[warp] = 0
-    covered = insert(known(block, warp), warp, time)
-    store_lanes(block.covered.row(warp), covered)
-    block.fenced[warp] = time
-    if wide:
-        store_lanes(block.covered_wide.row(warp), covered)
-        block.fenced_wide[warp] = time
-        mine.acquired = max(mine.acquired, mine.seen)
-        mine.unordered = 0
-    else:
-        mine.narrow = code + 1
-        if mine.unordered != 0:
-            mine.unordered = code + 1
-
-
-@rule
-def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
-    """A warp has made a strong write. A warp that sees it is ordered after what the writer's last fence covers, and
-    after what others did before fences of their own that a barrier orders before this write. wide: for other blocks
-    too."""
-    mine, knows = published(launch, block.now), known(block, warp)
-    released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
-    store_lanes(mine.released, maximum(load_lanes(mine.released), released))
-    if not wide:
-        mine.narrow = code + 1
-        return
-    released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
-    if any_of(released != 0):
-        store_lanes(mine.reached, maximum(load_lanes(mine.reached), released))
-        launch.now += 1
-        if mine.first == 0:
-            mine.first = launch.now
-
-
-@rule
-def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
-    """A warp has made a strong access, which may have seen strong writes of others. orders: what follows it in the
-    program is ordered after those writes; else it needs a fence behind it. wide: other blocks' writes too."""
-    mine = published(launch, block.now)
-    seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
-    store_lanes(block.seen.row(warp), seen)
-    block.unordered[warp] = 0 if orders else code + 1
-    if orders:
-        row = block.acquired.row(warp)
-        store_lanes(row, maximum(load_lanes(row), seen))
-    if not wide:
-        mine.narrow = code + 1
-        return
-    mine.seen = launch.now
-    mine.unordered = 0 if orders else code + 1
-    if orders:
-        mine.acquired = launch.now
-
-
-@rule
-def arrived(block: Block, warp: u32, barrier: u32) -> None:
-    """A warp has passed `bar.arrive`."""
-    block.came[barrier, warp] = tick(block)
-
-
-@rule
-def release(block: Block, warp: u32) -> lanes_u32:
-    """What an arrival at an mbarrier orders: all that the warp has done, and all that is ordered before it."""
-    return insert(load_lanes(block.sync.row(warp)), warp, tick(block))
-
-
-@rule
-def learn(block: Block, warp: u32, known: lanes_u32) -> None:
-    """A warp has waited for arrivals: it is ordered after what they released."""
-    block.simple = 0
-    store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
-
-
-# -- what orders the threads of a cluster -----------------------------------------------------------------------------
-
-
-@rule
-def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
-    """Lanes of a warp arrive at the barrier of the cluster."""
-    if block.mates is None:
-        return
-    came = block.mates[0].came
-    row = u32(2 * block.rank)
-    phase = block.phases[warp] & 1
-    if releases:
-        came[row + phase, warp] = tick(block)
-    else:  # who waits for it knows no more than before
-        came[row + phase, warp] = came[row + 1 - phase, warp]
-
-
-@rule
-def cluster_waited(block: Block, warp: u32) -> None:
-    """Lanes of a warp wait at the barrier of the cluster; what they do next comes after the arrivals."""
-    block.phases[warp] += 1
-
-
-@rule
-def rank_of(block: Block, number: u64) -> u32:
-    """The rank in the cluster of a block by its number in records; RANKS if it is of another cluster."""
-    if block.mates is not None:
-        for rank in range(RANKS):
-            if block.mates[0].numbers[rank] == number:
-                return u32(rank)
-    return RANKS
-
-
-@rule
-def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
-    """Whether what a block of the cluster did comes before what warp w does now, by the barrier of the cluster or, in
-    another block, by an mbarrier in its shared memory."""
-    rank = rank_of(block, record >> BLOCK)
-    if rank == RANKS:
-        return False
-    time = u32(record >> TIME & LAST_TIME)
-    v = u32(record >> WARP & 31)
-    phases = block.phases[w]
-    if phases != 0 and block.mates is not None and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
-        return True
-    return block.peers is not None and block.peers[(w * RANKS + rank) * 32 + v] > time
-
-
-@rule
-def share_peers(block: Block, came: u32, waiting: u32) -> None:
-    """Warps have met: those of `waiting` know of other blocks of the cluster what those of `came` know together."""
-    if block.peers is None:
-        return
-    peers = block.peers
-    for rank in range(RANKS):
-        known = load_lanes(peers + (first(came) * RANKS + rank) * 32)
-        for warp in lanes_of(came):
-            known = maximum(known, load_lanes(peers + (warp * RANKS + rank) * 32))
-        for warp in lanes_of(waiting):
-            store_lanes(peers + (warp * RANKS + rank) * 32, known)
+        self.stride = (-(-size // granule) + 31) // 16 * 16
+        self.records = Pointer[int](zeroed(8 * race_lines.room(self.stride)).view(np.uint64))
 
 
 # -- one access -------------------------------------------------------------------------------------------------------

@@ -74,6 +74,7 @@ class Launch(Record):
     racecheck: boolean
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
+    summaries: boolean  # whether racecheck keeps what `race_lines` describes
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all

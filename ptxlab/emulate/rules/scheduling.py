@@ -26,7 +26,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, clusters, memcheck, races
+from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order
 from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
@@ -179,7 +179,10 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         return STOPPED
     cta.position += 1
     if gave_up:  # another warp of the cluster ends its wait, or none does: `end_round` sees to both
-        return GO_ON
+        if context.slot_count == 1 or warp.live & ~(warp.wait | warp.spins) == 0:
+            return GO_ON
+        next_resident(context)  # which `end_round` does not look for: this warp has lanes that could go on
+        return ANOTHER
     context.suspensions += 1
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENCE == 0:
         complete_copies(context, cta)  # threads may poll memory for what is on its way
@@ -299,7 +302,7 @@ def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
             cta.bar_arrived[barrier] += 1
             go_on(warp, barrier)
             if context.checked and context.check.cast(Launch)[0].racecheck:
-                races.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
+                race_order.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
             return True
     return False
 

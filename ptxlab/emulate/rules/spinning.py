@@ -36,6 +36,15 @@ class Spins:
         start = at - int(self.shared.base)
         return int(self.shared.data[start : start + 8].view(np.uint64)[0])
 
+    def runs(self, but: int | None) -> bool:
+        """Whether a thread can run that does not spin, in another warp than `but`."""
+        return any(
+            mask >> lane & 1 and WARP * warp + lane not in self.waits
+            for warp, mask in self.can_run()
+            if warp != but
+            for lane in range(WARP)
+        )
+
     def stuck(self) -> bool:
         """Whether every thread that could run spins on a phase that has not ended."""
         for warp, mask in self.can_run():

@@ -25,12 +25,15 @@ from ptxlab.emulate.language import (
     select,
     u32,
 )
+from ptxlab.emulate.program.reconvergence import POLLING
 from ptxlab.emulate.runtime.state import Context, Turns, Warp
 
 PATIENCE = 4096
 """Loop rounds that lanes may make while others could go as well."""
 TURN = 64
 """How often the rule is applied while a turn lasts."""
+MOST_WAITS = 65536
+"""Waits that lanes may end while others could go as well."""
 NOWHERE = 0xFFFFFFFF
 """Larger than any program counter."""
 
@@ -53,6 +56,7 @@ def next_lane(turns: Turns, ready: u32, smallest: u32) -> u32:
     if smallest_goes(turns):
         return first(smallest)
     turns.rounds = 0
+    turns.waits = 0
     passed_over = ready & ~smallest
     if passed_over == 0:
         return first(smallest)
@@ -68,6 +72,19 @@ def forget(turns: Turns) -> None:
     turns.rounds = 0
     turns.left = 0
     turns.lane = 0
+    turns.waits = 0
+
+
+@rule(inline=True)
+def tried(turns: Turns, ended: boolean, others_run: boolean) -> None:
+    """Lanes of a diverged warp have executed a wait in a loop that can do nothing else: it has failed, or succeeded
+    after having failed before (`ended`). others_run: whether another warp may end the wait. If not, lanes of this warp
+    must, and a failed wait counts like any other polling of a thread."""
+    if not ended and others_run:
+        turns.rounds -= min(turns.rounds, u32(POLLING - 1))
+    elif ended and turns.waits < MOST_WAITS:
+        turns.waits += 1
+        turns.rounds = 0
 
 
 # -- for compiled code -------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Products of `wgmma` that are in flight: what each warp has begun, in order, and what a wait for a group completes.
 
 A product is computed when its warp waits for the group that it belongs to: until then d, a in registers and the tiles
-in shared memory are as the program leaves them, and who reads too early sees the old contents. That is the latest of
-the times at which a GPU may do it. A warp keeps 64 products; to begin one more it completes all of them first.
+in shared memory are as the program leaves them, and a read that comes too early sees the old contents. A GPU may
+compute it at any time up to then. A warp keeps 64 products; to begin one more it completes all of them first.
 """
 
 from __future__ import annotations

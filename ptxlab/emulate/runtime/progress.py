@@ -3,8 +3,8 @@
     kernel k: running for 12 s, 37 of 64 blocks done, 1,204,331,520 warp-instructions; stop it with the notebook's ■
 
 It appears after two seconds, is updated twice a second, and disappears when the launch ends or fails. Outside a
-notebook, or where its output is redirected, there is none. `watched` tells whoever runs launches in a thread of its
-own, and lets it stop them.
+notebook, or where its output is redirected, there is none. `watched` reports to code that runs launches in a thread of
+its own, and lets it stop them.
 """
 
 from __future__ import annotations
@@ -24,18 +24,37 @@ LOOK = 0.08
 """Seconds between two calls of who watches: less than the engines' own tick, so that none of those is left out."""
 Watch = Callable[[int, int, int], None]
 """What `watched` calls: with the blocks that are done, the blocks of the grid, the warp-instructions so far."""
-_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+class Watching:
+    """A `Watch` over the launches of a thread."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.due = False  # whether it is to be called although its time has not come
+        self.sleeping: list[Callable[[], None]] = []  # what wakes those that wait for launches
+
+    def hurry(self) -> None:
+        """Has `watch` called now, and not a tenth of a second later. For any thread: one that has changed what `watch`
+        decides by."""
+        self.due = True
+        for wake in tuple(self.sleeping):
+            wake()
+
+
+_watching: ContextVar[Watching | None] = ContextVar("watching", default=None)
 
 
 @contextlib.contextmanager
-def watched(watch: Watch) -> Iterator[None]:
+def watched(watch: Watch) -> Iterator[Watching]:
     """Launches that this thread makes meanwhile call `watch` about ten times a second. Where it raises
     `KeyboardInterrupt`, the launch stops as it does on Ctrl-C, with a `DeviceFault` of the kind "interrupt"."""
-    before = _watch.set(watch)
+    made = Watching(watch)
+    before = _watching.set(made)
     try:
-        yield
+        yield made
     finally:
-        _watch.reset(before)
+        _watching.reset(before)
 
 
 class Progress:
@@ -44,7 +63,8 @@ class Progress:
 
     def __init__(self, name: str, blocks: int, state: Callable[[], tuple[int, int]]) -> None:
         self._name, self._blocks, self._state = name, blocks, state
-        self._watch = _watch.get()
+        self._watching = _watching.get()
+        self._wake: Callable[[], None] | None = None
         self._look = 0.0
         self._began = time.perf_counter()
         self._next = self._began + PATIENCE
@@ -54,16 +74,25 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._wake is not None and self._watching is not None:
+            self._watching.sleeping.remove(self._wake)
         if self._handle is not None:
             self._handle.update({"text/plain": ""}, raw=True)
 
+    def woken_by(self, wake: Callable[[], None]) -> None:
+        """`wake` has `tick` called soon, by whoever sleeps while the launch runs."""
+        if self._watching is not None:
+            self._wake = wake
+            self._watching.sleeping.append(wake)
+
     def tick(self) -> None:
-        """To be called often: writes the line, and tells who watches, when it is time."""
+        """To be called often: when it is time, writes the line and calls the watch."""
         now = time.perf_counter()
-        if self._watch is not None and now >= self._look:
+        if self._watching is not None and (now >= self._look or self._watching.due):
             self._look = now + LOOK
+            self._watching.due = False
             done, instructions = self._state()
-            self._watch(done, self._blocks, instructions)
+            self._watching.watch(done, self._blocks, instructions)
         if now < self._next:
             return
         self._next = now + PERIOD

@@ -200,6 +200,7 @@ class Context(Record, align=64):
     next: Pointer[u64]  # the next CTA
     stop: Pointer[i32]
     budget: Pointer[i64]  # warp-instructions that are left
+    wide_lock: Pointer[u32]  # held during a 128-bit atomic operation: the same in all launches and all their code
     total: u64  # CTAs of the grid
     params: Pointer[u8]
     memory: Ref[MemoryMap]
@@ -214,7 +215,7 @@ class Context(Record, align=64):
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
-    forgone: i64  # what a warp that waits for an mbarrier in vain has given up of it
+    forgone: i64  # what a warp whose wait for an mbarrier has failed has given up of it
     slow: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
@@ -268,6 +269,7 @@ class Turns(Record, align=4):
     rounds: u32  # of loops, since the last turn was given or the warp has diverged
     left: u32  # of the turn that lasts
     lane: u32  # whose turn it is, or was last
+    waits: u32  # for mbarriers that lanes have ended with success after failure, since then too
 
 
 class Executed(Record, align=4):

@@ -22,7 +22,7 @@ from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
-from ptxlab.isa.table import form
+from ptxlab.isa.matching import form
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code

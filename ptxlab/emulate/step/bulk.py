@@ -14,7 +14,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Mem, Symbol
 from ptxlab.emulate.rules.bulk_checks import BulkChecks
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.bulk_instructions import bulk_of, finish_groups, issue_lanes
+from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.runtime.state import SPACES, Fault, Found, MemoryMap
 from ptxlab.emulate.runtime.state import Cluster as ClusterRecord
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
@@ -136,17 +136,17 @@ class _Copy:
 
     def run(self, w: Warp) -> int | None:
         data, more, what = np.zeros((7, LANES), np.uint64), np.zeros((8, LANES), np.int64), self.what
-        for column, name in enumerate(("a", "b", "size", "m", "mask")):
+        for column, name in enumerate(OPERANDS):
             if self.given.get(name) and not (name == "b" and self.code.form.single):
                 data[column] = self._address(w, name)
         if self.code.form.single:
-            data[5:] = self._value(w)
+            data[LOW // LANES :] = self._value(w)
         if self.place is not None:
             for column, value in enumerate(_list(self.place(w))):
                 more[column] = value.view(np.int32)
         if self.given.get("i"):
             for column, value in enumerate(_list(self.reads["i"](w))):
-                more[5 + column] = value.view(f"i{value.dtype.itemsize}")
+                more[SHIFTS + column] = value.view(f"i{value.dtype.itemsize}")
         context: Any = w.spaces.cluster.context
         if issue_lanes(
             context, context.slots[w.spaces.rank].cta, w.record, mask_bits(w.mask), Pointer(data.ravel()),

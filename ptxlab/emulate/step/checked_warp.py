@@ -11,7 +11,7 @@ from ptxlab.emulate.language import Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, races
+from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, race_order, races
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
@@ -90,7 +90,7 @@ class CheckedWarp(Warp):
         if checker.init and region.name == "shared memory":
             written = block.written
         if race is not None and checker.releases[code.index]:
-            races.fence(checker.record, block, self.warp, code.index, wide(code))
+            race_order.fence(checker.record, block, self.warp, code.index, wide(code))
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
@@ -111,8 +111,8 @@ class CheckedWarp(Warp):
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
         if race is not None and checker.strong[code.index]:
             if what != "load":
-                races.publish(checker.record, block, self.warp, code.index, wide(code))
-            races.acquire(checker.record, block, self.warp, code.index, acquires(code), wide(code))
+                race_order.publish(checker.record, block, self.warp, code.index, wide(code))
+            race_order.acquire(checker.record, block, self.warp, code.index, acquires(code), wide(code))
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
         """initcheck: lanes access their local memory."""

@@ -1,7 +1,8 @@
 """The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
 
-`Checker` belongs to a launch, `BlockChecks` to one of its blocks; `checked_warp` has the warp whose loads, stores and
-atomics are checked. The rules are in `emulate/rules`; their notes become findings there (`findings.py`).
+`Checker` belongs to a launch, `BlockChecks` (in `block_checks`) to one of its blocks; `checked_warp` has the warp whose
+loads, stores and atomics are checked. The rules are in `emulate/rules`; their notes become findings there
+(`findings.py`).
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ from ptxlab.emulate.rules import (
     barriers,
     lane_masks,
     launches,
-    race_accesses,
+    race_order,
+    race_words,
     races,
     records,
     register_values,
     warpgroup_registers,
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.mbarrier_phases import Early, Phases, passed_early
+from ptxlab.emulate.rules.mbarrier_phases import Early, passed_early
 from ptxlab.emulate.rules.notes import noted, serial
-from ptxlab.emulate.rules.records import Mates
-from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
@@ -108,7 +108,7 @@ class Checker:
         found = self._pieces.get((code.index, size))
         if found is None:
             words = -(-size // self.granule)
-            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_accesses.ROW)]
+            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_words.ROW)]
             found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
         return found
 
@@ -149,7 +149,7 @@ class Checker:
                 look.append(self._at_cluster_barrier(code))
         elif code.properties.releases and self.race:
             at = code.index, wide(code)
-            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
+            look.append(lambda w, mask: race_order.fence(self.record, w.spaces.check.record, w.warp, *at))
         if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
             step = self._touching(code, step)
         if code.action is Action.WARPGROUP_WAIT and self.sync:
@@ -189,9 +189,9 @@ class Checker:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             if arrives:
-                races.cluster_arrived(w.spaces.check.record, w.warp, released)
+                race_order.cluster_arrived(w.spaces.check.record, w.warp, released)
             else:
-                races.cluster_waited(w.spaces.check.record, w.warp)
+                race_order.cluster_waited(w.spaces.check.record, w.warp)
 
         return look
 
@@ -313,18 +313,18 @@ class Checker:
     def arrived(self, block: Any, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
         if self.race:
-            races.arrived(block.check.record, warp.warp, barrier)
+            race_order.arrived(block.check.record, warp.warp, barrier)
 
     def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """racecheck: an instruction that synchronizes lanes of a warp orders them."""
         given = members_of(code)
         if given is None or code.form.op.kind == "warp":
-            return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
+            return lambda w, mask: race_order.sync_warp(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            races.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
+            race_order.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
@@ -366,42 +366,6 @@ class Checker:
             )  # fmt: skip
 
         return look
-
-
-class BlockChecks:
-    """The checks' record of one block."""
-
-    def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
-        self.run, self.block = run, run.index
-        self.record = launches.block(checker.program, checker.launch, shared_size)
-        race, _ = checker.shadow(run.spaces.shared)
-        if race is not None:
-            self.record.records, self.record.stride = race.records, race.stride
-        started(self.record, run.index)
-        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, checker.early, race=checker.race)
-
-    def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
-        """The block is one of several of a cluster."""
-        launches.in_cluster(self.record, mates, rank)
-        started(self.record, self.block)
-
-    # -- mbarriers
-
-    def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
-        """A warp operates on mbarriers, if the addresses are valid."""
-        w.machine.checker.begin()
-        w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
-
-    def operated(
-        self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
-    ) -> None:
-        """A warp has operated on mbarriers; `words`: the contents of each lane's before and after."""
-        lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
-        asked = addresses if state is None else state
-        before, after = [word for word, _ in words], [word for _, word in words]
-        places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
-        if self.phases.operated(code, w.warp, lanes, places, wanted, before, after) and w.machine.checker.sync:
-            raise self.run.deadlock()
 
 
 def _flags(code: Code) -> int:

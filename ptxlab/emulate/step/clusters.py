@@ -78,6 +78,10 @@ class Cluster:
         bulk copy was on its way: those that were are performed."""
         return all(block.spins.stuck() for block in self.blocks) and not self.perform()
 
+    def others_run(self, rank: int, warp: int) -> bool:
+        """Whether a thread of the cluster can run that neither is in a warp (of the block of that rank) nor spins."""
+        return any(block.spins.runs(warp if at == rank else None) for at, block in enumerate(self.blocks))
+
     def perform(self) -> bool:
         """Bulk copies that are still on their way are performed. Whether there were any."""
         return self.queue is not None and complete_all(self.context, self.queue)

@@ -25,6 +25,8 @@ _WIDER: dict[int, Any] = {1: np.dtype(np.uint16), 2: np.dtype(np.uint32), 4: np.
 _LOW32 = np.uint64(0xFFFFFFFF)
 _LOW28 = np.uint64(0x0FFFFFFF)
 _HALF27, _HIGH26 = np.uint64(1 << 26), np.uint64(0xFFFFFFFFF8000000)
+CONSTANTS = 4096
+"""Constants, cached for the next instruction that names the same one."""
 _BYTE_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 _LANE_ID = np.arange(LANES, dtype=np.uint32)
 _BIT = np.uint32(1) << _LANE_ID
@@ -53,6 +55,8 @@ class Lanes:
         key = (type, value if value and value == value else repr(value))  # 0.0 == -0.0, and NaN is never equal
         found = self._constants.get(key)
         if found is None:
+            if len(self._constants) >= CONSTANTS:  # of kernels long gone, for the most part
+                self._constants.clear()
             found = self._constants[key] = constant(type, value)
         return found
 

@@ -23,7 +23,7 @@ from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
-from ptxlab.emulate.rules.memcheck import memory_map
+from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.counters import WARPGROUP, collect
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Report

@@ -14,6 +14,7 @@ from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, over
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
+from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
@@ -73,7 +74,7 @@ def translate(t: Translator, code: Code) -> Step:
             check.touched(w, code, touch)
         out = np.zeros(LANES, np.uint64)
         words: list[tuple[int, int]] = []
-        failed = False
+        failed = ended = passed = False
         for lane in np.flatnonzero(w.mask).tolist():
             address = in_shared(SPACES[code.space], int(addresses[lane]))
             space = remote_space(SPACES[code.space], int(addresses[lane])) if what.action == UPDATE else "shared"
@@ -96,7 +97,8 @@ def translate(t: Translator, code: Code) -> Step:
             if spinning:
                 thread = w.warp * LANES + lane
                 if out[lane]:
-                    w.spaces.spins.waits.pop(thread, None)
+                    passed = True
+                    ended |= w.spaces.spins.waits.pop(thread, None) is not None
                 else:
                     failed = True
                     w.spaces.spins.waits[thread] = thread, code.index, address, x
@@ -104,7 +106,9 @@ def translate(t: Translator, code: Code) -> Step:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
-        if spinning and failed and w.spaces.cluster.stuck():
+        if w.others and (ended or (failed and not passed)):
+            tried(w.turns, ended=ended, others_run=not ended and w.spaces.cluster.others_run(w.spaces.rank, w.warp))
+        if failed and w.spaces.cluster.stuck():
             raise w.spaces.deadlock()
         return None
 

@@ -18,8 +18,8 @@ from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
 from ptxlab.emulate.rules.warpgroup_products import alike
 from ptxlab.emulate.step.access import Spaces
+from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
-from ptxlab.emulate.step.checks import BlockChecks
 from ptxlab.emulate.step.clusters import Cluster
 from ptxlab.emulate.step.flow import CLUSTER_BARRIER, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits

@@ -151,7 +151,7 @@ def _fragment_b(w: Warp, descriptor: int, tile: Tile, mn_major: bool, f: Fragmen
 
 
 def _elements(data: np.ndarray, f: Fragment) -> np.ndarray:
-    """Registers of 128 bytes, taken apart into elements."""
+    """Registers of 128 bytes, unpacked into elements."""
     words = np.ascontiguousarray(data).view(np.uint8).reshape(-1, REGISTER).view(np.uint32)[:, None, :]
     shifts = (np.arange(f.packed, dtype=np.uint32) * np.uint32(f.bits))[:, None]
     return (words >> shifts) & np.uint32((1 << f.bits) - 1) if f.packed > 1 else words

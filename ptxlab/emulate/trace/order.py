@@ -17,7 +17,7 @@ from ptxlab.emulate.runtime.transfers import LOAD_TILE, REDUCE_TILE, STORE_TILE,
 from ptxlab.isa.tensor_map import BYTES
 
 MOST = 100_000
-"""Turns, and copies, that are kept; a trace with more of either has neither."""
+"""The most turns, and the most copies, that a trace holds; one with more of either has neither."""
 TILES = (LOAD_TILE, STORE_TILE, REDUCE_TILE)
 KINDS = ("copy", "reduction", "value", "tile", "tile", "tile reduction")
 """The kinds of transfers in words, numbered as `runtime.transfers` numbers them."""

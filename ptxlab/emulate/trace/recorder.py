@@ -16,7 +16,7 @@ import io
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -242,13 +242,15 @@ class Columns:
     lanes: np.ndarray
     addresses: np.ndarray
 
-    def value(self, write: int) -> np.ndarray:
-        """The value of a write."""
+    def last_values(self) -> Iterator[tuple[int, np.ndarray]]:
+        """What each register that is written holds behind the last step."""
+        registers, from_end = np.unique(self.registers[::-1], return_index=True)
+        writes = self.registers.size - 1 - from_end
         for dtype, rows in self.rows.items():
-            at = int(np.searchsorted(rows, write))
-            if at < rows.size and rows[at] == write:
-                return np.array(self.kinds[dtype][at])
-        raise IndexError(write)
+            mine = np.isin(writes, rows)
+            yield from zip(
+                registers[mine].tolist(), self.kinds[dtype][np.searchsorted(rows, writes[mine])], strict=True
+            )
 
     def pack(self, keyframe: Sequence[np.ndarray], level: int = 1) -> bytes:
         """The bytes of a page that begins with these registers: each column a length and compressed data. level: how

@@ -8,16 +8,17 @@ const KEPT = 80; // parts that are kept: some more than Python takes for granted
  * where that is not known, as on a page that was opened later: then `missing()` asks for the whole. */
 function makeUnpacked(missing) {
   const read = new WeakMap(), kept = new Map(); // by the value of the trait; by number
+  function keep(ref, found) {
+    kept.delete(ref); // the newest stand last
+    kept.set(ref, found);
+    for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
+  }
   function content(value) {
-    const found = value.json ? JSON.parse(texts.decode(value.json)) : value.whole || kept.get(value.ref);
-    if (comes(value) && value.ref !== undefined) {
-      kept.delete(value.ref); // the newest stand last
-      kept.set(value.ref, found);
-      for (const old of [...kept.keys()].slice(0, -KEPT)) kept.delete(old);
-    }
+    const found = value.json ? parsed(value.json) : value.whole || kept.get(value.ref);
+    if (comes(value) && value.ref !== undefined) keep(value.ref, found);
     return found;
   }
-  return (value) => {
+  const unpacked = (value) => {
     if (!comes(value) && value?.ref === undefined) return value;
     if (!read.has(value)) {
       const found = content(value);
@@ -27,7 +28,12 @@ function makeUnpacked(missing) {
     }
     return read.get(value);
   };
+  /** A part that is likely to be wanted next, before it is. */
+  unpacked.expect = (ref, bytes) => keep(ref, parsed(bytes));
+  return unpacked;
 }
+
+const parsed = (bytes) => JSON.parse(texts.decode(bytes));
 
 /** Whether a part has come with what is in it. */
 const comes = (value) => Boolean(value?.json || value?.whole);
@@ -40,10 +46,69 @@ function floats(view) {
   return numbersOf.get(view);
 }
 
+const WHOLE = ["code", "diff", "assembly", "run", "state", "deltas"]; // what the answer to a setting consists of
+const REMEMBERED = 12; // settings whose answers a page keeps
+
+/** The answers to settings, which show at once what was seen before, while the kernel is asked for it once more.
+ * `answered()` tells whether the kernel's last word is its answer to what the controls say. */
+function makeMemory(model, unpacked, answered) {
+  const kept = new Map(); // by setting: the parts of its answer, their numbers, the pinned version, the setting before
+  let shown = null, last = null; // the answer that stands in for the kernel's, and the last that did
+  let settled = ["", ""]; // the settings of the kernel's last two answers
+  const seq = () => model.get("status").seq;
+  const each = (make) => Object.fromEntries(WHOLE.map((part) => [part, make(part)]));
+
+  /** Keeps the kernel's answer to this setting, which stands on the page. */
+  function remember(setting) {
+    if (setting !== settled[1]) settled = [settled[1], setting];
+    const parts = each((part) => unpacked(model.get(part)));
+    const whole = WHOLE.every((part) => parts[part]?.seq === seq() || (part === "state" && !parts.state));
+    if (!whole || parts.run.sample || model.get("problem")) return;
+    kept.delete(setting);
+    kept.set(setting, { parts, refs: each((part) => model.get(part)?.ref), pinned: model.get("pinned"), previous: settled[0] });
+    for (const old of [...kept.keys()].slice(0, -REMEMBERED)) kept.delete(old);
+  }
+
+  /** Shows the kept answer to a setting; whether all has to be painted now: that answer, or the kernel's if there is none. */
+  function recall(setting) {
+    const found = setting !== null && !model.get("wants_sass") ? kept.get(setting) : undefined, before = shown;
+    shown = found && found.pinned === model.get("pinned") ? standingIn(found) : null;
+    if (shown && before?.refs === shown.refs && before.seq === shown.seq) return false;
+    last = shown || last;
+    return Boolean(shown || before);
+  }
+  /** An answer under the number of the request that the kernel is about to hear of. */
+  function standingIn({ parts, refs, previous }) {
+    const now = seq() + 1, figures = { ...parts.deltas, previous: previous === settled[1] ? parts.deltas.previous : null };
+    return { refs, seq: now, parts: { ...each((part) => parts[part] && { ...(part === "deltas" ? figures : parts[part]), seq: now }), problem: null } };
+  }
+
+  /** Whether a part of the kernel's answer stands on the page already. */
+  function same(name) {
+    const now = model.get(name);
+    return name in last.refs && (now ? now.ref !== undefined && now.ref === last.refs[name] && now.seq === last.seq : !last.parts[name]);
+  }
+
+  return {
+    remember, recall,
+    /** The kernel's answer counts again; the names of its parts that have to be painted. */
+    forget() {
+      const stood = shown !== null;
+      shown = null;
+      return stood ? [...WHOLE, "problem"].filter((name) => !same(name)) : [];
+    },
+    part: (name) => (shown && name in shown.parts ? shown.parts[name] : undefined),
+    seq: () => shown?.seq ?? seq(),
+    /** Whether what has come of a part need not be painted: it stands there, or the answer to a newer setting does. */
+    stands: (name) => (shown && name in shown.parts && !answered() ? true : last !== null && same(name)),
+  };
+}
+
 /** The parts of the answers that have come, as the page asks for them. */
-function makeAnswers(model) {
-  const unpacked = makeUnpacked(() => model.send({ do: "whole" }));
-  const data = (part) => unpacked(model.get(part)), code = () => data("code");
+function makeAnswers(model, answered) {
+  const unpacked = makeUnpacked(() => model.send({ do: "whole" })), memory = makeMemory(model, unpacked, answered);
+  const data = (part) => { const recalled = memory.part(part); return recalled === undefined ? unpacked(model.get(part)) : recalled; };
+  const code = () => data("code");
   /** A part, if it answers the request whose code is shown. */
   const fresh = (part) => {
     const value = data(part);
@@ -53,11 +118,13 @@ function makeAnswers(model) {
   const numbers = () => data("run")?.map?.numbers;
   const rowNumber = (index) => numbers()?.[index] ?? index;
   const rowIndex = (row) => (numbers() ? numbers().reduce((best, number, k, all) => (Math.abs(number - row) < Math.abs(all[best] - row) ? k : best), 0) : row);
-  return { data, code, fresh, rowNumber, rowIndex };
+  return { data, code, fresh, rowNumber, rowIndex, memory, expect: unpacked.expect };
 }
 
-/** A page that Python has made is given to the browser as a file. */
-function received(message, buffers) {
+/** A message beside the answers: a part of one that is likely to be wanted next, or a page that Python has made, which
+ * is given to the browser as a file. */
+function received(message, buffers, expect) {
+  if (message.do === "ahead") expect(message.ref, buffers[0]);
   if (message.do !== "share") return;
   const file = URL.createObjectURL(new Blob([buffers[0]], { type: "text/html" }));
   h("a", { href: file, download: message.name }).click();

@@ -74,7 +74,7 @@ function makeCounters(online) {
     const before = was?.figures, opcodes = beside(data.opcodes, before?.opcodes), pipes = beside(data.pipes, before?.pipes);
     const most = Math.max(1, ...opcodes.flatMap(([, n, , w]) => [n, w || 0])), busiest = Math.max(1, ...pipes.flatMap(([, n, , w]) => [n, w || 0]));
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
-    if (before) mix.body.append(h("p.pl-legend", null, h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), `before: ${was.title}`));
+    if (before) mix.body.append(h("p.pl-legend", null, h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), h("span.pl-wraps", null, `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`)));
     mix.body.append(
       table(["opcode", "share", "warps", "threads"], opcodes.map(([name, warps, threads, w]) =>
         h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", pairBar(warps, w, most)), cell("td", "", changed(warps, w, count)), cell("td", "", count(threads))))),

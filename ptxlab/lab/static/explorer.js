@@ -6,8 +6,9 @@ const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
 function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
-  const answers = makeAnswers(model), { data, code, fresh } = answers;
-  const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: () => { model.send(message()); reveal(root); } }, text);
+  const answers = makeAnswers(model, () => status.answered()), { data, code, fresh, memory } = answers;
+  const below = makeBelow(root);
+  const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: (e) => { model.send(message()); below.reveal(e.currentTarget); } }, text);
   const panes = { python: makePane("Python", (line) => links.link("py", line)), ptx: makePane("PTX", (line) => links.link("ptx", line)), sass: makePane("SASS", (line) => links.link("sass", line)) };
   const { python, ptx, sass } = panes;
   const views = makeViews(model, answers, panes);
@@ -26,13 +27,13 @@ function render({ model, el }) {
   const pin = h("button.pl-button.pl-asks", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ do: "edit", line: ptx.place(() => true)?.[0] }));
   const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({ do: "share" }));
-  const lesson = makeLesson(answers, panes, links, results, asks), problem = makeProblem(model, panes, views.showCode, asks);
+  const lesson = makeLesson(answers, panes, links, results, asks), problem = makeProblem(answers, panes, views.showCode, asks);
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
   const sample = h("p.pl-sample", { hidden: true, role: "note" });
   const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
     baseline, (key) => { baseline = key; paintStrip(); results.paint(); });
-  const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
+  const status = makeStatus(model, recollect, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === memory.seq()));
   root.append(
     h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), against, status.el, share),
     problem.el, lesson.el, strip, sample,
@@ -81,7 +82,7 @@ function render({ model, el }) {
 
   /** What answers an older request stands there dimmed until its successor comes. */
   function markStale() {
-    const old = (part) => !!data(part) && data(part).seq !== model.get("status").seq;
+    const old = (part) => !!data(part) && data(part).seq !== memory.seq();
     for (const pane of [ptx.el, python.el, views.diff.el]) pane.classList.toggle("pl-stale", old("code"));
     for (const page of results.els) page.classList.toggle("pl-stale", old("run"));
     strip.classList.toggle("pl-stale", old("run") || old("code"));
@@ -91,16 +92,24 @@ function render({ model, el }) {
 
   /** Dims all that does not say what the controls say, if that lasts. */
   function behind() {
-    const old = root.dataset.state === "gone" || root.dataset.state === "changed";
+    const old = root.dataset.state === "gone" || (root.dataset.state === "changed" && !memory.part("code"));
     if (!old) since = 0;
     else since ||= performance.now();
     root.classList.toggle("pl-behind", old && performance.now() - since >= DIMS);
     if (old && !dims) dims = setTimeout(() => { dims = 0; behind(); }, DIMS - (performance.now() - since));
   }
 
+  /** A setting that was seen before is shown as it was answered then, until the kernel has answered once more. */
+  function recollect(setting, answered) {
+    const names = answered ? memory.forget() : memory.recall(setting) ? [...WHOLE, "problem"] : [];
+    if (names.length) frames?.paint(names);
+    if (answered && setting !== null && model.get("status").state === "done") memory.remember(setting);
+  }
+
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
+    if (root.dataset.state !== state) results.tell(state);
     root.dataset.state = state;
     behind();
     root.dataset.seq = now.seq;
@@ -110,12 +119,13 @@ function render({ model, el }) {
 
   // -- the model
 
-  model.on("msg:custom", received);
+  const hear = (message, buffers) => received(message, buffers, answers.expect);
+  model.on("msg:custom", hear);
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
   const paintRun = () => { markStale(); results.paintRun(); };
   const paintState = () => { markStale(); results.paintState(); };
-  frames = paintTogether(root, model, {
+  frames = paintTogether(root, model, memory, {
     code: () => { paintCode(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
     state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: () => { problem.paint(); results.paint(); },
   }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, (names) => { if (names.includes("code") || names.includes("run")) views.paintHeat(); status.update(); for (const pane of Object.values(panes)) pane.settle(); });
@@ -125,19 +135,11 @@ function render({ model, el }) {
   return () => {
     themes.disconnect();
     status.stop();
+    below.stop();
     clearTimeout(dims);
-    model.off("msg:custom", received);
+    model.off("msg:custom", hear);
     for (const stop of [...helpers, frames.stop]) stop();
   };
-}
-
-/** Brings what opens below the explorer into sight, once it is there. */
-function reveal(root) {
-  const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
-  if (!below) return;
-  const watch = new MutationObserver(() => below.scrollIntoView({ block: "nearest" }));
-  watch.observe(below, { childList: true, subtree: true });
-  setTimeout(() => watch.disconnect(), 3000);
 }
 
 export default { render };

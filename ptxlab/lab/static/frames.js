@@ -3,8 +3,9 @@
 
 const FRAME = 16; // milliseconds of a frame
 
-/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`. */
-function paintTogether(root, model, painters, first, last) {
+/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`.
+ * `memory` may show an answer from before. */
+function paintTogether(root, model, memory, painters, first, last) {
   const due = new Set(), heard = [], have = new Map();
   /** Whether a part has come once more, whole, of which the page was told that it has it. */
   const again = (now, before) => comes(now) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
@@ -27,14 +28,14 @@ function paintTogether(root, model, painters, first, last) {
     last(now);
     ended = performance.now();
     for (const name of now) {
-      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } })); // for whoever measures
+      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: memory.part(name)?.seq ?? model.get(name)?.seq ?? 0 } })); // for whoever measures
     }
   }
   for (const name of Object.keys(painters)) {
     const hear = () => {
       const before = have.get(name), now = model.get(name);
       have.set(name, now);
-      if (again(now, before)) return;
+      if (again(now, before) || memory.stands(name)) return;
       due.add(name);
       soon();
     };
@@ -46,6 +47,11 @@ function paintTogether(root, model, painters, first, last) {
   soon(); // the pictures
   return {
     waiting: () => frame !== 0,
+    /** Paints parts of which nothing is heard. */
+    paint(names) {
+      for (const name of names) due.add(name);
+      soon();
+    },
     stop() {
       if (frame > 0) cancelAnimationFrame(frame);
       frame = 0;

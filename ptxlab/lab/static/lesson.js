@@ -14,7 +14,7 @@ function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks
     el.hidden = !told;
     if (told) tell(told);
     if (!opens) return;
-    if (told) results.tabs.pick(told.shows === "counters" ? "counters" : "error");
+    if (told?.shows) results.tabs.pick(told.shows === "counters" ? "counters" : "error");
     if (told?.row) python.start(told.row);
     ptx.start(line || code().links[0]?.[0] || 1);
     if (data("run")) results.showKind();

@@ -7,7 +7,7 @@ const LINE = 18, MARGIN = 40; // pixels of a line, as explorer.css says; and of 
 
 /** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
 function whenIdle(work) {
-  if (window.requestIdleCallback) return requestIdleCallback((deadline) => work(() => deadline.timeRemaining()));
+  if (window.requestIdleCallback) return requestIdleCallback((deadline) => work(() => deadline.timeRemaining()), { timeout: 1000 });
   return setTimeout(() => { const end = performance.now() + 8; work(() => end - performance.now()); }, 100);
 }
 
@@ -84,8 +84,9 @@ function makePane(title, onselect) {
     if (!waiting) whenIdle(refreshSome);
   }
   function refreshSome(left) {
-    const rest = chunks.filter(stale);
-    while (rest.length && left() > 3) refresh(rest.shift());
+    const rest = chunks.filter(stale), next = () => rest.length && refresh(rest.shift());
+    next(); // one in any case: a busy machine may never have time left
+    while (rest.length && left() > 3) next();
     if (rest.length) whenIdle(refreshSome);
     else body.setAttribute("aria-busy", "false");
   }

@@ -1,12 +1,12 @@
 // What went wrong: the message above the code, and the lines that it is about.
 
 /** `showCode` opens the view in which lines are marked, `asks` makes a button that sends a message. */
-function makeProblem(model, { ptx, python }, showCode, asks) {
+function makeProblem({ data }, { ptx, python }, showCode, asks) {
   const el = h("div.pl-problem", { role: "alert", hidden: true });
   const debug = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({ do: "debug" }));
 
   function paint() {
-    const p = model.get("problem");
+    const p = data("problem");
     ptx.clearComplaint();
     python.clearComplaint();
     el.hidden = !p;

@@ -1,6 +1,7 @@
 // The pages of results below the code: error and softmax, counters, roofline and occupancy.
 
 const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
+const WAITS = { asking: "No results yet: the run waits until you press Run, at the top.", cancelled: "No results: the run was cancelled. Run again, at the top, begins it anew." };
 
 /** `was()` gives the setting that figures are compared with, or null; `links()` what belongs together; `chooseRow` asks
  * for the softmax of a row. */
@@ -11,6 +12,7 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   const tiles = makeTileMap((row, tile) => { chooseRow(rowNumber(rowIndex(row))); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => links().link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const empty = h("p.pl-blank");
+  let waits = "";
   const pages = { error: [empty, h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
   const tabs = choice("results", RESULTS, open, show);
   show(open);
@@ -25,12 +27,18 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   function paint() {
     const run = data("run");
     empty.hidden = !!run;
-    empty.textContent = data("problem") ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again." : "No results yet.";
+    empty.textContent = data("problem") ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again." : WAITS[waits] || "No results yet.";
     if (open === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."), was());
     if (open === "roofline") {
       roofline.show(run?.roofline);
       occupancy.show(data("assembly"));
     }
+  }
+
+  /** Hears of the page's state: what an empty page says follows from it. */
+  function tell(state) {
+    waits = state;
+    if (!empty.hidden) paint();
   }
 
   /** Opens the page that a kernel of this kind has something on. */
@@ -67,5 +75,5 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   }
 
   const els = Object.values(pages).flat();
-  return { tabs, els, state, tiles, paint, paintRun, paintState, showKind };
+  return { tabs, els, state, tiles, paint, paintRun, paintState, showKind, tell };
 }

@@ -19,9 +19,10 @@ function stateOf(status, matching, alive) {
 
 const WORKING = ["changed", "building", "running"];
 
-/** The status line and its button. `onstate(state)` hears of every new state; `shown()` tells whether all that stands on
- * the page answers the last request. */
-function makeStatus(model, onstate, shown) {
+/** The status line and its button. `onsetting(key, answered)` hears of the setting that the controls say, null where not all
+ * of them are known, and of whether the kernel has answered it; then `onstate(state)` of the state; `shown()` tells whether all that stands on the page answers the last
+ * request. */
+function makeStatus(model, onsetting, onstate, shown) {
   const words = h("span", { role: "status", "aria-live": "polite" }), clock = h("span.pl-clock", { "aria-hidden": "true" });
   const act = h("button.pl-button.pl-act", { type: "button" }, "Cancel");
   const go = h("button.pl-button.pl-go", { type: "button", hidden: true, onclick: () => model.send({ do: "confirm" }) }, "Run");
@@ -34,6 +35,18 @@ function makeStatus(model, onstate, shown) {
   const asked = () => Object.entries(model.get("status").asked || {});
   const same = (a, b) => a === b || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) < 1e-9);
   const matching = () => asked().every(([id, [name, value]]) => !controls.get(id) || same(controls.get(id).get(name), value));
+
+  /** Whether the kernel's last word is its answer to what the controls say. */
+  const answered = () => matching() && !["building", "running"].includes(model.get("status").state);
+
+  /** What the controls say, as a text; of a list the words that are chosen, since it may get more of them. */
+  function setting() {
+    const said = asked().map(([id, [name]]) => {
+      const control = controls.get(id), value = control?.get(name);
+      return control && [id, name === "index" ? control.get("_options_labels")[value] : value];
+    });
+    return said.length && said.every(Boolean) ? JSON.stringify([model.get("status").subject, said]) : null;
+  }
 
   /** Follows the controls that the kernel's requests are made of. */
   function follow() {
@@ -67,11 +80,15 @@ function makeStatus(model, onstate, shown) {
     return status.text;
   }
 
-  let due = 0;
-  function later() { due ||= requestAnimationFrame(() => { due = 0; update(); }); }
+  let due = false;
+  function later() {
+    if (!due) queueMicrotask(() => { due = false; update(); }); // when all that has changed together has been heard of
+    due = true;
+  }
 
   function update() {
     const status = model.get("status"), next = stateOf(status, matching(), alive);
+    onsetting(setting(), answered());
     if (next !== state) {
       if (!WORKING.includes(next) || !WORKING.includes(state)) since = performance.now();
       state = next;
@@ -102,7 +119,7 @@ function makeStatus(model, onstate, shown) {
   model.on("comm_live_update", lost);
   changed();
   return {
-    el, update,
+    el, update, answered,
     stop() {
       clearInterval(timer);
       model.off("change:status", changed);

@@ -31,6 +31,8 @@ function figuresOf(code, assembly, run) {
   ];
 }
 
+const GROWING = ["executed", "sectors", "conflicts"]; // counts, which grow with the problem
+
 /** "better", "worse" or "" for a change of a figure. */
 function verdict(was, now, better) {
   if (!better || typeof was !== "number" || typeof now !== "number" || was === now) return "";
@@ -39,19 +41,22 @@ function verdict(was, now, better) {
 
 /**
  * Always the same figures, so that nothing moves when results arrive; what is not known yet is a dash. `was` are those of
- * the setting that is compared with, {title, figures}, or null: where one differs, both are shown. `onopen(page, key)`
+ * the setting that is compared with, {title, figures, work}, or null: where one differs, both are shown; counts of a problem
+ * of another size are judged by what they are for equal work. `onopen(page, key)`
  * hears of a figure that is pressed: of the page of results that has more about it.
  */
 function stripFigures(code, assembly, run, was, onopen) {
   return figuresOf(code, assembly, run).map((f) => {
     const known = f.value !== null && f.value !== undefined, before = was?.figures[f.key];
     const moved = known && before !== null && before !== undefined && f.text(before) !== f.text(f.value);
-    const tone = moved ? verdict(before, f.value, f.better) : "";
+    const work = moved && before > 0 && GROWING.includes(f.key) ? was.work : 1, fair = before * work;
+    const tone = moved ? verdict(fair, f.value, f.better) : "";
+    const equal = work === 1 ? "" : `×${short(f.value / fair)} for equal work`;
     const css = ["div.pl-figure", f.mood && `pl-${f.mood}`, moved && "pl-moved"].filter(Boolean).join(".");
     const page = PAGES[f.key];
-    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, f.title, page && (f.key === "conflicts" && f.value ? "press: the line that has most of them, and why" : "press: more about it below")].filter(Boolean).join("\n");
+    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, equal && `the problem is ${short(work)} times as large: ${equal}`, equal && f.detail, f.title, page && (f.key === "conflicts" && f.value ? "press: the line that has most of them, and why" : "press: more about it below")].filter(Boolean).join("\n");
     return h(css, { title: says, onclick: page ? () => onopen(page, f.key) : null },
       h("dt", null, page ? h("button.pl-quiet.pl-why", { type: "button" }, f.label) : f.label),
-      h("dd", null, moved ? h("span.pl-was", null, `${f.text(before)} → `) : null, h(tone ? `span.pl-${tone}` : "span", null, known ? f.text(f.value) : "–"), h("small", null, f.detail || " ")));
+      h("dd", null, moved ? h("span.pl-was", null, `${f.text(before)} → `) : null, h(tone ? `span.pl-${tone}` : "span", null, known ? f.text(f.value) : "–"), h("small", null, equal || f.detail || " ")));
   });
 }

@@ -1,0 +1,128 @@
+"""The operands of an instruction: what its text gives, as what the program holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Reg, Source, Symbol
+from ptxlab.emulate.program.operands import misfit
+from ptxlab.emulate.program.wide_registers import split, whole
+from ptxlab.errors import UnsupportedInstruction
+from ptxlab.isa import types
+from ptxlab.isa.actions import Action
+from ptxlab.isa.table import Form, OperandSpec
+from ptxlab.text import model
+from ptxlab.text.fits import in_braces
+from ptxlab.text.model import Instruction
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.scopes import Routine, Scope
+
+
+def resolve(low: Lowering, code: Code, instruction: Instruction, scope: Scope, routine: Routine) -> None:
+    """Sets what an instruction reads and writes, with the types, and which space it accesses."""
+    line, found = instruction.line, code.form
+    given, place = _given(low, instruction, found)
+    dests: list[Reg | Group | None] = []
+    sources: list[Source | None] = []
+    second: model.Operand | None = None
+    for spec in found.op.operands:
+        operand: model.Operand | None
+        if spec.second:
+            operand, second = second, None
+        else:
+            operand = given.pop(0) if given else None
+            if isinstance(operand, model.Pair):
+                second = operand.second
+                operand = operand.first
+        resolved, type_ = _resolved(low, found, spec, operand, scope, routine, line)
+        if spec.role == "dst":
+            if resolved is not None and not isinstance(resolved, Reg | Group):
+                raise low.error(f"{operand} cannot be written to", line)
+            dests.append(resolved)
+            code.dest_types += (type_,)
+        else:
+            sources.append(resolved)
+            code.source_types += (type_,)
+    if place is not None:
+        sources.append(Group(tuple(low.operand(e, scope, routine, line) for e in place.elements)))
+        code.source_types += ("any",)
+    code.dests, code.sources = tuple(dests), tuple(sources)
+    if found.op.does is Action.MOVE and found.b128 and split(low, code):
+        return
+    wrong = misfit(code, low.registers)
+    if wrong:
+        raise low.error(wrong, line)
+    low.note_space(code, found)
+    if routine.frame is not None:
+        code.sources = tuple(low.on_stack(code, s) for s in sources)
+
+
+def _given(
+    low: Lowering, instruction: Instruction, found: Form
+) -> tuple[list[model.Operand | None], model.Vector | None]:
+    """The operands as they are written, None where one is left out; and a tensor's coordinates."""
+    given: list[model.Operand | None] = list(instruction.operands)
+    specs, line = found.op.operands, instruction.line
+    needed = sum(1 for s in specs if not s.optional)
+    if not needed <= len(given) <= sum(1 for s in specs if not s.second):
+        raise UnsupportedInstruction(
+            f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=low.text(line),
+            column=instruction.column, file=low.module.file, syntax=found.op.syntax,
+        )  # fmt: skip
+    place: model.Vector | None = None
+    for k, each in enumerate(given):
+        if found.tensor and isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
+            vector, given[k] = each.extra[0], replace(each, extra=())
+            assert isinstance(vector, model.Vector)
+            place = vector
+    if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
+        given.insert(names.index("src_size"), None)  # the policy, which the hint asks for, stands in its place
+    return given, place
+
+
+def _resolved(
+    low: Lowering,
+    found: Form,
+    spec: OperandSpec,
+    operand: model.Operand | None,
+    scope: Scope,
+    routine: Routine,
+    line: int,
+) -> tuple[Source | None, str]:
+    """An operand, None for one left out or `_`, and its type."""
+    if operand is not None and in_braces(found, operand):
+        raise low.error(f"{found.opcode} takes no braces here, found {operand}", line)
+    resolved = None if operand is None else low.operand(operand, scope, routine, line)
+    if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.properties.plain:
+        resolved = Mem(resolved, 0)  # `ld.global.u32 %r1, table[3]`
+    type_ = found.operand_type(spec)
+    if type_ == "b128":
+        resolved, type_ = whole(low, resolved, found.opcode, line), "vec"
+    if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
+        resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
+    if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
+        what = "an address in brackets" if spec.role == "addr" else "no address"
+        raise low.error(f"{found.opcode} takes {what} here, found {operand}", line)
+    if operand is not None and resolved is None and spec.role != "dst":
+        raise low.error("_ can stand only where a result goes", line)
+    return resolved, type_
+
+
+def summed(low: Lowering, operand: model.Operand, scope: Scope, routine: Routine, line: int) -> model.Operand:
+    """`%r1+4`, which the assembler takes where a register is read: a register that an addition in front writes."""
+    if not isinstance(operand, model.Sum) or operand.scale < 0:
+        return operand
+    source = low.name(operand.base.text, scope, routine, line)
+    if not isinstance(source, Reg):
+        return operand
+    type_ = low.registers[source.index].type
+    if types.lane(type_) not in ("i16", "i32", "i64"):
+        raise low.error(f"{operand} adds to .{type_}; the CPU machine adds to integers", line)
+    name = f"%{operand}"
+    added = low.register(name, type_, routine.function.name)
+    scope.registers[name] = added
+    low.op(f"add.s{types.width(type_)}", (added,), (source, Literal(operand.offset)), line)
+    return model.Name(name)

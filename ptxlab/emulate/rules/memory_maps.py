@@ -1,0 +1,38 @@
+"""The memory that accesses of a launch may reach, as memcheck looks it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.emulate.language import u32
+from ptxlab.emulate.language.types import pointer_to, start_of
+from ptxlab.emulate.program.addresses import HEAP
+from ptxlab.emulate.runtime.state import Allocation, MemoryMap
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.runtime import memory as device
+    from ptxlab.emulate.runtime.report import Launch
+
+
+def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
+    """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
+    rows = [
+        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
+        for a in live
+    ]
+    fields = np.array(rows, np.uint64).reshape(-1)  # those of `Allocation` are numbers of 8 bytes, in this order
+    memory = MemoryMap.new()
+    memory.allocations, memory.count = Allocation.many(fields.view(np.uint8)), len(live)
+    memory.shared_start = program.shared_start
+    memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
+    memory.local_size, memory.local_stride = program.local_size, program.local_stride
+    memory.param_size = program.param_size
+    memory.cluster = launch.cluster_blocks
+    table = next((a.data for a in live if a.address == program.system.given), None)
+    if table is not None:
+        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, pointer_to(u32, table)
+    return memory

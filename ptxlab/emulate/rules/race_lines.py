@@ -1,0 +1,192 @@
+"""What racecheck keeps of whole arrays of records, so that most accesses need not look at all three records of a word.
+
+Behind the three thirds of an allocation's records (`races.Shadow`) lie
+
+    0   when its last write was recorded: the block and its clock, as in a record; 0: there was none
+    1   whether any read was recorded
+    2   whether any line has been settled
+    8   a number for each line of 16 words
+
+Without a write all writers are 0, and without a read all readers: those records are not loaded, and memory that no
+thread accesses takes no time. A **settled** line is one of which a read changes nothing and is no hazard: each word has
+two readers that stay, and no writer that matters. Kernels read the same matrix with all their blocks, or the same tile
+with all warps of a block. The number of a settled line is one of these:
+
+    63..48  a block       47..30  the time of its last barrier      29..0  warps
+        It is settled for the other warps of this block until the block's next barrier, or a write to the allocation.
+    63..33  0             32      1       31..16  a block           15..0  a block
+        All readers are of these blocks. It is settled for all others until a write to the allocation.
+
+Only compiled code keeps these (`Launch.summaries`). `step` has records of each word alone, so that comparing the two
+engines tests this module.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    all_of,
+    any_of,
+    bits,
+    boolean,
+    extract,
+    first,
+    gather,
+    lanes_bool,
+    lanes_u64,
+    load_row,
+    row_bool,
+    row_u64,
+    rule,
+    u64,
+)
+from ptxlab.emulate.rules.records import BLOCK, TIME, WARP, Block, Launch
+
+LAST_WRITE, ANY_READ, ANY_SETTLED, LINES = 0, 1, 2, 8
+"""Where each of these begins."""
+LINE = 4
+"""A line is 2**LINE words."""
+WARPS = (1 << TIME) - 1
+"""The bits of a line for warps: there are 30. A line that cannot be settled has all of them."""
+
+
+@rule(inline=True)
+def room(stride: u64) -> u64:
+    """Numbers that lie in an array of records with this stride: the records, and what is described above."""
+    return 3 * stride + LINES + (stride >> LINE) + 2
+
+
+@rule(inline=True)
+def unwritten(launch: Launch, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether no word of an allocation has a writer."""
+    return launch.summaries and records[3 * stride + LAST_WRITE] == 0
+
+
+@rule(inline=True)
+def unread(launch: Launch, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether no word of an allocation has a reader."""
+    return launch.summaries and records[3 * stride + ANY_READ] == 0
+
+
+@rule(inline=True)
+def accessed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
+    """An access to an allocation is about to be recorded."""
+    if launch.summaries:
+        if write:
+            records[3 * stride + LAST_WRITE] = block.now
+        else:
+            records[3 * stride + ANY_READ] = 1
+
+
+@rule(inline=True)
+def disturbed(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
+    """Something is recorded of an allocation that lines do not follow: none of them is settled any more."""
+    accessed(launch, block, records, stride, True)
+    accessed(launch, block, records, stride, False)
+
+
+@rule(inline=True)
+def lines_hold(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether the numbers of lines are valid for this block: only barriers of all have ordered its warps, and the last
+    write was its own before the last of those, or there was none."""
+    if not launch.summaries or block.simple == 0:
+        return False
+    time, low = records[3 * stride + LAST_WRITE], block.now >> BLOCK << BLOCK
+    return time == 0 or u64(time - low) < u64(block.full - low)
+
+
+@rule(inline=True)
+def settled(block: Block, line: u64, warp: u64) -> boolean:
+    """Whether a read by this warp changes nothing in a line, by its number."""
+    if (line ^ block.full) >> TIME == 0 and line >> warp & 1 == 0:
+        return True
+    mine = block.full >> BLOCK
+    return line >> 32 == 1 and line >> 16 & 0xFFFF != mine and line & 0xFFFF != mine
+
+
+@rule(inline=True)
+def row_settled(block: Block, kept: Pointer[u64], word: u64, words: u64, warp: u64) -> boolean:
+    """The same for all lines of some words in a row; `kept`: what lies behind the records."""
+    if warp >= TIME or kept[ANY_SETTLED] == 0:
+        return False
+    for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
+        if not settled(block, kept[LINES + line], warp):
+            return False
+    return True
+
+
+@rule(inline=True)
+def each_settled(block: Block, line: lanes_u64, warp: u64) -> lanes_bool:
+    """The same for 32 numbers of lines."""
+    mine = block.full >> BLOCK
+    good: lanes_bool = (line >> 32 == 1) & (line >> 16 & 0xFFFF != mine) & (line & 0xFFFF != mine)
+    if not all_of(good):
+        good |= ((line ^ block.full) >> TIME == 0) & (line & 1 << warp == 0)
+    return good
+
+
+@rule(inline=True)
+def lanes_settled(
+    block: Block, kept: Pointer[u64], begin: lanes_u64, words: u64, warp: u64, chosen: lanes_bool
+) -> boolean:
+    """The same for some words from one of each lane on, at most 16."""
+    if warp >= TIME or kept[ANY_SETTLED] == 0:
+        return False
+    lines = kept + LINES
+    one, two = begin >> LINE, begin + (words - 1) >> LINE
+    if any_of(chosen & ~each_settled(block, gather(lines, one, chosen), warp)):
+        return False
+    if any_of(chosen & (one != two)):
+        return not any_of(chosen & ~each_settled(block, gather(lines, two, chosen), warp))
+    return True
+
+
+@rule(cold=True)
+def settle(launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, words: u64) -> None:
+    """Some words in a row have been read, and nothing has changed: looks whether their lines are settled, once for
+    each line between two barriers, and for one more block where the readers are of two others."""
+    kept = records + 3 * stride
+    lines = kept + LINES
+    for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
+        if (lines[line] ^ block.full) >> TIME != 0 and lines[line] >> 32 != 1:
+            lines[line] = number_of(launch, block, records, stride, line << LINE)
+            if lines[line] & WARPS != WARPS:
+                kept[ANY_SETTLED] = 1
+
+
+@rule(inline=True)
+def before(record: row_u64, low: u64, span: u64) -> row_bool:
+    """Which records are those of the block from before its last barrier."""
+    found: row_bool = record - low < span
+    return found
+
+
+@rule
+def number_of(launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64) -> u64:
+    """The number of a line, which begins with this word."""
+    at = records + word
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    reader, other, writer = load_row(at + stride), load_row(at + 2 * stride), load_row(at)
+    if any_of((reader == 0) | (other == 0) | before(reader, low, span) | before(other, low, span)):
+        return block.full | WARPS
+    if not all_of((writer == 0) | before(writer, low, span)):
+        return block.full | WARPS
+    one = u64(extract(reader, 0)) >> BLOCK
+    two = u64(extract(other, 0)) >> BLOCK
+    strange = (reader >> BLOCK != low >> BLOCK) & (other >> BLOCK != low >> BLOCK)
+    if records[3 * stride + LAST_WRITE] == 0 and all_of(strange):
+        alike = (reader >> BLOCK == one) | (reader >> BLOCK == two)
+        if all_of(alike & ((other >> BLOCK == one) | (other >> BLOCK == two))):
+            return 1 << 32 | one << 16 | two
+    found = block.full
+    for third in range(2):
+        record = other if third else reader
+        left = bits(record >> BLOCK == low >> BLOCK)
+        while left:
+            warp = u64(extract(record, first(left)) >> WARP & 31)
+            if warp >= TIME:
+                return block.full | WARPS
+            found |= 1 << warp
+            left &= ~bits(record >> WARP & 31 == warp)
+    return found

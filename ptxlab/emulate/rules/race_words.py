@@ -1,0 +1,239 @@
+"""racecheck on many words at a time; `races` has the rules for a single word.
+
+For most accesses the three records of each word suffice: there is none, or it lies before the last barrier of the whole
+block, or it is the same thread's. This module tests that for 16 words in a row or for 32 lanes at once, and leaves the
+rest to `hazard` and `remember`.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    all_of,
+    any_of,
+    bits,
+    boolean,
+    extract,
+    first,
+    gather,
+    lane_ids,
+    lanes,
+    lanes_bool,
+    lanes_of,
+    lanes_u32,
+    lanes_u64,
+    load_row,
+    reversed_bits,
+    reversed_lanes,
+    row_bool,
+    row_ids,
+    row_u64,
+    rule,
+    scatter,
+    select,
+    splat,
+    store_row,
+    u32,
+    u64,
+    widen,
+)
+from ptxlab.emulate.rules.race_lines import (
+    accessed,
+    disturbed,
+    lanes_settled,
+    lines_hold,
+    settle,
+    unread,
+    unwritten,
+)
+from ptxlab.emulate.rules.races import ID, hazard, remember
+from ptxlab.emulate.rules.records import BLOCK, MANY, WARP, Block, Launch
+
+OF_MANY = 1 << MANY
+ALL = 0xFFFFFFFF
+"""The mask of a row without gaps."""
+ROW = 16
+"""Words that are checked at once; the codes of a piece are padded to a multiple."""
+
+
+@rule(inline=True)
+def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
+    """Which records need no further check: no access, one before the last barrier of all, or the thread's own."""
+    fine: row_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    return fine
+
+
+@rule(inline=True)
+def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
+    """The same for 32 records."""
+    fine: lanes_bool = record - low < span
+    if not all_of(fine):
+        fine |= (record == 0) | ((record ^ me) & ID == 0)
+    return fine
+
+
+@rule
+def stretch(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, words: u64,
+    codes: Pointer[u64], step: u64, mine: u64, shift: u64, mask: u32, write: boolean, followed: boolean,
+) -> None:  # fmt: skip
+    """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
+    word, 0 if there is one row of codes for all of them. mask: which of 32 words are accessed, if it is not full.
+    followed: a read of lines that may settle."""
+    at = records + word
+    low = block.now >> BLOCK << BLOCK
+    span = block.full - low
+    calm = block.simple != 0
+    no_writer = unwritten(launch, records, stride)
+    no_reader = write and unread(launch, records, stride)
+    accessed(launch, block, records, stride, write)
+    changed = False
+    for i in range(0, words, 16):
+        here = at + i
+        readers = here + stride
+        others = readers + stride
+        meant = row_ids() < words - i
+        if mask != 0xFFFFFFFF:
+            meant &= ((row_ids() & 0) + u64(mask >> i)) & (((row_ids() & 0) + 1) << row_ids()) != 0
+        now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
+        writer = row_ids() & 0
+        w_fine = writer == 0
+        if not no_writer:
+            writer = load_row(here)
+            w_fine = row_fine(writer, now, low, span)
+        if no_reader and all_of(w_fine | ~meant):  # the usual case of a result
+            store_row(here, select(meant, now, writer))
+            continue
+        reader = load_row(readers)
+        r_fine = row_fine(reader, now, low, span)
+        if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other one is remembered
+            store_row(readers, select(meant, now, reader))
+            changed = True
+            continue
+        other = load_row(others)
+        q_fine = row_fine(other, now, low, span)
+        fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
+        if write:
+            if any_of(fine):
+                store_row(here, select(fine, now, writer))
+        elif any_of(fine & (r_fine | q_fine)):  # others have read it as well, as all warps read a tile
+            store_row(readers, select(fine & r_fine, now, reader))
+            store_row(others, select(fine & ~r_fine & q_fine, now, other))
+            changed = True
+        rest = bits(meant & ~fine)
+        for k in lanes_of(rest):
+            hazard(launch, block, here + k, stride, address + (i + k) * launch.granule, extract(now, k), write)
+            remember(launch, block, here + k, stride, extract(now, k), write)
+            changed = True
+        if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
+            disturbed(launch, block, records, stride)
+    if followed and not changed:
+        settle(launch, block, records, stride, word, words)
+
+
+@rule
+def scattered(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
+    words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
+) -> u32:  # fmt: skip
+    """Scattered lanes: some words each, the first of them `at` bytes behind the lane's offset; both are multiples of a
+    word. Returns the lanes that have stored where another lane has stored as well.
+
+    The vectors begin with lane 31: of lanes scattered to one place the last remains, and it must be the lowest.
+    """
+    chosen = lanes(reversed_bits(mask))
+    begin = (widen(reversed_lanes(offsets)) >> first(u32(launch.granule))) + at // launch.granule
+    followed = not write and words <= 16 and lines_hold(launch, block, records, stride)
+    if followed and lanes_settled(block, records + 3 * stride, begin, words, mine >> WARP & 31, chosen):
+        return 0
+    low = block.now >> BLOCK << BLOCK
+    span = block.full - low
+    calm = block.simple != 0
+    no_writer = unwritten(launch, records, stride)
+    no_reader = write and unread(launch, records, stride)
+    accessed(launch, block, records, stride, write)
+    apart = all_apart(offsets, mask)
+    lane = widen(reversed_lanes(lane_ids()))
+    readers = records + stride
+    others = readers + stride
+    nowhere = splat(0) != 0
+    changed = False
+    collided: u32 = 0
+    for k in range(words):
+        now = lane | (mine | codes[k])
+        index = begin + k
+        writer = splat(0)
+        w_fine = ~nowhere
+        if not no_writer:
+            writer = gather(records, index, chosen)
+            w_fine = lanes_fine(writer, now, low, span)
+        reader = splat(0)
+        r_fine = ~nowhere
+        if not no_reader:
+            reader = gather(readers, index, chosen)
+            r_fine = lanes_fine(reader, now, low, span)
+        if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other one is remembered
+            if any_of(chosen & (reader != now)):
+                read(readers, index, now, chosen, apart)
+            changed = True
+            continue
+        q_fine = ~nowhere
+        if not no_reader:
+            q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
+        fine = w_fine & (r_fine & q_fine if write else r_fine | calm)
+        rest: u32 = 0
+        if not all_of(fine):  # lanes that do not take part are fine: what they gather is 0
+            changed = True
+            rest = bits(~fine)
+            for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
+                word = extract(index, 31 - one)
+                address = start + word * launch.granule
+                hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
+        fine &= chosen
+        if write:
+            if any_of(fine & (writer != now)):
+                scatter(records, index, now, fine)
+        elif any_of(fine & (r_fine | q_fine)):
+            read(readers, index, now, fine & r_fine, apart)
+            read(others, index, now, fine & ~r_fine & q_fine, apart)
+            changed = True
+        for late in lanes_of(rest):
+            remember(launch, block, records + extract(index, late), stride, extract(now, late), write)
+        if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
+            disturbed(launch, block, records, stride)
+        if write and not apart:
+            collided |= bits(chosen & (gather(records, index, chosen) != now))
+    if followed and not changed:
+        for one in lanes_of(bits(chosen)):
+            settle(launch, block, records, stride, extract(begin, one), words)
+    return reversed_bits(collided)
+
+
+@rule(inline=True)
+def in_part_of_a_row(launch: Launch, offsets: lanes_u32, mask: u32) -> boolean:
+    """Whether the offsets of these lanes are a word apart, like those of a row of which some lanes are missing."""
+    lane = first(mask)
+    begin = u32(extract(offsets, lane) - lane * u32(launch.granule))
+    return mask & ~bits(offsets == lane_ids() * u32(launch.granule) + begin) == 0
+
+
+@rule(inline=True)
+def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
+    """Whether it is plain that no two lanes have the same offset: neighbouring lanes are equally far apart."""
+    step = u32(extract(offsets, 1) - extract(offsets, 0))
+    if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
+        return False
+    return mask & ~bits(offsets == lane_ids() * step + extract(offsets, 0)) == 0
+
+
+@rule(inline=True)
+def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, apart: boolean) -> None:
+    """Records lanes as readers; of lanes that read one word the lowest, marked as many. apart: there are none."""
+    if any_of(chosen):
+        scatter(readers, index, now, chosen)
+        if apart:
+            return
+        kept = gather(readers, index, chosen)
+        again = chosen & (kept != now)
+        if any_of(again):
+            scatter(readers, index, kept | OF_MANY, again)

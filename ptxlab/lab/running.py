@@ -1,0 +1,119 @@
+"""The explorer's launches: how long they are likely to take, whether to begin them, how far they are, and their end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ptxlab.emulate.runtime.progress import Watching, watched
+from ptxlab.lab import explorer_views
+from ptxlab.lab.estimates import LONG, Estimates, in_seconds
+from ptxlab.lab.explorer_views import Version
+from ptxlab.lab.requests import Request
+from ptxlab.lab.subject import Ran
+
+TELLING = 0.4
+"""Seconds between two words on how far a run is."""
+Says = Callable[[str, dict[str, Any]], None]
+"""Tells how far a run is: a text, and its `done`, `blocks`, `seconds` and `estimate`."""
+
+
+class Unconfirmed(Exception):
+    """A run that begins only when somebody has said so; `more` is what the status says of it."""
+
+    def __init__(self, text: str, **more: Any) -> None:
+        super().__init__(text)
+        self.more = more
+
+
+class Running:
+    """The launches of one session. outdated: whether nobody waits any more for the request with this number; asks:
+    whether a run of more than `LONG` seconds waits to be confirmed."""
+
+    def __init__(self, outdated: Callable[[int], bool], asks: bool) -> None:
+        self._outdated, self._asks = outdated, asks
+        self.estimates = Estimates()
+        self._confirmed: set[Request] = set()
+        self._watching: Watching | None = None  # the launch in work
+        self._telling = 0, 0.0  # the request of which it is said how far its run is, and since when
+
+    def held(self, request: Request) -> Unconfirmed | None:
+        """What to ask before this request's run begins; None where it may begin."""
+        if not self._asks or request.result_key in self._confirmed:
+            return None
+        estimate = self.estimates.seconds(request)
+        if estimate is None or estimate <= LONG:
+            return None
+        less = self.estimates.less(request)
+        sample = None if less is None else self.estimates.seconds(less)
+        return Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
+
+    def confirm(self, request: Request, sample: bool) -> Request | None:
+        """The request whose run may begin now: this one, or with `sample` one of some of its rows, None where there is
+        no smaller one."""
+        chosen = self.estimates.less(request) if sample else request
+        if chosen is not None:
+            self._confirmed.add(chosen.result_key)
+        return chosen
+
+    def foreseen(self, request: Request) -> dict[str, Any]:
+        """What to say of a run that begins: `text`, and `estimate`, its seconds or None where it is short."""
+        estimate = self.estimates.seconds(request)
+        if estimate is None or estimate <= LONG:
+            return {"text": "running", "estimate": None}
+        return {"text": f"running, about {in_seconds(estimate)}", "estimate": estimate}
+
+    def run(self, version: Version, request: Request, seq: int, says: Says) -> Ran | None:
+        """Runs the kernel, and notes how long it took."""
+        start = time.perf_counter()
+        with self.watched(seq, says, self.estimates.seconds(request)):
+            ran = explorer_views.run(version, request)
+        if ran is not None:
+            self.estimates.note(request, time.perf_counter() - start)
+        return ran
+
+    def hurry(self) -> None:
+        """Has a launch in work ask at once whether it is outdated."""
+        watching = self._watching
+        if watching is not None:
+            watching.hurry()
+
+    def tell(self, seq: int) -> None:
+        """From now on it is said how far the run of this request is: so far the page may have said "building"."""
+        self._telling = seq, time.perf_counter()
+
+    @contextmanager
+    def watched(self, seq: int, says: Says, expected: float | None = None) -> Iterator[None]:
+        """Launches that this thread makes meanwhile are stopped once their request is outdated; of the others it is
+        said how far they are. expected: the seconds that they are likely to take, until blocks that are done say
+        more."""
+        with watched(self._watch(seq, says, expected)) as watching:
+            self._watching = watching
+            try:
+                yield
+            finally:
+                if self._watching is watching:  # and not a newer one's
+                    self._watching = None
+
+    def _watch(self, seq: int, says: Says, expected: float | None) -> Callable[[int, int, int], None]:
+        start = time.perf_counter()
+        told = start
+
+        def watch(done: int, blocks: int, _instructions: int) -> None:
+            nonlocal told
+            if self._outdated(seq):
+                raise KeyboardInterrupt
+            now = time.perf_counter()
+            shown, since = self._telling
+            if shown != seq or now - max(told, since) < TELLING:
+                return
+            told, seconds = now, now - start
+            estimate = seconds * blocks / done if done else expected
+            text = f"running, {done:,} of {blocks:,} blocks done"
+            if estimate is not None and estimate > LONG:
+                text += f", about {in_seconds(estimate)} in all"
+            says(text, {"done": done, "blocks": blocks, "seconds": seconds, "estimate": estimate})
+
+        return watch

@@ -1,0 +1,71 @@
+"""The way through all rungs as a new student goes it: by the buttons that the page offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import lab_server
+import pytest
+from explorer_page import EXPLORER, figures, number, settle, text, type_on_slider
+
+from ptxlab import kernels
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+
+@pytest.fixture(scope="module")
+def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
+    """A page with `pl.explore()` and nothing else."""
+    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
+        notebook = lab_server.write_notebook(folder / "walk.ipynb", "import ptxlab as pl\npl.explore()")
+        lab_server.open_notebook(page, jupyter, notebook)
+        lab_server.run_all(page)
+        settle(page)
+        yield page
+
+
+def onward(page: Any) -> None:
+    """Presses "Next: ..."."""
+    before = number(page)
+    page.click(f"{EXPLORER} .pl-next")
+    settle(page, before)
+    assert page.get_attribute(EXPLORER, "data-state") == "done"
+
+
+def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
+    """`scalar` opens with 64 keys, `tiled` with 192: three times the work."""
+    assert "equal work" not in str(figures(lab))
+    onward(lab)
+    assert text(lab, ".pl-against").startswith("scalar → tiled, Sk 64 → 192")
+    assert figures(lab)["sectors"].endswith("×0.155 for equal work")
+    assert lab.locator(f"{EXPLORER} .pl-figure:has-text('executed') .pl-worse").count() == 1, (
+        "half of its threads are idle"
+    )
+    before = number(lab)
+    lab.locator(f"{EXPLORER} .pl-tools button:text-is('Pin')").click()
+    settle(lab, before)
+    before = number(lab)
+    type_on_slider(lab, "Sq", 128)
+    settle(lab, before)
+    shown = figures(lab)["executed"]
+    assert shown.endswith("for equal work")
+    assert float(shown.split("×")[1].split()[0]) < 1, "now all of its threads have a row"
+    assert lab.locator(f"{EXPLORER} .pl-figure:has-text('executed') .pl-better").count() == 1
+
+
+def test_every_rung_leads_to_the_next(lab: Any) -> None:
+    names = kernels.names()
+    chosen = lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select")
+    for name in names[names.index("tiled") + 1 :]:
+        onward(lab)
+        assert chosen.evaluate("e => e.selectedOptions[0].textContent").startswith(name)
+        asked = text(lab, ".pl-lesson")
+        assert "? Look at: " in asked, name
+        assert "it begins at line " in asked, name
+        assert "– " not in str(figures(lab)), name
+        lab.click(f"{EXPLORER} button:has-text('Counters')")
+        told = lab.locator(f"{EXPLORER} section[aria-label='Instruction mix'] .pl-legend")
+        assert told.evaluate("e => e.scrollWidth <= e.clientWidth"), name
+    assert lab.locator(f"{EXPLORER} .pl-next").count() == 0
