@@ -122,6 +122,21 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+@pytest.hookimpl(trylast=True)  # when the fixtures are gone that nobody needs any more
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Closes the browser before a file that begins without one: Playwright keeps an event loop running."""
+    support = sys.modules.get("lab_server")
+    if support is None or (nextitem is not None and nextitem.path == item.path):
+        return
+    if nextitem is None or not {"browser_path", "chromium"} & set(fixturenames(nextitem)):
+        support.WINDOW.close()
+
+
+def fixturenames(item: pytest.Item) -> list[str]:
+    """The fixtures of a test."""
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
 @pytest.fixture(scope="session")
 def browser_path() -> str:
     """The Chromium or Chrome that browser tests drive."""

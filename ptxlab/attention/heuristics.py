@@ -28,7 +28,7 @@ def split_count(blocks: int, processors: int, keys: int) -> int:
     None if the blocks fill 80 % of the processors. Otherwise the grid runs in waves, and the last wave is rarely full:
     of all counts that make one or two waves, the smallest that keeps 95 % as many processors busy as the best one.
 
-    A wave is one block for each processor, even where two or three fit: one has enough keys on their way to keep the
+    A wave is one block for each processor, even where two or three fit: one has enough keys in flight to keep the
     memory busy (see `decode_gqa`), and twice as many splits would cost `decode_reduce` twice as many steps.
     """
     most = max(1, min(keys // KEYS_A_SPLIT, MOST_WAVES * processors // max(blocks, 1)))

@@ -400,7 +400,7 @@ class Instructions(Flow):
             Closes a bulk group: all bulk copies to global memory that this thread has started since the last one.
 
         cp.async.bulk.wait_group{.read}  n:int
-            Waits until at most the n youngest bulk groups of this thread are still on their way; with `.read` until
+            Waits until at most the n youngest bulk groups of this thread are still in flight; with `.read` until
             they have read their sources, which may then be overwritten.
 
         cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b64}
@@ -537,8 +537,8 @@ class Instructions(Flow):
             Closes a group: all copies that this thread has started since the last one.
 
         cp.async.wait_group  n:int
-            Waits until at most the n youngest groups of this thread are still on their way: 1 keeps the next tile
-            in flight while this one is used.
+            Waits until at most the n youngest groups of this thread are still in flight: 1 keeps the next tile in
+            flight while this one is used.
 
         cp.async.wait_all
             Waits until every copy that this thread has started has arrived.

@@ -16,7 +16,6 @@ from ptxlab.errors import BuildError
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import Form
 
-PROXY_FENCE = "fence.proxy.async"
 STORES = (Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT)
 
 
@@ -62,7 +61,7 @@ class Products:
 
 
 class SharedStores:
-    """Whether threads have stored to shared memory, and whether a proxy fence was ever written behind that."""
+    """Whether threads have stored to shared memory, and whether a proxy fence was ever written after that."""
 
     def __init__(self) -> None:
         self.stored = self.fenced = False
@@ -72,7 +71,7 @@ class SharedStores:
         action = form.op.does
         if action in STORES and (form.space or "").startswith("shared"):
             self.stored = True
-        elif form.opcode.startswith(PROXY_FENCE):
+        elif form.properties.proxy.startswith("async"):
             self.fenced = True
         elif action in (Action.COPY, Action.COPY_REDUCE) and form.op.group is AsyncGroup.BULK:
             if self.stored and not self.fenced:

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ptxlab import isa
 from ptxlab.course.watch import place
+from ptxlab.isa.actions import Action
+from ptxlab.isa.properties import Properties
 from ptxlab.launch.run import Run
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import LineCounters
+
+
+def _what(line: LineCounters) -> Properties:
+    """What the table says of a line's instruction; of several on one line, of the first."""
+    return isa.form(line.opcode.partition(";")[0]).properties
+
+
+def _moves(line: LineCounters, what: str, *spaces: str) -> bool:
+    """Whether each lane loads or stores at an address in these spaces: elements, or rows of matrices."""
+    known = _what(line)
+    return (known.plain or known.rows) and known.touches == what and known.space in spaces
+
 
 LINES: dict[str, Callable[[LineCounters], int]] = {
     "bank conflicts": lambda c: c.conflicts,
@@ -21,12 +36,12 @@ LINES: dict[str, Callable[[LineCounters], int]] = {
     "warp instructions": lambda c: c.warps,
     "thread instructions": lambda c: c.threads,
     "divergent branches": lambda c: c.divergent,
-    "barriers": lambda c: c.warps if c.opcode.startswith(("bar.", "barrier.")) and "warp" not in c.opcode else 0,
-    "shuffles": lambda c: c.warps if c.opcode.startswith("shfl.") else 0,
-    "global loads": lambda c: c.warps if c.opcode.startswith(("ld.global", "ld.volatile.global")) else 0,
-    "global stores": lambda c: c.warps if c.opcode.startswith(("st.global", "st.volatile.global")) else 0,
-    "shared loads": lambda c: c.warps if c.opcode.startswith(("ld.shared", "ldmatrix")) else 0,
-    "shared stores": lambda c: c.warps if c.opcode.startswith("st.shared") else 0,
+    "barriers": lambda c: c.warps if _what(c).action in (Action.BARRIER, Action.CLUSTER_BARRIER) else 0,
+    "shuffles": lambda c: c.warps if _what(c).action is Action.SHUFFLE else 0,
+    "global loads": lambda c: c.warps if _moves(c, "load", "global") else 0,
+    "global stores": lambda c: c.warps if _moves(c, "store", "global") else 0,
+    "shared loads": lambda c: c.warps if _moves(c, "load", "shared", "cluster") else 0,
+    "shared stores": lambda c: c.warps if _moves(c, "store", "shared", "cluster") else 0,
     "exponentials": lambda c: c.threads if c.opcode.startswith("ex2.") else 0,
 }
 """What is counted line by line: a sum over the lines of a launch with `counters=True`."""

@@ -34,7 +34,7 @@ op("cp.async.bulk.dst.src.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, poli
 op("cp.async.bulk.commit_group", """Closes a bulk group: all bulk copies to global memory that this thread has
    started since the last one.""", does=Action.COMMIT, **_GROUPED)  # fmt: skip
 op("cp.async.bulk.wait_group{.read}  n:int", """Waits until at most the n youngest bulk groups of this thread are
-   still on their way; with `.read` until they have read their sources, which may then be overwritten.""",
+   still in flight; with `.read` until they have read their sources, which may then be overwritten.""",
    does=Action.WAIT_GROUP, **_GROUPED)  # fmt: skip
 op("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b64}", """Asks for bytes to be
    brought into L2; changes no result.""", version=(8, 0), sm=90, does=Action.PREFETCH)  # fmt: skip

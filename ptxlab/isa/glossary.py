@@ -72,6 +72,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "they are seen there.",
         "TMA": "Tensor memory accelerator: the unit that copies tiles between global and shared memory (sm_90).",
         "in flight": "Of a copy or product: it was issued, and no thread has waited for its completion yet.",
+        "checked": "Of an access or a launch: memcheck examines it, and those of initcheck, racecheck and synccheck "
+        "that were asked for.",
     },
     "Instructions": {
         "PTX": "NVIDIA's assembly language for a virtual GPU. The assembler turns it into SASS.",
@@ -97,7 +99,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "prefill": "Attention of many queries at once, as when a prompt is read.",
         "decode": "Attention of one new query per sequence against a cache of keys and values.",
         "GQA": "Grouped-query attention: several query heads share one head of keys and values.",
-        "causal": "A query sees no key behind its own position.",
+        "causal": "A query sees no key after its own position.",
         "KV cache": "The keys and values of the tokens so far, kept for the next one.",
         "page": "A fixed number of tokens of a KV cache that lie together; a block table says where each page lies.",
         "block table": "For each sequence the numbers of its pages, in order.",

@@ -263,7 +263,7 @@ for _cop, _sizes in (("ca", "4, 8 or 16"), ("cg", "16")):
              "src_size": "A number of bytes (u32), or a predicate that asks for zeros only."})  # fmt: skip
 op("cp.async.commit_group", """Closes a group: all copies that this thread has started since the last one.""",
    does=Action.COMMIT, group=AsyncGroup.CP_ASYNC, version=(7, 0), sm=80)  # fmt: skip
-op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of this thread are still on their way: 1
+op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of this thread are still in flight: 1
    keeps the next tile in flight while this one is used.""", does=Action.WAIT_GROUP, group=AsyncGroup.CP_ASYNC,
    version=(7, 0), sm=80)  # fmt: skip
 op("cp.async.wait_all", """Waits until every copy that this thread has started has arrived.""", does=Action.WAIT_ALL,

@@ -49,10 +49,11 @@ class Properties:
     "gpu" of an atomic operation, "sys" of a volatile access (PTX ISA, atom and ld.volatile). polls: whether a loop
     around it may be one that waits for another thread. converges: whether lanes of a warp wait for each other at it.
     aligned: whether the warp must be converged at it. jumps: whether a warp may diverge at it (a `ret` of a kernel ends
-    its threads instead). ends_block: whether a basic block ends behind it. falls_through: whether the next instruction
+    its threads instead). ends_block: whether a basic block ends after it. falls_through: whether the next instruction
     may follow if no guard skips it. waits: whether a thread may stop at it until others, or copies, are done. orders:
-    whether later accesses must not be moved, or checked, before it. group: what its asynchronous operation completes
-    by. work: its pipe and its floating-point operations.
+    whether later accesses must not be moved, or checked, before it. proxy: of a proxy fence, the paths to memory that
+    it orders: "async", "async::generic", "alias" ... group: what its asynchronous operation completes by. work: its
+    pipe and its floating-point operations.
     """
 
     action: Action
@@ -71,6 +72,7 @@ class Properties:
     falls_through: bool = True
     waits: bool = False
     orders: bool = False
+    proxy: str = ""
     group: AsyncGroup = AsyncGroup.NONE
     work: Work = NO_WORK
 
@@ -168,6 +170,7 @@ def properties_of(form: Form) -> Properties:
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
         waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,
         orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or writes or converges,
+        proxy=_proxy_of(form) if fence else "",
         group=entry.group,
         work=work_of(form),
     )
@@ -187,6 +190,11 @@ def _scope_of(action: Action, words: set[str]) -> str:
     if "gl" in words or action in ATOMICS:
         return "gpu"
     return "sys" if words & {"volatile", "mmio"} else ""
+
+
+def _proxy_of(form: Form) -> str:
+    """The word after `.proxy`."""
+    return form.opcode.partition(".proxy.")[2].partition(".")[0]
 
 
 _ANYWHERE = SAMPLERS | {Action.FENCE}

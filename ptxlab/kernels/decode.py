@@ -6,7 +6,7 @@ bytes a second, not FLOPs.
 
 A thread for a row, as in rung 1, would leave 31 lanes idle. Here the warp takes one key at a time: lane n multiplies
 the elements n, n + 32, ... and five shuffles add up the 32 parts, so that every lane knows the score. Neighbours load
-neighbouring elements, but only a few bytes are on their way at any time: the next key is asked for when this one has
+neighbouring elements, but only a few bytes are in flight at any time: the next key is asked for when this one has
 been used. That is why the bandwidth stays out of reach, and what the next rungs are about.
 """
 

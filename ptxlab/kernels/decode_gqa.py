@@ -10,7 +10,7 @@ ahead. No other warp reads them, so there is no barrier of the block in the loop
 lane's copies have arrived, `bar.warp.sync` that those of the other lanes have too, and that all lanes are done with the
 stage that is filled next. At the end the warps merge as in rung 11, and splits as in rung 13.
 
-How many bytes must be on their way? A load takes most of a microsecond, and in this time an H200 could bring 30 KB to
+How many bytes must be in flight? A load takes most of a microsecond, and in this time an H200 could bring 30 KB to
 each of its multiprocessors. At head_dim 128 a tile of keys and values has 8 KB; four warps with two or three tiles each
 ahead of the one that they multiply ask for 64 to 96 KB, and where two blocks fit on a multiprocessor for twice that.
 

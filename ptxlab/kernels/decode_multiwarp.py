@@ -10,7 +10,7 @@ together in any order. It is used here three times. A row of keys is short (256 
 bytes a warp holds several keys at once, each in a group of lanes: the groups merge by shuffles. Then the warps merge
 through shared memory. And the next rungs merge what blocks of the grid have found.
 
-Each lane asks for several keys and values before it uses the first: so many bytes are on their way at the same time.
+Each lane asks for several keys and values before it uses the first: so many bytes are in flight at the same time.
 """
 
 from __future__ import annotations

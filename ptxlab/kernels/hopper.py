@@ -207,7 +207,7 @@ def make(config: Config) -> Kernel:
                     begin_output()  # of the one before
                     if consumers > 1:
                         k.op("bar.arrive", after, 2 * THREADS)
-                    wait(1)  # S is there, O on its way
+                    wait(1)  # S is complete, O in flight
                     release(key_turn)
                     shrinks = exponentiate(first)
                     wait(0)  # and O

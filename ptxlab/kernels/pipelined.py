@@ -2,7 +2,7 @@
 
 In rung 6 a block loads, waits, multiplies, and loads again: the tensor cores are idle while memory is busy, and the
 other way round. `cp.async` starts a copy from global to shared memory and goes on; the copies of a tile are closed into
-a group (`commit_group`), and `wait_group` waits until at most n younger groups are still on their way.
+a group (`commit_group`), and `wait_group` waits until at most n younger groups are still in flight.
 
     stage 0   | copy 0 | multiply 0      | copy 2          | multiply 2      |        two stages: tile j lies in
     stage 1            | copy 1          | multiply 1      | copy 3          | ...    stage j % 2
@@ -66,7 +66,7 @@ def make(config: Config) -> Kernel:
         k: Builder, q: Ptr[Half], key: Ptr[Half], value: Ptr[Half], o: Ptr[Half], lse: Ptr[f32],
         B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
     ) -> None:  # fmt: skip
-        """One warp = 16 or 32 query rows; the next tile of K and V is on its way while this one is multiplied."""
+        """One warp = 16 or 32 query rows; the next tile of K and V is in flight while this one is multiplied."""
         k.launch_bounds(config.threads)
         k_tile = k.dynamic_shared(b32, align=128)  # the first stage: K, then V; the other stages behind it
         v_tile = k_tile + tile_bytes // 4
@@ -113,7 +113,7 @@ def make(config: Config) -> Kernel:
                 recorded.append((slot, (slot != NOWHERE) & (row + down < Sq) & (in_group == 0)))
             tiles = (Sk + (T - 1)) // T
 
-        # The first tiles are on their way before anything else is done.
+        # The first tiles are in flight before anything else is done.
         share = Share.of(k, layout, k_tile, T, thread, config.threads)
         for stage in range(stages - 1):
             left = k.max(needed, stage * T) - stage * T

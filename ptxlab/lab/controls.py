@@ -87,8 +87,15 @@ def value(control: Any) -> Any:
 
 def sent(control: Any) -> list[Any]:
     """[attribute, value] by which a page tells what a control says: a list of choices has its index there."""
-    name = "index" if isinstance(control, widgets.Dropdown) else "value"
-    return [name, getattr(control, name)]
+    return would_send(control, value(control))
+
+
+def would_send(control: Any, chosen: Any) -> list[Any]:
+    """The same of a control that says another value of its parameter; empty where its list does not offer that."""
+    if not isinstance(control, widgets.Dropdown):
+        return ["value", chosen]
+    values = list(offered(control))
+    return ["index", values.index(chosen)] if chosen in values else []
 
 
 def _sizes(control: Any) -> bool:

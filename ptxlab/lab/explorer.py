@@ -271,10 +271,14 @@ class Explorer(Copied, widgets.Box):
             )
         editor.tell(says, self.view.problem["message"] if status["failed"] and self.view.problem else "")
 
-    def _foretell(self, parts: list[dict[str, Any]]) -> None:
-        """Sends parts of an answer that is likely to be wanted next."""
+    def _foretell(self, request: Request, before: dict[str, Any], parts: dict[str, dict[str, Any]]) -> None:
+        """Sends parts of the answer to a request that is likely to come next, and what the controls will say then:
+        those of the subject what the request says, the others what they said `before`."""
+        own = {control.model_id: controls.would_send(control, request.given[name])
+               for name, control in self.panel.own.items() if name in request.given}  # fmt: skip
         with self._sending:
-            self.view.foretell(parts)
+            asked = before | own if own.keys() <= before.keys() and all(own.values()) else None
+            self.view.foretell(parts, self.session.subject_number(request), asked)
 
     def go_on(self, kernel: str) -> None:
         """Shows another kernel of the library beside this one, which is pinned; a second press does nothing."""

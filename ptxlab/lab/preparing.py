@@ -17,19 +17,19 @@ from ptxlab.text.collection import resting
 
 
 class Preparing:
-    """One version, in the making or made. made: is given its code pane and its difference from the pinned version."""
+    """One version, in the making or made."""
 
-    def __init__(self, made: Callable[[list[dict[str, Any]]], None] = lambda parts: None) -> None:
-        self._tell = made
+    def __init__(self) -> None:
         self._key: Any = None
         self._work: Ahead[Version | None] | None = None
 
-    def begin(self, request: Request, pinned: Version) -> None:
-        """Begins to make the version of a request and its difference from the pinned one."""
+    def begin(self, request: Request, pinned: Version, made: Callable[[dict[str, dict[str, Any]]], None]) -> None:
+        """Begins to make the version of a request and its difference from the pinned one; `made` is given both, as the
+        parts "code" and "diff" of the answer."""
         key = request.version_key
         if key != self._key:
             self._key = key
-            self._work = Ahead(lambda: self._made(key, request, pinned))
+            self._work = Ahead(lambda: self._made(key, request, pinned, made))
 
     def take(self, request: Request) -> Version | None:
         """The version of a request, if it is this one; waits until it is made, raises what making it raised. If it is
@@ -40,16 +40,18 @@ class Preparing:
         finally:
             self._key = self._work = None
 
-    def _made(self, key: Any, request: Request, pinned: Version) -> Version | None:
+    def _made(
+        self, key: Any, request: Request, pinned: Version, made: Callable[[dict[str, dict[str, Any]]], None]
+    ) -> Version | None:
         with resting():
             version = explorer_views.begun(request)
             if self._key == key:
                 explorer_views.finish(version)
             if self._key != key:
                 return None
-            parts = [version.code, explorer_views.compared(pinned, version)]
+            parts = {"code": version.code, "diff": explorer_views.compared(pinned, version)}
         if self._key == key:
-            self._tell(parts)
+            made(parts)
         if version.error is None:
             Ahead(lambda: explorer_views.assemble(version, request))  # the assembler keeps what it made
         return version

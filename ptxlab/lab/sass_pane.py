@@ -87,7 +87,7 @@ OPCODES = {
     "STSM": "stmatrix: stores 8x8 matrices to shared memory.",
     "LDGSTS": "cp.async: copies from global to shared memory, past the registers.",
     "LDGDEPBAR": "cp.async.commit_group: closes a group of copies.",
-    "DEPBAR": "Waits until at most so many groups of copies are on their way.",
+    "DEPBAR": "Waits until at most so many groups of copies are in flight.",
     "UBLKCP": "A bulk copy between global and shared memory.",
     "SYNCS": "An mbarrier operation.",
     "ATOM": "Atomic operation at a generic address.",

@@ -33,7 +33,7 @@ SENDING = 0.05
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 Publish = Callable[[dict[str, Any]], None]
-Foretell = Callable[[list[dict[str, Any]]], None]
+Foretell = Callable[[Request, Any, dict[str, dict[str, Any]]], None]
 
 
 class Session:
@@ -51,16 +51,17 @@ class Session:
     asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
     with the `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller
     one.
-    foretell: is given the parts, each with its number, `key`, that the next answer is likely to begin with."""
+    foretell: is given the request that is likely to come next, `asked` of the one before it, and the parts, each with
+    its number, `key`, that the answer begins with."""
 
     def __init__(
         self,
         publish: Publish,
         builder: Builder | None = None,
         asks: bool = False,
-        foretell: Foretell = lambda parts: None,
+        foretell: Foretell = lambda request, asked, parts: None,
     ) -> None:
-        self._publish, self._builder = publish, builder
+        self._publish, self._builder, self._foretell = publish, builder, foretell
         self._running = Running(self._outdated, asks)
         self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
@@ -85,8 +86,13 @@ class Session:
         self._settled: list[Setting] = []  # the setting that is shown, and the one before it
         self._baseline: Setting | None = None  # the pinned one
         self._shown: Request | None = None  # what was answered last
+        self._shown_asked: Any = None  # and what it was recognised by
         self._likely: Request | None = None  # what is being built ahead
-        self._preparing = Preparing(foretell)
+        self._preparing = Preparing()
+
+    def subject_number(self, request: Request) -> int:
+        """The `subject` in the statuses of a request, once one of its subject was asked for."""
+        return self._subjects[request.subject]
 
     def ask(self, request: Request, asked: Any = None) -> int:
         """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work. What
@@ -219,7 +225,16 @@ class Session:
                 gc.enable()
             likely = self._likely if self._builder is not None and self._thread is None and switched_on() else None
             if likely is not None and self.pinned is not None and likely.version_key not in self._versions:
-                self._preparing.begin(likely, self.pinned)
+                self._prepare(likely, self.pinned, self._shown_asked)
+
+    def _prepare(self, likely: Request, pinned: Version, asked: Any) -> None:
+        """Begins to make the version that is likely to be wanted next."""
+
+        def made(parts: dict[str, dict[str, Any]]) -> None:
+            if self.pinned is pinned:
+                self._foretell(likely, asked, parts)
+
+        self._preparing.begin(likely, pinned, made)
 
     def _next(self) -> bool:
         """Answers the request that waits; False if there is none: then nothing is in work any more."""
@@ -230,16 +245,16 @@ class Session:
                 self._lock.notify_all()
                 return False
         if self._answer(request, seq, asked):
-            self._go_ahead(request)
+            self._go_ahead(request, asked)
         return True
 
-    def _go_ahead(self, request: Request) -> None:
+    def _go_ahead(self, request: Request, asked: Any) -> None:
         """Has the setting built that is likely to come next, if this one was another than the last."""
         if self._shown is not None and request.values != self._shown.values:
             self._likely = next_setting(self._shown, request)
             if self._builder is not None and self._likely is not None:
                 self._builder.build(self._likely)
-        self._shown = request
+        self._shown, self._shown_asked = request, asked
 
     def _collect_later(self) -> None:
         """Puts off the garbage collector's rounds, some of which take 30 ms, until the answer has been sent."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import anywidget
@@ -93,12 +93,15 @@ class View(anywidget.AnyWidget):
             self._rest.daemon = True
             self._rest.start()
 
-    def foretell(self, parts: Iterable[dict[str, Any]]) -> None:
-        """Sends parts that have a number and are likely to be wanted next: then the number will do."""
-        for part in parts:
-            if part["key"] not in self._known:
-                self._know(part["key"])
-                self.send({"do": "ahead", "ref": part["key"]}, [_bytes(part)])
+    def foretell(self, parts: dict[str, dict[str, Any]], subject: int = 0, asked: dict[str, Any] | None = None) -> None:
+        """Sends parts that have a number and are likely to be wanted next: then the number will do. `subject` and
+        `asked` are what the status of their answer will hold: a page whose controls say so shows them at once."""
+        new = {part["key"]: part for part in parts.values() if part["key"] not in self._known}
+        for key in new:
+            self._know(key)
+        numbers = {name: part["key"] for name, part in parts.items()}
+        message = {"do": "ahead", "parts": numbers, "sent": list(new), "subject": subject, "asked": asked}
+        self.send(message, [_bytes(part) for part in new.values()])
 
     def forget(self) -> None:
         """Sends the whole to a page that did not know a number, and takes nothing for known any more."""

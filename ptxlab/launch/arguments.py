@@ -93,8 +93,9 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
 
 
 def _plain(p: Parameter, value: Any) -> Bound | None:
-    """What most arguments are, without a detour: a buffer of the right type, a small whole number, a float for an f32.
-    None for all others, which `_bind` looks at one possibility after the other."""
+    """What most arguments are, without a detour: a buffer of the right type, a small whole number, a float for an f32,
+    a numpy scalar of the parameter's very type. None for all others, which `_bind` looks at one possibility after the
+    other."""
     kind = type(value)
     if kind is DeviceBuffer:
         fits = p.pointer and not value.freed and (not p.element or _holds(p.element, value.dtype))
@@ -105,9 +106,17 @@ def _plain(p: Parameter, value: Any) -> Bound | None:
         return Bound(p, value.to_bytes(p.size, "little"))
     if kind is float and p.type == "f32" and -3e38 < value < 3e38:
         return Bound(p, _F32.pack(value))
+    if _SAME.get(kind) == p.type:
+        return Bound(p, value.tobytes())
     return None
 
 
+_SAME: dict[type, str] = {
+    np.uint8: "u8", np.uint16: "u16", np.uint32: "u32", np.uint64: "u64",
+    np.int8: "s8", np.int16: "s16", np.int32: "s32", np.int64: "s64",
+    np.float16: "f16", np.float32: "f32", np.float64: "f64",
+}  # fmt: skip
+"""The PTX type that a numpy scalar has."""
 _F32 = struct.Struct("<f")
 
 

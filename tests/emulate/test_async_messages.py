@@ -46,7 +46,7 @@ SAYS = {
         "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575"
     ),
     "bytes: made invalid before the copy is there": (
-        "an mbarrier is made invalid while a bulk copy is on its way that reports to it"
+        "an mbarrier is made invalid while a bulk copy that reports to it is in flight"
     ),
 }
 

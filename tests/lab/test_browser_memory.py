@@ -15,8 +15,14 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install
 pytestmark = [pytest.mark.browser]
 
 SOURCE = 'import ptxlab as pl\n\nshown = pl.explore("scalar", seq_len=12, head_dim=16)\nshown'
-DEAF = "import time\nshown._sending.acquire()\ntime.sleep(4)\nshown._sending.release()"
+DEAF = "import time\nshown._sending.acquire()\nprint('deaf', flush=True)\ntime.sleep(4)\nshown._sending.release()"
 """For four seconds the kernel neither answers nor hears of a control."""
+FORETOLD = """
+import time
+while shown.session._preparing._work is None:
+    time.sleep(0.01)
+shown.session._preparing._work.result()
+"""
 
 TEXTS = """
 import numpy as np
@@ -120,6 +126,31 @@ def test_a_seen_setting_is_shown_while_the_kernel_is_deaf(lab: Any) -> None:
     lab.wait_for_function(f"document.querySelector('{EXPLORER} .pl-entry').textContent.includes('d40')")
     move(lab, 16)
     assert same(on_page(lab), first, figures=False)
+
+
+def test_code_that_was_foretold_stands_before_the_kernel_has_heard(
+    jupyter: lab_server.Jupyter, opened: tuple[Any, Path]
+) -> None:
+    lab = notebook(jupyter, opened, f"import os\n\nos.environ['PTXLAB_BUILD_AHEAD'] = 'on'\n{SOURCE}")
+    move(lab, 17)
+    move(lab, 18)
+    run_second(lab, FORETOLD + DEAF)
+    lab.wait_for_selector(".jp-OutputArea-output:has-text('deaf')")
+    before = number(lab)
+    type_on_slider(lab, "head dim", 19)
+    lab.wait_for_function(f"document.querySelector('{EXPLORER} .pl-entry').textContent.includes('d19')")
+    assert (lab.get_attribute(EXPLORER, "data-state"), number(lab)) == ("changed", before), (
+        "the kernel has not answered"
+    )
+    assert "pl-behind" not in lab.get_attribute(EXPLORER, "class")
+    stale = lab.eval_on_selector_all(f"{EXPLORER} .pl-stale", "all => all.map(e => e.className)")
+    assert stale, "the figures are of the setting before"
+    assert not any("pl-pane" in name for name in stale), "the code is not"
+    code = on_page(lab)["code"]
+    settle(lab, before)
+    assert lab.locator(f"{EXPLORER} .pl-stale").count() == 0
+    after = on_page(lab)["code"]
+    assert all(after[line] == code[line] for line in code.keys() & after.keys())
 
 
 def test_what_the_kernel_answers_is_what_was_remembered(lab: Any) -> None:

@@ -79,11 +79,11 @@ def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPa
     begun, asked = explorer_views.begun, Builder()
     monkeypatch.setattr(asked, "build", lambda request: None)
     monkeypatch.setattr(explorer_views, "begun", lambda r: (made.append(r.given["head_dim"]), begun(r))[1])
-    foretold: list[list[dict[str, Any]]] = []
-    session = Session(lambda parts: None, asked, foretell=foretold.append)
+    foretold: list[Any] = []
+    session = Session(lambda parts: None, asked, foretell=lambda *told: foretold.append(told))
 
     def ask(head_dim: int) -> None:
-        session.ask(request("scalar", head_dim=head_dim, seq_q=4, seq_k=4, device="step"))
+        session.ask(request("scalar", head_dim=head_dim, seq_q=4, seq_k=4, device="step"), f"asked {head_dim}")
         assert session.wait(60)
 
     def comes(head_dim: int) -> None:
@@ -101,7 +101,9 @@ def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPa
     assert session.version.code["name"] == "scalar_f32_d6"
     assert session.version.against is not None
     assert session.version.against[1]["title"] == "head dim 4 → 6"
-    assert foretold[0] == [session.version.code, session.version.against[1]]
+    likely, before, parts = foretold[0]
+    assert (likely.given["head_dim"], before) == (6, "asked 5")
+    assert parts == {"code": session.version.code, "diff": session.version.against[1]}
     ask(12)  # 7 is given up, or has been made for nobody
     assert made[:5] == [4, 5, 6, 7, 12]
 

@@ -52,13 +52,18 @@ def test_what_travels_ahead_is_named_when_it_is_wanted(
     ahead: list[tuple[dict[str, Any], Any]] = []
     monkeypatch.setattr(View, "send", lambda _view, message, buffers: ahead.append((message, buffers)))
     part = code(2, 0)
-    view.foretell([part])
-    view.foretell([part])  # once is enough
+    view.foretell({"code": part})
+    view.foretell({"code": part}, 3, {"control": ["value", 2]})  # once is enough
     view.publish({"code": code(1, 1)})
     view.publish({"code": code(2, 2)})
-    view.foretell([code(1, 0)])
-    assert [message for message, _ in ahead] == [{"do": "ahead", "ref": 2}]
-    assert [json.loads(b) for b in ahead[0][1]] == [part]
+    view.foretell({"code": code(1, 0)})
+    assert [(message["parts"], message["sent"]) for message, _ in ahead] == [
+        ({"code": 2}, [2]), ({"code": 2}, []), ({"code": 1}, []),
+    ]  # fmt: skip
+    assert [(message["subject"], message["asked"]) for message, _ in ahead][:2] == [
+        (0, None), (3, {"control": ["value", 2]}),
+    ]  # fmt: skip
+    assert [[json.loads(b) for b in buffers] for _, buffers in ahead] == [[part], [], []]
     assert parts(sent) == [(1, 1, True), (2, 2, False)]
     assert view._rest is not None
     view._rest.cancel()

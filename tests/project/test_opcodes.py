@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import pytest
 from package_sources import PACKAGE
@@ -19,17 +20,32 @@ ALLOWED = {
     "builder/memory.py": "`k.load` and `k.store` write the ld or st that they document",
     "builder/operators.py": "which opcode each Python operator writes",
     "builder/source.py": OTHER + "`max`, `min` and `set` in the source of a kernel",
-    "course": "teaches and grades single opcodes",
+    "course/exercises": "teaches and grades single opcodes",
+    "course/gallery": "teaches single opcodes",
+    "course/measures.py": "counts the opcode that computes exponentials",
+    "course/pictures": "draws the way of a tile through single opcodes",
+    "course/watch.py": "follows a student's kernel to single opcodes",
     "emulate/jit/atomic_elements.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics.py": "the operations of atom and red, which are modifiers",
+    "emulate/rules/findings.py": "the line that a finding tells to write instead",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
     "emulate/runtime/system.py": OTHER + "a fault of kind trap",
     "frontends/structs.py": "changes the text of a compiler before it is parsed",
     "gpu/hazards.py": "looks for what the assembler trips over in texts that nothing has read",
     "kernels": "says which instructions a kernel is the first to use",
+    "lab/attention_subject.py": OTHER + "`mma`, a kernel",
     "lab/counters_pane.py": OTHER + "the names of metrics",
+    "lab/descriptors.py": "looks for operands in a text that may not be whole yet",
+    "lab/timeline.py": OTHER + "`wgmma`, a kind of span",
+    "lab/trace_events.py": OTHER + "`wgmma`, a kind of span",
 }
 """File or folder in ptxlab -> why opcodes may be asked for by name there."""
+
+
+def allowed_by(name: str) -> list[str]:
+    """The entries of `ALLOWED` that a file falls under: its own, those of its folders."""
+    return [entry for entry in ALLOWED if name == entry or name.startswith(f"{entry}/")]
+
 
 SLOTS = {slot.name for entry in all_ops() for slot in entry.slots if not slot.literal}
 """What holds a modifier, such as `form.operation`; its words, `.add` of atom, may be called like opcodes."""
@@ -41,9 +57,31 @@ def is_opcode(text: str) -> bool:
     return text.partition(".")[0] in TABLE and re.fullmatch(r"[a-z0-9]+(\.[\w:.]*)?", text) is not None
 
 
-def strings(node: ast.AST) -> list[str]:
-    """The string constants in an expression."""
-    return [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+def strings(node: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType({})) -> list[str]:
+    """The string constants in an expression, those that the names of `constants` stand for included."""
+    out: list[str] = []
+    for n in ast.walk(node):
+        if isinstance(n, ast.Constant) and isinstance(n.value, str):
+            out.append(n.value)
+        elif isinstance(n, ast.Name | ast.Attribute):
+            out += constants.get(n.id if isinstance(n, ast.Name) else n.attr, [])
+    return out
+
+
+def constants_of(tree: ast.AST) -> dict[str, list[str]]:
+    """Constant of a module -> the strings in its value: `WAITS = ("bar.sync", "nanosleep")`."""
+    out: dict[str, list[str]] = {}
+    for node in getattr(tree, "body", []):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Call) and len(value.args) == 1:  # frozenset((...))
+            value = value.args[0]
+        if isinstance(value, ast.Dict):  # `in` and subscripts ask for keys
+            value = ast.List([key for key in value.keys if key is not None], ast.Load())
+        plain = isinstance(value, ast.Constant | ast.Tuple | ast.Set | ast.List)
+        if plain and isinstance(target, ast.Name) and target.id.isupper():
+            out[target.id] = [text for text in strings(value) if is_opcode(text)]
+    return out
 
 
 def is_modifier(node: ast.AST) -> bool:
@@ -51,10 +89,22 @@ def is_modifier(node: ast.AST) -> bool:
     return (isinstance(node, ast.Attribute) and node.attr in SLOTS) or (isinstance(node, ast.Name) and node.id in SLOTS)
 
 
-def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
+FIELDS = {"bar", "max", "min"}
+"""Opcodes that are also fields of records, asked for by subscripts."""
+PATTERNS = {"compile", "match", "search", "fullmatch", "sub", "findall", "finditer", "split"}
+
+
+def in_pattern(text: str) -> list[str]:
+    """The opcodes that a regular expression looks for: `(bar|barrier)\\.`, `^ld\\.global`."""
+    words = re.findall(r"(?<![\w\\.-])(?:\\b)?([a-z][a-z0-9_]+)(?=\\\.|\||\)(?![a-z])|\\b|\[\.)", text)
+    return [word for word in words if is_opcode(word)]
+
+
+def asks(tree: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType({})) -> Iterator[tuple[int, str]]:
     """(line, opcode) of each place that tells instructions apart by name: a comparison with a string, `in` a tuple or
-    set of strings, a `case`, `startswith` and the like; and tuples, sets and dictionaries of nothing but opcodes, for
-    what else they are for."""
+    set of strings, a subscript, a `case`, `startswith` and the like, a regular expression; and tuples, sets and
+    dictionaries of nothing but opcodes, for what else are they for? constants: those of other modules."""
+    constants = {**constants, **constants_of(tree)}
     of_modifiers: set[ast.AST] = set()
     for node in ast.walk(tree):
         found: list[str] = []
@@ -63,18 +113,27 @@ def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
             if any(is_modifier(side) for side in sides):
                 of_modifiers.update(sides)
             else:
-                found = [text for side in sides if not isinstance(side, ast.Call) for text in strings(side)]
+                found = [text for side in sides if not isinstance(side, ast.Call) for text in strings(side, constants)]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TESTS_OF_TEXT:
-            found = [text for given in node.args[:1] for text in strings(given)]
+            found = [text for given in node.args[:1] for text in strings(given, constants)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PATTERNS:
+            of_re = isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
+            found = [word for given in node.args[:1] if of_re for text in strings(given) for word in in_pattern(text)]
+            if node.func.attr == "split" and isinstance(node.func.value, ast.Constant):  # "ld st".split()
+                words = str(node.func.value.value).split()
+                found = words if all(map(is_opcode, words)) else []
         elif isinstance(node, ast.MatchValue):
-            found = strings(node.value)
+            found = strings(node.value, constants)
+        elif isinstance(node, ast.Subscript):
+            found = strings(node.slice, constants) if isinstance(node.slice, ast.Constant | ast.Name) else []
+            found = [text for text in found if text not in FIELDS]
         elif isinstance(node, ast.Dict | ast.Set | ast.Tuple | ast.List):
             elements = node.keys if isinstance(node, ast.Dict) else node.elts
             words = [e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)]
             whole = len(words) == len(elements) and all(map(is_opcode, words))
             found = words if whole and node not in of_modifiers else []
         for text in filter(is_opcode, found):
-            yield node.lineno if isinstance(node, ast.expr) else 0, text
+            yield getattr(node, "lineno", 0), text
 
 
 IN_JAVASCRIPT = re.compile(r"""(["'])(?P<string>[\w.:]+)\1|[{,]\s*(?P<key>\w+):|/\^(?P<pattern>[^/\n]+)/""")
@@ -92,6 +151,17 @@ def asks_in_javascript(source: str) -> Iterator[tuple[int, str]]:
                 yield source.count("\n", 0, found.start()) + 1, word
 
 
+def imported(tree: ast.AST) -> dict[str, list[str]]:
+    """The constants that a module imports from others of the package, as `constants_of` has them."""
+    out: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxlab."):
+            path = PACKAGE.joinpath(*str(node.module).split(".")[1:]).with_suffix(".py")
+            held = constants_of(parsed(path)) if path.is_file() else {}
+            out |= {name.asname or name.name: held[name.name] for name in node.names if name.name in held}
+    return out
+
+
 @functools.cache
 def places() -> dict[str, list[str]]:
     """File in ptxlab -> `line: opcode` of what is asked for by name in it."""
@@ -100,7 +170,7 @@ def places() -> dict[str, list[str]]:
         name = path.relative_to(PACKAGE).as_posix()
         if name.startswith(("isa/", "course/notebooks/")):
             continue
-        out[name] = [f"{line}: {text}" for line, text in sorted(set(asks(parsed(path))))]
+        out[name] = [f"{line}: {text}" for line, text in sorted(set(asks(parsed(path), imported(parsed(path)))))]
     for path in sorted((PACKAGE / "lab/static").glob("*.js")):
         if path.name != "editor.js":  # bundled: the editor's own parts are in frontend/
             found = sorted(set(asks_in_javascript(path.read_text(encoding="utf-8"))))
@@ -109,17 +179,12 @@ def places() -> dict[str, list[str]]:
 
 
 def test_nothing_outside_the_table_asks_for_an_opcode_by_name() -> None:
-    wrong = [
-        f"{name}:{place}"
-        for name, found in places().items()
-        if name not in ALLOWED and name.partition("/")[0] not in ALLOWED
-        for place in found
-    ]
+    wrong = [f"{name}:{place}" for name, found in places().items() if not allowed_by(name) for place in found]
     assert not wrong, "\n".join(["let the table say it (does=) and ask form.properties:", *wrong])
 
 
 def test_what_is_allowed_is_needed() -> None:
-    found = {part for name in places() for part in (name, name.partition("/")[0])}
+    found = {entry for name in places() for entry in allowed_by(name)}
     assert sorted(ALLOWED.keys() - found) == []
 
 
@@ -131,6 +196,15 @@ def test_what_is_allowed_is_needed() -> None:
     ('match name:\n    case "ret" | "exit": pass', ["exit", "ret"]),
     ('ENDS = frozenset({"ret", "exit"})', ["exit", "ret"]),
     ('MAKERS = {"bra": 1, "call": 2}', ["bra", "call"]),
+    ('PROXY = "fence.proxy.async"\nopcode.startswith(PROXY)', ["fence.proxy.async"]),
+    ('KINDS = ("bar", "other")\nname in KINDS', ["bar"]),
+    ('KINDS = {"bar": 1, "other": 2}\nKINDS[name], name in KINDS', ["bar"]),
+    ('OPS["mma"]', ["mma"]),
+    ('"ld st".split()', ["ld", "st"]),
+    ('re.match(r"(ldmatrix|st)\\b", opcode)', ["ldmatrix", "st"]),
+    ('re.compile(r"\\bwgmma\\.mma_async")', ["wgmma"]),
+    ('re.search(r"\\.(?:req|max)ntid", text)', []),
+    ('"a max b".split()', []),
     ('form.operation == "add"', []),
     ('form.operation in ("add", "min")', []),
     ('operation not in ("and", "xchg")', []),

@@ -18,13 +18,15 @@ def script() -> str:
     return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def violations(page: Any, selector: str) -> list[str]:
-    """One line for each serious or critical violation inside the elements of a selector, with the place it is at."""
+def violations(page: Any, selector: str, but: str = "") -> list[str]:
+    """One line for each serious or critical violation inside the elements of a selector, `but` for those inside other
+    elements, with the place it is at."""
     if not page.evaluate("typeof window.axe === 'object'"):
         page.evaluate(script())
     found = page.evaluate(
-        """(selector) => axe.run({ include: [[selector]] }, { resultTypes: ["violations"], elementRef: false })""",
-        selector,
+        """([selector, but]) => axe.run({ include: [[selector]], exclude: but ? [[but]] : [] },
+        { resultTypes: ["violations"], elementRef: false })""",
+        [selector, but],
     )
     return [
         f"{v['impact']}: {v['id']}: {v['help']}: {node['target'][-1]}: {node['html'][:120]}"

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,8 +44,9 @@ class Jupyter(NamedTuple):
 
     def clean(self) -> None:
         """Ends all kernels and forgets what was set by hand, such as the theme."""
-        for kernel in json.loads(self._ask("GET", "/api/kernels")):
-            self._ask("DELETE", f"/api/kernels/{kernel['id']}")
+        kernels = [kernel["id"] for kernel in json.loads(self._ask("GET", "/api/kernels"))]
+        with ThreadPoolExecutor() as ending:  # the server waits a second for each
+            list(ending.map(lambda kernel: self._ask("DELETE", f"/api/kernels/{kernel}"), kernels))
         shutil.rmtree(self.folder / ".home" / "config" / "lab", ignore_errors=True)
 
     def _ask(self, method: str, path: str) -> bytes:
@@ -88,6 +90,7 @@ def server(folder: Path) -> Iterator[Jupyter]:
             _wait_for(process, folder / "server.log", f":{port}/lab")
             yield Jupyter(f"http://127.0.0.1:{port}", token, folder)
         finally:
+            WINDOW.close()
             process.terminate()
             process.wait(20)
 
@@ -115,36 +118,101 @@ def write_notebook(path: Path, *sources: str) -> Path:
     return path
 
 
+CLOSE_ALL = """() => {
+    for (const widget of [...jupyterapp.shell.widgets("main")]) {
+        if (widget.context) widget.context.model.dirty = false; // nobody is asked whether to save
+        widget.close();
+    }
+}"""
+
+
+class Window:
+    """The one Chromium of this process, begun when a test needs it, and its page of JupyterLab: to begin another and to
+    load JupyterLab anew takes longer than most tests. `close` before anything that needs an event loop of its own."""
+
+    def __init__(self) -> None:
+        self._playwright: Any = None
+        self._browser: Any = None
+        self._page: Any = None
+
+    def browser(self, path: str) -> Any:
+        if self._browser is None:
+            from playwright.sync_api import sync_playwright
+
+            self._playwright = sync_playwright().start()
+            self._browser = self._playwright.chromium.launch(executable_path=path, args=FLAGS)
+        return self._browser
+
+    def page(self, path: str) -> Any:
+        if self._page is None or self._page.is_closed():
+            self._page = self.browser(path).new_page()
+            self._page.set_default_timeout(60_000)
+        return self._page
+
+    def leave(self) -> None:
+        """Makes the page that of somebody who has just come: nothing open, nothing set by hand."""
+        page = self._page
+        try:
+            page.keyboard.press("Escape")
+            page.evaluate(CLOSE_ALL)
+            page.evaluate("jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
+            page.wait_for_function("[...jupyterapp.shell.widgets('main')].every(w => !w.context)", timeout=5000)
+        except Exception:  # whatever it shows: the next test gets another page
+            page.context.close()
+            self._page = None
+
+    def close(self) -> None:
+        if self._browser is not None:
+            self._browser.close()
+            self._playwright.stop()
+        self._browser = self._playwright = self._page = None
+
+
+WINDOW = Window()
+
+
 @contextlib.contextmanager
 def chromium(path: str) -> Iterator[Any]:
-    """A Playwright browser."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        try:
-            yield browser
-        finally:
-            browser.close()
+    """The browser of this process; pages that are opened in it are closed at the end."""
+    browser = WINDOW.browser(path)
+    before = browser.contexts
+    try:
+        yield browser
+    finally:
+        for context in browser.contexts:
+            if context not in before:
+                context.close()
 
 
 @contextlib.contextmanager
 def lab_page(jupyter: Jupyter, browser_path: str, width: int, height: int) -> Iterator[tuple[Any, Path]]:
-    """An empty page of a browser of its own, and an empty folder for its notebooks; errors on the page are failures."""
+    """A page without a notebook, and an empty folder for its notebooks; errors on the page are failures."""
     folder = Path(tempfile.mkdtemp(dir=jupyter.folder))
     errors: list[str] = []
-    with chromium(browser_path) as browser:
-        page = browser.new_page(viewport={"width": width, "height": height})
-        page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def hear(error: Any) -> None:
+        errors.append(str(error))
+
+    page = WINDOW.page(browser_path)
+    page.set_viewport_size({"width": width, "height": height})
+    page.on("pageerror", hear)
+    try:
         yield page, folder
         assert not errors, errors
-    jupyter.clean()
+    finally:
+        page.remove_listener("pageerror", hear)
+        WINDOW.leave()
+        jupyter.clean()
 
 
 def open_notebook(page: Any, jupyter: Jupyter, notebook: Path) -> None:
-    """Opens a notebook with the side bar folded away, and waits for its kernel."""
-    page.goto(jupyter.address(notebook))
+    """Opens a notebook with the side bar folded away, all others closed, and waits for its kernel."""
+    if page.url.startswith(jupyter.url) and page.evaluate("'jupyterapp' in window"):
+        page.evaluate(CLOSE_ALL)
+        path = notebook.relative_to(jupyter.folder).as_posix()
+        page.evaluate("path => void jupyterapp.commands.execute('docmanager:open', { path })", path)
+    else:
+        page.goto(jupyter.address(notebook))
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
     page.wait_for_function(
         "jupyterapp.shell.currentWidget?.context?.sessionContext?.session?.kernel?.status === 'idle'", timeout=90_000

@@ -36,7 +36,7 @@ _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
 
 @dataclass(frozen=True)
 class _Row:
-    """Code for addresses in a row: it ends in the block `end` and goes on at `label`, with `placed`."""
+    """Code for addresses in a row: it ends in the block `end` and continues at `label`, with `placed`."""
 
     label: str
     end: str
@@ -248,7 +248,7 @@ class Memory(Part):
 
     def _if_row(self, group: Group, at: Value, size: int) -> _Row:
         """The way of full warps whose addresses follow each other, by far the most: one comparison shows that they do,
-        then the first address and the last are checked as scalars. Leaves the label where all others go on open."""
+        then the first address and the last are checked as scalars. Leaves open the label for all others."""
         t, space = self.t, self.e.code.space
         kind, vector = at.type, f"<{W} x {at.type}>"
         likely, row, fits, other, end = (t.label(name) for name in ("likely", "line", "fits", "other", "placed"))
@@ -322,7 +322,7 @@ class Memory(Part):
 
     def inside_site(self, group: Group, vector: str, mixed: str) -> tuple[tuple[str, str, str, str], str]:
         """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
-        lie in several allocations, the code goes on at the label `mixed`."""
+        lie in several allocations, the code continues at the label `mixed`."""
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
         self.t.do(f"br label %{check}")
         self.t.at(check)
@@ -359,7 +359,7 @@ class Memory(Part):
         return off if kind == "i32" else self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
 
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
-        """i32: the active lanes whose offset is misaligned, or whose element begins at the end or behind it."""
+        """i32: the active lanes whose offset is misaligned, or whose element begins at the end or after it."""
         if not self.e.small:
             return self._beyond(offsets, end, log2).text
         name, kind = f"outside.{offsets.type}.{log2}", offsets.type

@@ -1,4 +1,4 @@
-"""Affine values: 32 lanes that differ by numbers known when a kernel is built, kept as one scalar.
+"""Affine values: lanes that differ by constants, so that one scalar stands for all 32.
 
 `%tid.x` is 32 numbers, but while a warp is converged it is one number and the constants 0 to 31. So is all that follows
 from it by additions, and by multiplications by constants: most indices, and most addresses. Such a value is
@@ -33,8 +33,8 @@ from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
 
 FARTHEST = 1 << 30
-"""How far lanes may be apart, before they are scaled: so the order of two lanes tells whether one has wrapped around.
-Also the largest scale."""
+"""Limit of the distance between two lanes, before scaling: so the order of two lanes tells whether one has wrapped
+around. Also the largest scale."""
 AXES = "xyz"
 
 
@@ -62,7 +62,7 @@ class Form:
 
     @property
     def level(self) -> bool:
-        """Whether all lanes are the same."""
+        """Whether all lanes have the same value."""
         return not any(self.steps)
 
     @property
@@ -201,7 +201,7 @@ class AffineOps(Ops):
     def _added(self, a: str, b: str, type_: str) -> str:
         return self.t.let(f"add <{W} x {LLVM[type_]}> {a}, {b}")
 
-    # -- scalars that tell of all lanes
+    # -- scalars that decide for all lanes
 
     def reached(self, value: Affine, step: int) -> Value:
         """base + step, or base + scale * extend(inner + step): the value of the lanes with this step."""
@@ -360,7 +360,7 @@ class AffineOps(Ops):
         return self._compared(super().sle, super().sle, a, b)
 
     def _compared(self, holds: Callable[..., Value], ordered: Callable[..., Value], a: Value, b: Value) -> Value:
-        """An affine value beside a scalar: where the least and the greatest lane agree, all do."""
+        """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
         if not isinstance(one, Affine) or not other.uniform:

@@ -36,6 +36,7 @@ class Sketch:
     def __init__(self, program: Program, rows: Rows, aligned: dict[int, int]) -> None:
         self.program, self.rows, self.aligned = program, rows, aligned
         self.slow = self.small = False
+        self.far = None
         self.t = Text()
         self.instruments: tuple[()] = ()
         self.registers = self
@@ -71,7 +72,7 @@ class Sketch:
 
 def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
-    all lanes anyway; alive: those that may be read behind the start of each block."""
+    all lanes anyway; alive: those that may be read after the start of each block."""
     sketch, known = Sketch(program, rows, aligned_registers(program, uniform)), dict[Any, dict[int, Form | None]]()
     forms: dict[int, Form] = {}
     candidates = {

@@ -209,7 +209,7 @@ def _host(lane: str, t: Text) -> str:
 
 
 def _row(t: Text, form: Form, word: str, lane: str, *, returns: bool) -> None:
-    """The operations of a full warp whose addresses follow each other, as those of a vector; others go on behind."""
+    """The operations of a full warp whose addresses follow each other, as those of a vector; others come after them."""
     ty, size = LLVM[lane], BITS[lane] // 8
     start = _host("0", t)
     steps = constant(np.arange(W, dtype=np.uint64) * np.uint64(size), "i64").text

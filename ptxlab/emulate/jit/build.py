@@ -6,6 +6,7 @@ import functools
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
@@ -13,6 +14,7 @@ from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.affine_registers import affine_registers
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.counting import work_of_blocks
 from ptxlab.emulate.jit.divergence import diverging_blocks
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
@@ -24,9 +26,14 @@ from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.beginning import clear_registers
+from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.halves import narrowed, widened
+from ptxlab.emulate.rules.launches import scheduled
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.text.collection import resting
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.workers import Image
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
 declare i32 @llvm.cttz.i32(i32, i1)
@@ -70,6 +77,10 @@ class Loaded:
 
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
+        self.block_work, self.bulk = work_of_blocks(program), copies_in_bulk(program)
+        self.scheduled = scheduled(program.codes)
+        self.images: dict[tuple[int, int, int], Image] = {}
+        """What launches have in common, by the size of their blocks."""
         self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
         self._which = ""

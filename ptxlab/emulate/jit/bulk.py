@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,10 +109,10 @@ _COMPLETED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_
 
 class Reports:
     """The functions by which compiled rules tell of bulk copies: the checks, and a trace. A launch with either has one
-    worker."""
+    worker, and only such a launch has these."""
 
     def __init__(self, run: Run) -> None:
-        self.run, self.lines = run, [code.line for code in run.program.codes]
+        self.run = run
         self.functions = _ISSUED(self._issued), _COMPLETED(self._completed)
         self.issued, self.completed = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self.functions)
 
@@ -143,7 +144,7 @@ class Reports:
                     block, to = (
                         worker.slots[held.first_rank + rank].cta.linear for rank in (found.rank, found.at_rank)
                     )
-                    order.issued(transfer, found, self.lines[found.code], block, to, now)
+                    order.issued(transfer, found, self.run.program.codes[found.code].line, block, to, now)
                 else:
                     order.completed(transfer, now)
         except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
@@ -153,23 +154,23 @@ class Reports:
 
 
 class Reductions:
-    """The function that compiled rules call for reductions: numpy does them, for both engines."""
+    """The function that compiled rules call for reductions: numpy does them, for both engines. errors, stop: where it
+    notes what it raises, and how it stops the launch."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.function = _COMBINE(self._called)
+    def __init__(self, errors: list[BaseException], stop: np.ndarray) -> None:
+        self.function = _COMBINE(functools.partial(_combine, errors, stop))  # which does not refer to this object
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
-    @property
-    def address(self) -> int:
-        """Of the function."""
-        return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
-    def _called(self, _context: int, to: int, source: int, count: int, operation: int, type_: int) -> int:
-        try:
-            places: list[Any] = [(ctypes.c_uint8 * count).from_address(p) for p in (to, source)]
-            here, there = (np.frombuffer(p, np.uint8) for p in places)
-            reduce_bytes(here, there, operation, type_)
-        except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
-            self.run.errors.append(error)
-            self.run.stop[0] = 1
-        return 0
+def _combine(
+    errors: list[BaseException], stop: np.ndarray, _context: int, to: int, source: int, count: int, operation: int,
+    type_: int,
+) -> int:  # fmt: skip
+    try:
+        places: list[Any] = [(ctypes.c_uint8 * count).from_address(p) for p in (to, source)]
+        here, there = (np.frombuffer(p, np.uint8) for p in places)
+        reduce_bytes(here, there, operation, type_)
+    except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
+        errors.append(error)
+        stop[0] = 1
+    return 0

@@ -178,7 +178,7 @@ class CheckInstrument(Instrument):
 
 
 def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
-    """Ranges (first, behind the last) of consecutive numbers."""
+    """Ranges (first, one after the last) of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for n in sorted_numbers:
         if runs and runs[-1][1] == n:

@@ -126,13 +126,13 @@ class CheckedTransfers(CheckInstrument):
         return self.active.where(full)
 
     def _waited(self, code: Code) -> None:
-        """Behind a wait for products of `wgmma`."""
+        """After a wait for products of `wgmma`."""
         if self.checks.sync and self.e.file.products:
             products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
             self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
 
     def _tiles_of_product(self, code: Code) -> After:
-        """The tiles that a product of `wgmma` reads; looked at behind it, when they are known to be in memory."""
+        """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""
         given = warpgroup_faults.given(code)
         operands, warp = self.e.operands, self.t.let("and i32 %check.warp, 3")
         tiles = []

@@ -1,7 +1,7 @@
 """LLVM IR to machine code through llvmlite, cached on disk by content.
 
 An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
-checked) and begins with a checksum of its name and of every byte behind it; one that does not match is built again. The
+checked) and begins with a checksum of its name and of every byte after it; one that does not match is built again. The
 key is everything the code depends on: the PTX without comments and line information, the kernel's name and target, the
 CPU and its features, llvmlite's version, and this package's own sources.
 """
@@ -74,13 +74,19 @@ class Code:
             engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
         engine.finalize_object()
         self._engine = engine
+        self._addresses: dict[str, int] = {}
         # Held here, so that neither a garbage collection nor an interrupt in one frees them in the main thread.
         _loaded[id(engine)] = engine, context
         weakref.finalize(self, soon, functools.partial(_unload, id(engine))).atexit = False
 
-    @uninterrupted
     def address(self, name: str) -> int:
         """The address of an exported function."""
+        if name not in self._addresses:
+            self._addresses[name] = self._found(name)
+        return self._addresses[name]
+
+    @uninterrupted
+    def _found(self, name: str) -> int:
         return int(self._engine.get_function_address(name))
 
 

@@ -12,7 +12,7 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action, AsyncGroup
 
 SIZES = 16 * W
-"""Where in the buffer %data the bytes that lanes read are passed: behind the addresses."""
+"""Where in the buffer %data the bytes that lanes read are passed: after the addresses."""
 
 
 def copies(code: Code) -> bool:

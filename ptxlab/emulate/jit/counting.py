@@ -220,17 +220,18 @@ class Counting(Instrument):
 # -- what a launch leaves ----------------------------------------------------------------------------------------------
 
 
-def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[tuple[int, int]]:
-    """How many warps and threads have executed each instruction. `counts`: how many have begun each basic block;
-    `rest`: for each instruction that synchronizes lanes how many more or fewer have executed what follows it in its
-    block. Both are int64, in pairs."""
-    found: list[tuple[int, int]] = []
-    more = rest.tolist()
-    for block, (warps, threads) in zip(program.blocks, counts.tolist(), strict=True):
-        for index in range(block.first, block.last):
-            found.append((warps, threads))
-            warps, threads = warps + more[index][0], threads + more[index][1]
-    return found
+def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """How many warps and threads have executed each instruction, `[instructions, 2]`. `counts`: how many have begun
+    each basic block; `rest`: for each instruction that synchronizes lanes how many more or fewer have executed what
+    follows it in its block. Both are int64, in pairs."""
+    begun: np.ndarray = counts[program.block_of]
+    if not rest.any():
+        return begun
+    before = np.zeros((len(rest) + 1, 2), np.int64)
+    np.cumsum(rest, axis=0, out=before[1:])
+    firsts = np.array([block.first for block in program.blocks])[program.block_of]
+    begun += before[:-1] - before[firsts]
+    return begun
 
 
 PRODUCTS = 128
@@ -244,14 +245,13 @@ def work_of_blocks(program: Program) -> np.ndarray:
     return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)
 
 
-def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray, moved: np.ndarray) -> np.ndarray:
+def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: np.ndarray) -> np.ndarray:
     """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
     bulk copies move."""
     out = np.zeros(len(program.codes), TALLY)
-    ran = np.array(executions, np.int64).reshape(-1, 2)
     guarded = np.array([code.guard is not None for code in program.codes], np.bool_)
-    out["warps"], out["threads"] = ran.T
-    out["on_warps"], out["on_threads"] = np.where(guarded[:, None], records["on"], ran).T
+    out["warps"], out["threads"] = executions.T
+    out["on_warps"], out["on_threads"] = np.where(guarded[:, None], records["on"], executions).T
     out["divergent"] = records["diverged"]
     for name, column in zip(MOVED, moved.T, strict=True):
         out[name] = column

@@ -1,9 +1,9 @@
-"""Which blocks the function for diverged warps should have: those that lanes may run while others are elsewhere.
+"""Which blocks the function for diverged warps contains: those that lanes may run while the warp is diverged.
 
 A warp diverges at a branch whose guard is not the same in all lanes, and its lanes reconverge at the branch's immediate
 post-dominator. What may run between the two is little in most programs: what one thread does for all, a loop that
-waits. Building only that saves most of the time that the function for diverged warps takes. It is a guess and no more:
-when lanes come to a block that is missing, the whole function is built, and they go on in it where they are.
+waits. Building only that saves most of the time that compiling the function takes. It is a guess: when lanes come to a
+block that is missing, the whole function is built, and they continue in it where they are.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.bulk import Bulk
 from ptxlab.emulate.jit.copies import Copies, copies
 from ptxlab.emulate.jit.execution import Execution
+from ptxlab.emulate.jit.far_constants import LONG, FarConstants
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, Text, W
 from ptxlab.emulate.jit.machine import LaneMachine
@@ -81,6 +82,7 @@ class Emitter:
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
         self.t = Text()
+        self.far = FarConstants(self.t, self.name) if len(program.codes) > LONG else None
         self.machine = LaneMachine(self)
         self.active = ActiveMask(self)
         self.registers = Registers(self)
@@ -117,7 +119,8 @@ class Emitter:
         warp = "%ws" if loop is None else FIRST
         lines = [f"define i32 @{self.name}({SIGNATURE}{warp}) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
-        return "\n".join(self.constants) + "\n" + "\n".join(lines) + "\n"
+        tables = self.constants + (self.far.text() if self.far is not None else [])
+        return "\n".join(tables) + "\n" + "\n".join(lines) + "\n"
 
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks, at sites of their own."""
@@ -184,7 +187,7 @@ class Emitter:
         return name
 
     def scalar_table(self, registers: int) -> tuple[str, int]:
-        """A constant table of the uniform and affine registers among a bit set, and how many these are; behind it the
+        """A constant table of the uniform and affine registers among a bit set, and how many these are; after it the
         constants of the affine ones."""
         kept = [r for r in range(len(self.program.registers)) if registers >> r & 1 and self.file.scalar[r]]
         if not kept:

@@ -126,7 +126,7 @@ class Execution(Part):
             self.e.operands.write(dest, type_, r)
 
     def _reduced(self, code: Code) -> None:
-        """Behind `bar.red`: the barrier's result goes into the destination."""
+        """After `bar.red`: the barrier's result goes into the destination."""
         form, m = code.form, self.m
         yes, asked = m.field(S.Warp, "yes", "i32"), m.field(S.Warp, "asked", "i32")
         if form.operation == "popc":

@@ -84,7 +84,7 @@ def offset_of(code: Code) -> int:
 
 @dataclass
 class _Run:
-    """Accesses that may share a check: the bytes from the lowest to behind the highest, and (code index, offset,
+    """Accesses that may share a check: the bytes from the lowest to after the highest, and (code index, offset,
     bytes) of each."""
 
     low: int

@@ -28,7 +28,7 @@ class Instrument(Part):
         """The function's entry: loads values that are needed everywhere."""
 
     def begins(self) -> None:
-        """A label. Values computed before it may not be used behind it."""
+        """A label. Values computed before it may not be used after it."""
 
     def stays(self) -> str:
         """i1: whether a warp stays in the slow function though it has reconverged; "" for no warp."""

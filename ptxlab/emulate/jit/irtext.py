@@ -60,7 +60,7 @@ class Text:
 
     @contextmanager
     def _arm(self, condition: str, *, holds: bool, cold: bool = False) -> Iterator[str]:
-        """Code that runs where an i1 holds, or where it does not; gives the label behind it, where the others go."""
+        """Code that runs where an i1 holds, or where it does not; returns the label where the others continue."""
         then, on = self.label("then"), self.label("on")
         ways = (then, on) if holds else (on, then)
         self.do(f"br i1 {condition}, label %{ways[0]}, label %{ways[1]}{COLD if cold else ''}")
@@ -70,7 +70,7 @@ class Text:
 
     @contextmanager
     def if_then(self, condition: str, to: str = "") -> Iterator[None]:
-        """Code that runs where an i1 holds. It goes on behind, or at the label `to`."""
+        """Code that runs where an i1 holds. It continues after it, or at the label `to`."""
         with self._arm(condition, holds=True) as on:
             yield
             self.go(to or on)
@@ -105,7 +105,7 @@ class Text:
         return self._arm(condition, holds=False)
 
     def fault_unless(self, condition: str) -> None:
-        """Goes on where an i1 holds; else a fault has been noted, and the function ends."""
+        """Continues where an i1 holds; else a fault has been noted, and the function ends."""
         fine = self.label("fine")
         self.do(f"br i1 {condition}, label %{fine}, label %fault")
         self.at(fine)
@@ -209,7 +209,7 @@ class Switch:
         self.t.go(self.behind)
 
     def end(self) -> None:
-        """Where all arms go on."""
+        """Where all arms continue."""
         self.t.at(self.behind)
 
     def phi(self, type_: str) -> str:

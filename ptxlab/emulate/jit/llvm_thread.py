@@ -51,7 +51,7 @@ class _Jobs:
         while not self.ended:
             try:
                 self._next()()
-            except Exception:  # of a job that nobody waits for: told, as of any thread
+            except Exception:  # nobody waits for this job: reported as for any thread
                 traceback.print_exc()
 
 
@@ -65,7 +65,7 @@ def _forget() -> None:
 
 
 def _end() -> None:
-    """At exit: waits for the job in work and lets go of those that can wait."""
+    """At exit: waits for the current job and drops those that can wait."""
     if _jobs.started and not _jobs.ended:
         _jobs.later.clear()
         done: queue.SimpleQueue[None] = queue.SimpleQueue()

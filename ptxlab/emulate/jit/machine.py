@@ -40,6 +40,10 @@ class LaneMachine(AffineOps):
         self.e = e
         self.affine = not e.slow
 
+    def operand(self, value: Value) -> str:
+        far = self.e.far
+        return far.lanes(value) if far is not None and far.takes(value) else self.vector(value)
+
     # -- memory
     def load(self, i: Form, address: Address) -> Any:
         return self.e.memory.load(address)

@@ -19,7 +19,8 @@ from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit import Run, Slot
+    from ptxlab.emulate.jit import Run
+    from ptxlab.emulate.jit.workers import Slot
 
 CALL = ctypes.CFUNCTYPE(
     ctypes.c_uint32,

@@ -1,4 +1,4 @@
-"""How the addresses of 32 lanes lie to each other: which of them load and store as one."""
+"""Patterns of the addresses of 32 lanes: which of them can be loaded and stored as one vector."""
 
 from __future__ import annotations
 

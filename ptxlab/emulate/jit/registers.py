@@ -1,4 +1,4 @@
-"""Registers in compiled code: where they lie behind a warp's state, which value each holds while code is emitted, and
+"""Registers in compiled code: where they lie after a warp's state, which value each holds while code is emitted, and
 what of it must still be stored there."""
 
 from __future__ import annotations

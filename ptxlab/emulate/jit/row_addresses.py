@@ -37,7 +37,7 @@ class RowAddresses(Part):
             yield places, -1 if len(some) == W else (1 << len(some)) - 1, some[0].size
 
     def in_shared(self, at: Value) -> Value:
-        """An address in shared memory; for one elsewhere the last of them, where no row fits."""
+        """The address as one of shared memory; for one elsewhere the last address, where no row fits."""
         if at.type == "i32":
             return at
         return self.m.trunc(

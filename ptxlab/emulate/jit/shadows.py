@@ -1,7 +1,7 @@
 """The memory of the checks in a launch that runs compiled code: the records of `rules.records`, and what they point to.
 
 For each word of memory racecheck keeps a record of its last writer, one stride further on a record of a reader, and two
-strides further on a record of another reader; `rules.race_lines` describes what is kept behind these.
+strides further on a record of another reader; `rules.race_lines` describes what is kept after these.
 """
 
 from __future__ import annotations

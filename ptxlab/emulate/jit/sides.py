@@ -1,8 +1,9 @@
-"""Short sides of a branch that a converged warp runs one after the other, with masks, instead of diverging.
+"""Short sides of a branch: a converged warp runs one after the other under masks instead of diverging.
 
 `if (t < w) s[t] += s[t + w];` is a branch around a few lines. Where the lanes disagree, the fast function runs the
-lines for those that take them and goes on behind: the same blocks for the same lanes in the same order as in the slow
-function (the smallest program counter first), without spreading registers over lanes and choosing groups.
+lines under a mask for those that take them, and continues with all. The slow function would run the same blocks for the
+same lanes in the same order (smallest program counter first), but it would have to spread registers over lanes and
+choose groups.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LONGEST = 32
 
 @dataclass(frozen=True)
 class Sides:
-    """What lanes do between a branch and `join`, where all of them go on: those that do not branch run the block
+    """What lanes do between a branch and `join`, where all of them continue: those that do not branch run the block
     `falls`, those that do `jumps`, where there is such a block."""
 
     join: int

@@ -158,7 +158,7 @@ d.missing:
         self.go(block.next)
 
     def _count_rest(self, block: Block, index: int, sign: int, bits: str) -> None:
-        """Corrects the counts: the rest of a block behind an exchange may be run by other lanes than its beginning."""
+        """Corrects the counts: the rest of a block after an exchange may be run by other lanes than its beginning."""
         t = self.t
         if index + 1 == block.last:
             return
@@ -256,7 +256,7 @@ d.missing:
         t.go("dispatch")
 
     def _behind(self, block: Block, code: Code) -> int:
-        """The program counter behind an instruction."""
+        """The program counter after an instruction."""
         return 2 * code.index + 2 if code.index + 1 < block.last else self.e.pc(block.next)
 
     def _kind(self, code: Code) -> int:

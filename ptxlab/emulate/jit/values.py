@@ -60,7 +60,7 @@ def literal(type: str, lane: np.ndarray) -> str:
     """One element of a constant as LLVM writes it: floats as the hexadecimal of their double, NaN payloads kept."""
     if type == "f32":
         bits = int(lane.view(np.uint32))
-        if bits & 0x7F800000 == 0x7F800000:  # converting would make a signalling NaN quiet
+        if bits & 0x7F800000 == 0x7F800000:  # a conversion would quiet a signalling NaN
             return f"0x{(bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29:016X}"
         return f"0x{int(lane.astype(np.float64).view(np.uint64)):016X}"
     if type == "f64":
@@ -152,7 +152,8 @@ def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
             # The minimum over -1 overflows; over 1 it gives the minimum back, and remainder 0: what is defined.
             lowest = self.const(a.type, 1 << (BITS[a.type] - 1))
             safe = self.select(self.and_(self.eq(a, lowest), self.eq(b, ones)), one, safe)
-        uniform, (x, y) = self._args((a, safe))
+        uniform = a.uniform and safe.uniform
+        x, y = (v.text if uniform else self.vector(v) for v in (a, safe))  # by a constant is not a division at all
         result = Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
         return self.select(by_zero, ones, result)
 
@@ -186,7 +187,7 @@ class Ops:
 
     @contextmanager
     def own_splats(self) -> Iterator[None]:
-        """Splats made in here are forgotten behind: their block does not dominate what follows."""
+        """Splats made in here are forgotten at the end: their block does not dominate what follows."""
         kept = dict(self._splats)
         yield
         self._splats = kept
@@ -211,7 +212,11 @@ class Ops:
     def _args(self, values: tuple[Value, ...]) -> tuple[bool, list[str]]:
         if all(v.uniform for v in values):
             return True, [v.text for v in values]
-        return False, [self.vector(v) for v in values]
+        return False, [self.operand(v) for v in values]
+
+    def operand(self, value: Value) -> str:
+        """The value as a vector operand of an instruction that gains nothing from knowing a constant."""
+        return self.vector(value)
 
     def _fold(self, operation: str, type_: str, values: tuple[Value, ...], *before: object) -> Value | None:
         if not values or any(v.lanes is None for v in values):

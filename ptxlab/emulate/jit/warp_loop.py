@@ -72,7 +72,7 @@ class WarpLoop(Part):
         self.t.go("turn.ended")
 
     def end(self) -> None:
-        """Behind all blocks: where turns end."""
+        """After all blocks: where turns end."""
         t = self.t
         if not self.ends:
             return

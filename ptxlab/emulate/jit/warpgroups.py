@@ -1,6 +1,6 @@
 """`wgmma` in compiled code: a product is noted when it begins, and computed by a function when it is waited for.
 
-That function brings the tiles of A and B into registers behind the warp's state, in the form that `mma.sync` wants, and
+That function brings the tiles of A and B into registers after the warp's state, in the form that `mma.sync` wants, and
 calls the product of `mma.sync` (see `jit.products`) for each 8 columns of d. So the numbers are those of `mma.sync`.
 """
 

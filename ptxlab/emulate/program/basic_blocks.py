@@ -21,7 +21,7 @@ def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Blo
     code indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block
     numbers after.
 
-    Functions come before those that call them: lanes in a call go first, and lanes that wait behind it wait for them.
+    Functions come before those that call them: lanes in a call go first, and lanes that wait after it wait for them.
     """
     graph = _Graph(codes, entries)
     order: list[int] = []
@@ -73,7 +73,7 @@ def _loop_end(line: int, head: int) -> Code:
 class _Graph:
     """Blocks before they are numbered: where each starts and ends; `onward`, the blocks of its own function that may
     follow; `behind_calls`, those that a function may return to, by the register that says which. A call is followed by
-    the block behind it, whatever the called function does."""
+    the block after it, whatever the called function does."""
 
     def __init__(self, codes: list[Code], entries: Sequence[int]) -> None:
         leaders = {0, *entries}

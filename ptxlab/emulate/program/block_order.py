@@ -4,7 +4,7 @@ reconverge.
 Lanes that diverge at a branch reconverge at its immediate post-dominator: the first block that all paths from it share.
 In a loop the back edges hide that block, since the next round leads everywhere again. So each loop is cut to one round:
 its back edges go to the *end of the loop*, where the next round begins. The graph then has no cycle, every block has
-its immediate post-dominator in it, and any topological order puts that block behind all that may run before it.
+its immediate post-dominator in it, and any topological order puts that block after all that may run before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def running_order(
 
     The graph is cut into strongly connected components, in topological order. A component of several blocks is a loop:
     its first block, the head, comes first and the rest is ordered in the same way, without the edges back to it.
-    `~head` stands for the end of the loop, behind its last block. It is left out where the last block is this already:
+    `~head` stands for the end of the loop, after its last block. It is left out where the last block is this already:
     all edges back come from there, by a branch that `jumps(last, head)` says may go back.
     """
     out: list[int] = []

@@ -8,7 +8,7 @@ Functions that may be entered again before they have returned have their frames 
 of each lane is the frame pointer. The caller saves its registers in its own frame, adds the size of that frame to the
 frame pointer, and subtracts it when the call has returned; so each activation has its own local variables. A call
 through a register is a chain of comparisons with the addresses of the functions that it may call, each with an ordinary
-call behind it.
+call after it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`st.bulk`: a loop of ordinary stores, so that engines, checks, counters and traces need not know of it.
 
-The instruction itself stays, without an effect: it is the one that is counted. The stores behind it are added by
+The instruction itself stays, without an effect: it is the one that is counted. The stores after it are added by
 lowering, eight bytes for each lane in each round; their bytes are counted as the instruction's.
 """
 

@@ -64,7 +64,7 @@ def globals_of(
     `function` gives the number that stands for a function's address, `text` a line of the PTX."""
     area = Area(GLOBALS_BASE)
     kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
-    # A gap behind each variable makes accesses beyond its end fault.
+    # A gap after each variable makes accesses beyond its end fault.
     addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in kept}
 
     def resolve(name: str, line: int) -> int:

@@ -74,7 +74,7 @@ def successors(program: Program, block: int) -> list[int]:
 
 
 def live_at(program: Program) -> list[tuple[int, int]]:
-    """For each instruction the registers alive before it and behind it, as bit sets; those it writes are alive behind
+    """For each instruction the registers alive before it and after it, as bit sets; those it writes are alive after
     it even if nobody reads them."""
     alive = live_in(program)
     out = [(0, 0)] * len(program.codes)

@@ -37,7 +37,7 @@ _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
     Action.REPLACE_FIELD: replace_field,
     Action.COPY_MAP: copy_map,
 }
-"""What lowering adds behind an instruction that others stand for."""
+"""What lowering adds after an instruction that others stand for."""
 STACK_SIZE = 16 << 10
 """Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
 
@@ -51,7 +51,7 @@ class Lowering(Names):
     def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
         self.arch = arch or module.target.partition(",")[0].strip() or "sm_80"
         number = re.search(r"\d+", self.arch)
-        # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start behind it.
+        # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start after it.
         self.shared_start = 0x400 if number and int(number[0]) >= 90 else 0
         super().__init__(module, self.shared_start, shared_gap)
         self.kernel = entry_function(module, entry)
@@ -363,7 +363,7 @@ class Lowering(Names):
         code.targets = (self._label(label, self.labels, line),)
 
     def branch_around(self, guard: tuple[int, bool], line: int) -> str:
-        """Emits a branch for the lanes whose guard does not hold; returns the label where they go on."""
+        """Emits a branch for the lanes whose guard does not hold; returns the label where they continue."""
         label = self.new_label()
         self.branch(label, line, (guard[0], not guard[1]))
         return label

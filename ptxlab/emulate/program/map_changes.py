@@ -103,7 +103,7 @@ def copy_map(low: Lowering, code: Code) -> None:
 
 
 def _behind(low: Lowering, mem: Mem, offset: Reg, line: int) -> Mem:
-    """The address so many bytes behind another."""
+    """The address so many bytes after another."""
     at = low.register("%at", "b64", "")
     base = mem.base
     narrow = isinstance(base, Reg) and types.width(low.registers[base.index].type) == 32

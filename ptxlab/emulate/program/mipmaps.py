@@ -14,7 +14,7 @@ cvt.rn.f32.u32 %most, %count;
 ld.global.b32 %mips, [%s+{AT["mip_filter"]}];
 setp.ne.u32 %blend, %mips, 0;
 """
-"""What an instruction with a level needs."""
+"""Registers of an instruction with a level, and the fields of the texture object that it reads."""
 LEVEL_DATA = f"""
 ld.global.b64 %at, [%t+{AT["levels"]}];
 add.u64 %at, %at, %t;
@@ -53,13 +53,13 @@ fma.rn.f32 %a, %b, %weight, %a;
 
 
 def given(integers: bool) -> str:
-    """The level %l that an instruction gives; with integer coordinates it is an integer."""
+    """The level %l from an operand, which is an integer where coordinates are integers."""
     return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
 
 
 def by_slopes(geometry: str, sizes: Mapping[str, str]) -> str:
-    """The level %l out of derivatives: log2 of the longer one of the two, in texels. Of a cube with several levels it
-    stops the kernel. sizes: for each coordinate the field of its size."""
+    """The level %l from derivatives: log2 of the longer of the two, in texels. A cube with several levels stops the
+    kernel. sizes: for each coordinate the field of its size."""
     if geometry.endswith("cube"):
         return """
 .reg .pred %many;

@@ -302,12 +302,26 @@ class Program:
         """How many of its accesses go through generic addresses."""
         return sum(code.space == "generic" for code in self.codes)
 
+    @functools.cached_property
+    def block_of(self) -> np.ndarray:
+        """The basic block of each instruction."""
+        return np.repeat(np.arange(len(self.blocks)), [block.last - block.first for block in self.blocks])
+
+    @functools.cached_property
+    def by_line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Instructions that the text has (lowering adds others) in the order of their PTX lines; where those of each
+        line begin among them; the lines."""
+        own = np.array([k for k, code in enumerate(self.codes) if code.instruction is not None], np.int64)
+        lines = np.array([self.codes[k].line for k in own.tolist()], np.int64)
+        order = np.argsort(lines, kind="stable")
+        numbers, starts = np.unique(lines[order], return_index=True)
+        return own[order], starts, numbers
+
     def source(self, line: int) -> str:
         """The text of a PTX line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
-@uncollected
 def lower(module: Module, entry: str | None = None, arch: str | None = None, *, shared_gaps: bool = False) -> Program:
     """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
     with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
@@ -316,21 +330,26 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
     """
-    from ptxlab.emulate.program.lowering import Lowering
-    from ptxlab.emulate.program.shared_gaps import spread
-
     key = (id(module), entry, arch, shared_gaps)
     with _lock:
         known = _recent.get(key)
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
-    program = spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
+    program = _lowered(module, entry, arch, shared_gaps)
     with _lock:
         _recent[key] = (module, program)  # the module is cached too, so that no other gets its id
         while len(_recent) > 32:
             _recent.popitem(last=False)
     return program
+
+
+@uncollected
+def _lowered(module: Module, entry: str | None, arch: str | None, shared_gaps: bool) -> Program:
+    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.shared_gaps import spread
+
+    return spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
 
 
 _lock = threading.Lock()

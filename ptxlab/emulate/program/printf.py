@@ -1,4 +1,4 @@
-"""C's format strings: which arguments one asks for, and the text that it makes of their bytes."""
+"""Format strings of C's `printf`: the arguments that one takes, and the text that it makes of their bytes."""
 
 from __future__ import annotations
 

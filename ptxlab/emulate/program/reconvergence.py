@@ -3,7 +3,7 @@
 The rule itself is short: the lanes with the smallest program counter go first (`ptxlab.emulate.rules.turns`). The rest
 is the layout of the program: functions before their callers, and the blocks of a function in an order in which the
 immediate post-dominator of a branch, within one round of the loops around it, comes after everything that can run
-between the two (`ptxlab.emulate.program.block_order`). So no lane goes on from there while another is still to come.
+between the two (`ptxlab.emulate.program.block_order`). So no lane continues from there while another is still to come.
 """
 
 from __future__ import annotations
@@ -55,6 +55,6 @@ def body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
 
 
 def onward(codes: list[Code], block: Block) -> list[int]:
-    """The blocks of its own function that may follow a block; behind a call, the one it returns to."""
+    """The blocks of its own function that may follow a block; after a call, the one it returns to."""
     jumps = () if codes[block.last - 1].action in (Action.CALL, Action.RETURN) else block.targets
     return [*jumps, *([block.next] if block.next >= 0 else [])]

@@ -1,4 +1,4 @@
-"""The operands of an instruction: what its text gives, as what the program holds."""
+"""Resolves the operands of an instruction: names and numbers of the text become registers, symbols, literals."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _given(
             assert isinstance(vector, model.Vector)
             place = vector
     if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
-        given.insert(names.index("src_size"), None)  # the policy, which the hint asks for, stands in its place
+        given.insert(names.index("src_size"), None)  # the last operand is then the cache policy
     return given, place
 
 
@@ -112,7 +112,7 @@ def _resolved(
 
 
 def summed(low: Lowering, operand: model.Operand, scope: Scope, routine: Routine, line: int) -> model.Operand:
-    """`%r1+4`, which the assembler takes where a register is read: a register that an addition in front writes."""
+    """`%r1+4`, which the assembler takes where a register is read: an addition is put in front, and its result read."""
     if not isinstance(operand, model.Sum) or operand.scale < 0:
         return operand
     source = low.name(operand.base.text, scope, routine, line)

@@ -139,7 +139,7 @@ class Names:
         self.shared_names.append((variable.name, at, layout.size_of(variable)))
 
     def place_extern(self, codes: list[Code]) -> int:
-        """Places dynamic shared memory behind the static arrays; every extern array is a name for its start, which is
+        """Places dynamic shared memory after the static arrays; every extern array is a name for its start, which is
         returned."""
         if not self.extern_shared:
             return self.shared.end

@@ -1,4 +1,4 @@
-"""PTX that lowering puts in the place of one instruction: written as text, lowered as if it stood at that line."""
+"""PTX that replaces one instruction: written as text, and lowered as if it stood at that line."""
 
 from __future__ import annotations
 

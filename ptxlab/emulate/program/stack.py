@@ -1,4 +1,4 @@
-"""`alloca`, `stacksave` and `stackrestore`: memory that a thread allocates while it runs, behind its local memory.
+"""`alloca`, `stacksave` and `stackrestore`: memory that a thread allocates while it runs, after its local memory.
 
 One register of each lane holds how many bytes are allocated. A function that allocates any saves the register when it
 is entered and restores it where it returns.
@@ -97,7 +97,7 @@ class StackMemory:
         return operands
 
     def place(self, end: int) -> int:
-        """The end of local memory, with room behind `end` if any is taken."""
+        """The end of local memory, with room after `end` if any is taken."""
         if not self._bases:
             return end
         start = -(-end // ALIGNMENT) * ALIGNMENT

@@ -1,4 +1,4 @@
-"""What `suld`, `sust` and `sured` do, as PTX: coordinates to an address, and what becomes of those outside."""
+"""`suld`, `sust` and `sured` as PTX: coordinates become an address, those outside are clamped, give zeros, or trap."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def text(geometry: str, found: Form, count: int) -> str:
 
 
 def _outside(clamp: str, axes: str, access: str, otherwise: str) -> list[str]:
-    """The access, and what becomes of coordinates outside."""
+    """The access, with coordinates outside treated as `clamp` says."""
     if clamp == "clamp":
         return [_address(axes), access]
     if clamp == "zero":
@@ -62,11 +62,11 @@ mul.lo.u32 %texel, %each, %channels;
 cvt.u64.u32 %size, %texel;
 mul.lo.s32 %from, %x, %texel;
 """
-"""The bytes of a texel, and its first one: of the coordinate, which counts texels."""
+"""The size of a texel in bytes, and its byte offset in the row: here x counts texels."""
 
 
 def _converted(names: list[str]) -> str:
-    """Stores the channels in the format of the surface; integers are held at the limits of their type."""
+    """Stores the channels in the format of the surface; integers saturate."""
     steps = [
         ".reg .b32 %v; .reg .f32 %g; .reg .b16 %half; .reg .b64 %place; .reg .pred %there;\ncvt.u64.u32 %n, %each;\n"
     ]
@@ -95,7 +95,7 @@ setp.eq.and.u32 %is, %each, 4, %there;
 
 
 def _signed(operation: str, width: int) -> str:
-    """Combines a texel as the numbers that the surface holds: signed, or not."""
+    """The reduction of a texel; min and max ask whether the surface holds signed numbers."""
     if operation in ("and", "or"):
         return f"red.global.{operation}.b{width} [%at], %d0;\n"
     if operation == "add":
@@ -123,7 +123,7 @@ min.u32 %layer, %index, %layers;
 
 
 def _axis(a: str, size: str) -> str:
-    """The coordinate %k, moved inside, and whether it was outside."""
+    """The coordinate %k, clamped, and whether it was outside."""
     coordinate = "from" if size == "%size" else a
     load = f"ld.global.b{64 if a == 'x' else 32}"
     wide = f"ld.global.b64 %n, [%t+{AT['pitch']}];\n" if a == "x" else f"{load} %c{a}, [%t+{AT[SIZES[a]]}];\n"
@@ -154,5 +154,5 @@ def _address(axes: str) -> str:
 
 
 def _narrow_zeros(names: list[str]) -> str:
-    """Zeros in registers of any width, by a conversion, which takes wider ones."""
+    """Zeros in registers of any width: a conversion may write wider registers than its type."""
     return "".join(f"cvt.u8.u32 {name}, 0;\n" for name in names)

@@ -1,6 +1,6 @@
 """Textures and surfaces: what the instructions on them do, as ordinary instructions that lowering puts in their place.
 
-The instruction itself stays, without an effect: it is the one that is counted. Behind it stand the loads of the
+The instruction itself stays, without an effect: it is the one that is counted. After it stand the loads of the
 object's fields (`ptxlab.isa.texture_object`), the arithmetic of `sampling`, and the loads of the texels, whose bytes
 count as the instruction's. So both engines, the checks and traces need not know of textures.
 """

@@ -1,4 +1,4 @@
-"""Video instructions as ordinary ones: parts of words taken out, computed with in 64 bits, saturated, put together.
+"""Video instructions as ordinary ones: extract parts of words, compute in 64 bits, saturate, insert the results.
 
 The steps and their names are those of the manual's pseudocode (PTX ISA, "Scalar Video Instructions").
 """
@@ -33,7 +33,7 @@ class _Part:
 def lower_video(
     low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
 ) -> None:
-    """Emits a video instruction: itself, as one that has no effect, and the instructions that compute."""
+    """Emits a video instruction, which is counted but has no effect, and the instructions that compute."""
     code = low.emit(instruction.name, found, instruction.line, guard)
     code.instruction = instruction
     behind = low.branch_around(guard, instruction.line) if guard else ""

@@ -104,7 +104,7 @@ def follows_layouts(program: Program) -> bool:
 
 def orders_proxies(code: Code) -> bool:
     """Whether it is a fence between ordinary accesses and the async proxy."""
-    return code.action is Action.FENCE and bool(code.form.proxy) and bool(getattr(code.form, "async"))
+    return code.form.properties.proxy == "async"
 
 
 def _sums(product: Code) -> set[int]:

@@ -68,7 +68,7 @@ def fenced(launch: Launch, block: Block, warp: u32) -> None:
 
 @rule
 def met(block: Block) -> None:
-    """All warps of the block have met at a barrier: who executes a fence behind it does so for all of them."""
+    """All warps of the block have met at a barrier: who executes a fence after it does so for all of them."""
     block.proxy_clock += 1
     block.proxy_met = block.proxy_clock
 
@@ -138,7 +138,7 @@ def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
 
 @rule
 def read_before(launch: Launch, block: Block, at: Block, read: u64, mine: u64) -> boolean:
-    """Whether an access `mine` of `block` comes after a product that reads a tile of the block `at`: behind a wait for
+    """Whether an access `mine` of `block` comes after a product that reads a tile of the block `at`: after a wait for
     it by a warp of the four, which all read together. read: as remembered of the product, which is not in flight."""
     first = u32(read >> AT_WARP) & 28
     for warp in range(first, first + 4):

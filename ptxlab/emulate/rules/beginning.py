@@ -1,4 +1,4 @@
-"""CTAs begin, and rounds of turns for their warps: what the scheduler does before any instruction runs."""
+"""The beginning of CTAs, of their warps, and of rounds of turns: what the scheduler does before instructions run."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
 
 @rule(inline=True)
 def draw_ticket(context: Context) -> u64:
-    """The next cluster's number in order; beyond the last there are no clusters. A locked instruction waits until all
-    stores before it are done, so it is left out where nobody else draws."""
+    """The number of the next cluster to run, which may lie beyond the last. An atomic instruction waits for all earlier
+    stores, so a worker that is alone does without."""
     if not context.only:
         return atomic("add", context.next, 0, 1)
     ticket = context.next[0]
@@ -36,7 +36,7 @@ def draw_ticket(context: Context) -> u64:
 
 @rule
 def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
-    """The CTAs of a cluster begin: the next in order."""
+    """Begins the CTAs of a cluster."""
     number = ticket
     if context.block_order is not None:
         number = context.block_order[ticket]
@@ -49,7 +49,7 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
 
 @rule
 def begin(context: Context, cta: Cta, number: u64) -> None:
-    """A CTA begins; `number`: its index in the grid."""
+    """Begins a CTA; `number`: its index in the grid."""
     x = u64(cta.ctaid_x) + 1
     if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
         cta.ctaid_x = u32(x)
@@ -79,15 +79,14 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
 
 @rule(inline=True)
 def simple(context: Context) -> boolean:
-    """Whether there is nothing that the scheduler must look after when CTAs begin and end but their warps."""
+    """Whether nothing but warps has to be reset when a CTA begins: no checks, traces, mbarriers, clusters, products."""
     watched = context.checked or context.traced
     return not (watched or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
 
 
 @rule(inline=True)
 def begin_again(context: Context, warp: Warp) -> None:
-    """A warp of a CTA that begins where another has run whose warps have never diverged: all else is as it was when
-    that one began."""
+    """Begins a warp in the place of one of a CTA whose warps never diverged: only these fields have changed."""
     warp.live = warp.first_live
     warp.fast_pc = context.entry
     warp.ended = 0
@@ -98,7 +97,7 @@ def begin_again(context: Context, warp: Warp) -> None:
 
 @rule(inline=True)
 def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
-    """A warp of a CTA that begins."""
+    """Begins a warp, with all its fields reset."""
     for lane in range(32):
         warp.pc[lane] = context.entry
         warp.sync_kind[lane] = 0
@@ -119,7 +118,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0
-    if context.traced:  # a recorded warp keeps to the slow function, and no register holds what was there before
+    if context.traced:  # a recorded warp stays in the slow function, and its registers begin as zero
         recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
         warp.mode = recorded
         warp.traced = recorded
@@ -131,7 +130,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
 
 @rule
 def begin_round(context: Context, cta: Cta) -> None:
-    """A round of turns for all warps begins; with a seed, in a new order."""
+    """Begins a round, in which each warp has a turn; with a seed, in a new order."""
     cta.position = 0
     if context.random != 0:
         for k in range(1, context.warps):
@@ -163,7 +162,7 @@ def close(cta: Cta, barrier: u32) -> None:
 
 @rule(inline=True)
 def go_on(warp: Warp, barrier: u32) -> None:
-    """A warp waits at a barrier no longer."""
+    """Resumes a warp that waits at a barrier."""
     warp.bar[barrier] = 0
     warp.arrived[barrier] = 0
     warp.wait = 0

@@ -2,7 +2,7 @@
 
 A GPU performs a bulk copy at some time between the instruction that issues it and the wait that it is known by. Here it
 is performed as late as possible: when a wait fails for the mbarrier that the copy reports to; when a thread waits for
-the bulk group that it belongs to; when the block that issued it ends; or when nothing else can go on. So a program that
+the bulk group that it belongs to; when the block that issued it ends; or when nothing else can run. So a program that
 does not wait reads what was there before, and one that overwrites the source too early copies what it has written.
 
 What a transfer reads is read when it is performed, and its addresses are judged when it is issued.
@@ -212,7 +212,7 @@ def complete_groups(context: Context, queue: Queue, rank: u32, thread: u32, grou
 
 @rule
 def complete_all(context: Context, queue: Queue) -> boolean:
-    """A block ends, or nothing else can go on. Whether there was anything to perform."""
+    """A block ends, or nothing else can run. Whether there was anything to perform."""
     some = False
     for number in range(queue.first, queue.behind):
         transfer = queue.transfers[number % ROOM]
@@ -231,7 +231,7 @@ def commit(queue: Queue, rank: u32, thread: u32) -> None:
 
 @rule
 def wait_group(context: Context, queue: Queue, rank: u32, thread: u32, left: u32) -> None:
-    """A thread waits until no more than `left` of its bulk groups are on their way."""
+    """A thread waits until no more than `left` of its bulk groups are in flight."""
     closed = queue.committed[rank * queue.threads + thread]
     if closed > left:
         complete_groups(context, queue, rank, thread, closed - left)

@@ -1,8 +1,8 @@
-"""What the checks know of bulk copies: which bytes are on their way, who wrote what they read, whom an arrival orders.
+"""What the checks know of bulk copies: the bytes in flight, the writers of what they read, and what arrivals order.
 
-Both engines tell of each transfer when it is issued and when it is performed. In between each 4 bytes of shared memory
-that it writes, or reads, remember it (see `copies_in_flight`): who touches them before the wait has a finding, be it a
-thread or another copy. Reading what a copy reads is fine.
+Both engines call `issued` and `completed` for each transfer. In between, each 4 bytes of shared memory that it writes
+or reads are marked (see `copies_in_flight`): an access by a thread or another copy before the wait is a finding.
+Reading what a copy reads is fine.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ class BulkChecks:
                     self._overwrites_tiles(transfer, span)
                 else:
                     self._reads_stores(transfer, span)
-                self._mark(transfer, span, on_way=True)
+                self._mark(transfer, span, in_flight=True)
             elif self.sync and self.launch.racecheck and not span.writes:
                 self.races.unseen(transfer, span, self._record(transfer))
         if transfer.group == 0:
             self.phases(transfer.owner).sent(transfer.barrier, self._party(transfer), transfer.count)
 
     def completed(self, transfer: Transfer, before: int, word: int | None) -> None:
-        """A transfer has been performed; what its mbarrier held before, and what it holds now."""
+        """A transfer has been performed; before, word: its mbarrier's contents before and after that."""
         serial(self.launch, 1 << transfer.thread % LANES)
         for span in self._spans(transfer):
             if self.launch.racecheck:
                 self.races.ends(transfer, span, self._record(transfer))
             if self.sync and span.rank != GLOBAL:
-                self._mark(transfer, span, on_way=False)
+                self._mark(transfer, span, in_flight=False)
                 if self.phases(span.rank).has_ended():
                     note(self.launch, self.block(transfer.rank), F.BLOCK_ENDED, self._record(transfer), 0, NOWHERE,
                          int(span.writes))  # fmt: skip
@@ -104,20 +104,20 @@ class BulkChecks:
 
     # -- other copies --------------------------------------------------------------------------------------------------
 
-    def _mark(self, transfer: Transfer, span: Span, *, on_way: bool) -> None:
-        """Notes in each 4 bytes that a transfer is on its way there, or that it no longer is."""
+    def _mark(self, transfer: Transfer, span: Span, *, in_flight: bool) -> None:
+        """Marks each 4 bytes that a transfer touches as in flight, or removes the mark."""
         block = self.block(span.rank)
         block.copies = 1
         kind = BEING_WRITTEN if span.writes else BEING_READ
         mine = transfer.code << COPY_CODE | transfer.thread << COPY_THREAD | kind
         there = numbers(block.pending)[span.each(4)]
-        if on_way:
+        if in_flight:
             there[:] = mine
         else:
             there[there == mine] = 0
 
     def _meets_copies(self, transfer: Transfer, span: Span) -> None:
-        """Is another copy on its way to what this one touches, or from what it overwrites?"""
+        """Notes another copy in flight that writes what this one touches, or reads what it overwrites."""
         block = self.block(span.rank)
         there = numbers(block.pending)[span.each(4)]
         for copy in np.unique(there[there != 0]).tolist():
@@ -136,7 +136,7 @@ class BulkChecks:
     # -- the async proxy -----------------------------------------------------------------------------------------------
 
     def _reads_stores(self, transfer: Transfer, span: Span) -> None:
-        """What threads have stored there must have been made known to the async proxy."""
+        """Notes stores of threads to what the copy reads that no proxy fence has made visible to the async proxy."""
         block = self.block(span.rank)
         if block.tile_writes is None:
             return
@@ -148,8 +148,8 @@ class BulkChecks:
                 return
 
     def _overwrites_tiles(self, transfer: Transfer, span: Span) -> None:
-        """No product of `wgmma` may read what a copy overwrites: it must not be in flight, and not only because of the
-        order in which warps have run here."""
+        """Notes a product of `wgmma` that reads what the copy overwrites, if it is in flight, or is not merely because
+        of the order in which warps ran here."""
         block = self.block(span.rank)
         if block.tile_reads is None:
             return

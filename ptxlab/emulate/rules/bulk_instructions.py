@@ -60,7 +60,7 @@ from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
 BEHIND = 17 * PEER
-"""Behind the last address of shared memory: each block has its own, and one of each rank."""
+"""After the last address of shared memory: each block has its own, and one of each rank."""
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
 OPERANDS = ("a", "b", "size", "m", "mask")

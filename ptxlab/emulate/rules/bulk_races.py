@@ -1,9 +1,9 @@
 """racecheck of bulk copies: each is an access of the thread that issued it, from its issue until it is performed.
 
-When a copy is issued it must be ordered behind what threads, and other copies, have done where it reads and writes.
-When it is performed it is recorded as an access of that moment: who has waited for its mbarrier, or comes after the
-wait of the issuing thread for its bulk group, is ordered behind it, and nobody else. (Who touches the bytes between the
-two has a finding of synccheck, see `bulk_checks`; that may be the issuing thread itself.)
+When a copy is issued, it must be ordered after earlier accesses of threads and other copies to the same bytes. When it
+is performed, it is recorded as an access of that moment. Threads are ordered after it if they have waited for its
+mbarrier, or come after the issuing thread's wait for its bulk group. (An access between the two moments is a finding of
+synccheck, even if the issuing thread makes it; see `bulk_checks`.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ptxlab.isa.actions import Action
 GLOBAL = -1
 """Instead of a rank: in global memory."""
 Shadows = Callable[[int], tuple[int, races.Shadow] | None]
-"""By an address in global memory: where its allocation begins, and the records of it."""
+"""From an address in global memory to the start of its allocation and its records."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Span:
     writes: bool
 
     def each(self, grain: int) -> slice:
-        """The places of so many bytes that it touches."""
+        """The range of pieces, of so many bytes each, that it touches."""
         return slice(self.first // grain, -(-(self.first + self.count) // grain))
 
 
 def numbers(p: Pointer[int]) -> np.ndarray:
-    """The array that a pointer points to, from there on."""
+    """The array that a pointer points into, from there to its end."""
     array: np.ndarray = p.array
     return array[p.start :]
 
@@ -152,7 +152,7 @@ class BulkRaces:
 
 
 def _doubtful(there: np.ndarray, block: Block, mine: int) -> list[int]:
-    """Those of some records that are neither the thread's own nor from before the last barrier of its whole block."""
+    """The records to check: neither the thread's own nor from before the last barrier of its whole block."""
     low = block.now >> BLOCK << BLOCK
     with np.errstate(over="ignore"):
         fine = (there == 0) | (there - np.uint64(low) < np.uint64(block.full - low))

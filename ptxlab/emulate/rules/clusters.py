@@ -1,8 +1,9 @@
 """Clusters: which blocks form one, and the barrier of a cluster.
 
-Each thread arrives at the barrier (`barrier.cluster.arrive`), goes on, and waits (`barrier.cluster.wait`) until all
-threads of the cluster that have not exited have arrived. Then the next phase begins. So a lane is in one of three
-states: it has arrived in the phase that lasts; its phase is over and it has not waited yet; or it has done neither.
+Each thread arrives at the barrier (`barrier.cluster.arrive`), does other work, and waits (`barrier.cluster.wait`) until
+all threads of the cluster that have not exited have arrived. That completes the phase, and the next one begins. So a
+lane is in one of three states: it has arrived in the current phase; its phase has completed and it has not waited yet;
+or it has done neither.
 """
 
 from __future__ import annotations
@@ -54,27 +55,27 @@ def arrive(warp: Warp, mask: u32) -> None:
 
 @rule
 def wait(warp: Warp, mask: u32) -> None:
-    """Lanes of a mask wait at the barrier of the cluster; `open_for` lets them go."""
+    """Lanes of a mask wait at the barrier of the cluster; `open_for` resumes them."""
     warp.cluster_waits |= mask
     warp.wait |= mask
 
 
 @rule
 def arrived_all(warp: Warp) -> boolean:
-    """Whether all lanes of a warp that have not exited have arrived in the phase that lasts."""
+    """Whether all lanes of a warp that have not exited have arrived in the current phase."""
     return warp.live & ~warp.cluster_arrived == 0
 
 
 @rule
 def phase_over(warp: Warp) -> None:
-    """The phase in which the lanes of a warp arrived is over."""
+    """The phase in which the lanes of a warp arrived has completed."""
     warp.cluster_passed |= warp.cluster_arrived
     warp.cluster_arrived = 0
 
 
 @rule
 def open_for(warp: Warp) -> u32:
-    """Lets those lanes of a warp go on that wait for a phase that is over: which they are."""
+    """Resumes the lanes of a warp that wait for a completed phase, and returns their mask."""
     going = warp.cluster_waits & warp.cluster_passed
     warp.cluster_passed &= ~going
     warp.cluster_waits &= ~going
@@ -106,8 +107,8 @@ def others_run(context: Context, cta: Cta, warp: Warp) -> boolean:
 
 @rule
 def try_to_open(context: Context, cluster: Cluster) -> boolean:
-    """Ends the phase of the barrier if all threads of the cluster have arrived that have not exited, one at least.
-    Whether it did."""
+    """Completes the phase of the barrier if all threads of the cluster that have not exited, at least one, have
+    arrived. Whether it did."""
     some = False
     for rank in range(cluster.count):
         cta = context.slots[cluster.first + rank].cta
@@ -129,8 +130,7 @@ def try_to_open(context: Context, cluster: Cluster) -> boolean:
 
 @rule
 def let_go(context: Context, cta: Cta) -> boolean:
-    """Lets the lanes of a block go on that wait for a phase of the cluster's barrier that is over. Whether there are
-    any."""
+    """Resumes the lanes of a block that wait for a completed phase of the cluster's barrier. Whether there are any."""
     some = False
     for k in range(context.warps):
         if open_for(_warp(context, cta, k)) != 0:

@@ -19,7 +19,7 @@ from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch
 COPY_CODE, COPY_THREAD = 42, 32
 """Where the code index and the thread of a copy begin."""
 BEING_READ, BEING_WRITTEN = (1 << 31) - 2, (1 << 31) - 1
-"""Instead of a group: a bulk copy is on its way from there, or to there."""
+"""Instead of a group: a bulk copy is in flight from there, or to there."""
 THREADS = (1 << COPY_CODE - COPY_THREAD) - 1
 
 

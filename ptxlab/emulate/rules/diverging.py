@@ -147,7 +147,7 @@ def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, m
 @rule(symbol="sync.lanes")
 def sync_lanes(warp: Warp, mask: u32) -> None:
     """Lanes of a diverged warp have arrived at a `.sync` instruction. When all live lanes that one of them names have
-    arrived at an instruction of the same kind, their operands are handed over and they may go on."""
+    arrived at an instruction of the same kind, their operands are exchanged and they may continue."""
     left = mask
     while left:
         lead = first(left)
@@ -169,5 +169,5 @@ def sync_lanes(warp: Warp, mask: u32) -> None:
 
 @rule
 def sync_waiting(warp: Warp) -> None:
-    """Lanes of a diverged warp have exited: lanes that waited only for them go on."""
+    """Lanes of a diverged warp have exited: lanes that waited only for them continue."""
     sync_lanes(warp, bits(load_lanes(warp.sync_kind) != 0) & warp.live)

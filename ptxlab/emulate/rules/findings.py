@@ -240,7 +240,7 @@ _SENTENCES = {
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
         "yet; a barrier between the two would order them"
     ),
-    INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy is on its way that reports to it",
+    INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
     TOO_FEW_BYTES: (
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
         "was not counted; announce the bytes of all copies of the phase"

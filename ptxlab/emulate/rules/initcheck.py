@@ -74,7 +74,7 @@ def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
 
 @rule
 def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[u64]) -> boolean:
-    """Whether everything is written that `count` lanes read, each right behind the one before it."""
+    """Whether everything is written that `count` lanes read, each right after the one before it."""
     group = (members + 1).cast(Member)
     for k in range(members[0]):
         size = group[k].bytes * count
@@ -85,7 +85,7 @@ def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[
 
 @rule
 def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> boolean:
-    """Whether the `size` bytes are written that each lane of the mask reads at any address, `at` behind its offset."""
+    """Whether the `size` bytes are written that each lane of the mask reads at any address, `at` after its offset."""
     if size < 4:
         for lane in lanes_of(mask):
             if first_unwritten(written + (offsets[lane] + at), size) != size:
@@ -161,7 +161,7 @@ def report(
 
 @rule
 def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, offset: u64, size: u64) -> None:
-    """Lanes with this pattern have stored `size` bytes each, `offset` behind their own offsets."""
+    """Lanes with this pattern have stored `size` bytes each, `offset` after their own offsets."""
     if pattern == IN_A_ROW:
         fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 32)
     elif pattern == HALVES_IN_A_ROW:

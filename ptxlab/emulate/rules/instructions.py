@@ -12,7 +12,7 @@ from ptxlab.isa.actions import Action
 
 
 def acquires(code: Code) -> bool:
-    """Whether what its thread does later is ordered after the writes that this strong access may have seen. Behind a
+    """Whether what its thread does later is ordered after the writes that this strong access may have seen. After a
     relaxed compare-and-swap or exchange, which take locks, that needs a fence."""
     takes = code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
     return code.properties.acquires or not takes

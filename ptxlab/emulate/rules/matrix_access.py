@@ -32,7 +32,7 @@ NEAR = 1 << 24
 
 @rule(inline=True)
 def piece_offset(line: u32, start: u32, stride: u64) -> u64:
-    """How far behind the start of the matrix a piece lies; stride: bytes from one row (or column) to the next."""
+    """How far from the start of the matrix a piece lies; stride: bytes from one row (or column) to the next."""
     return u64(line * stride + start)
 
 

@@ -6,7 +6,7 @@ wait for a phase are ordered after the arrivals in it, which `racecheck` uses. F
 - too early, if it passes at once for a thread that has itself arrived in the first phase, which has not ended;
 - stale, if it passes for a phase that its thread has waited for before, and the thread then never waits for the next
   one, in which threads have arrived. To repeat a wait and then wait for the next phase is no error;
-- endless, if no thread of the block can end it (see `Phases.stuck`), or if the launch is stopped while it goes on.
+- endless, if no thread of the block can end it (see `Phases.stuck`), or if the launch is stopped while it still fails.
 
 Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has waited for the phase they arrived in.
 """
@@ -43,7 +43,7 @@ PROBLEMS = {
 }
 
 Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
-"""Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was on its way
+"""Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
 to that mbarrier, its code index and parity."""
 EARLY_PARITY = 32
 
@@ -62,7 +62,7 @@ class Phases:
         self.mate: Callable[[int], Phases] = lambda rank: self
         """What is known of the block of a rank in the cluster."""
         self.in_flight: Callable[[], bool] = lambda: False
-        """Whether bulk copies are on their way, which may yet report to an mbarrier."""
+        """Whether bulk copies are in flight, which may yet report to an mbarrier."""
         self.all: dict[int, Mbarrier] = {}
         self.gone: dict[int, Party] = {}  # address -> the `mbarrier.inval` that ended it
         self.updates: dict[int, int] = {}  # thread -> its arrivals so far
@@ -76,7 +76,7 @@ class Phases:
         before: Sequence[int], after: Sequence[int],
     ) -> bool:  # fmt: skip
         """Lanes of a warp have operated on mbarriers, in this order. asked: for a wait the word whose phase it tests;
-        before, after: the contents of each mbarrier. Returns whether the block can certainly never go on."""
+        before, after: the contents of each mbarrier. Returns whether the block is certainly stuck."""
         known = self.operations.get(code.index)
         if known is None:
             known = self.operations[code.index] = operation(code), spins(self.program, code)
@@ -128,14 +128,14 @@ class Phases:
     def sent(self, at: int, by: Party, count: int) -> None:
         """A bulk copy has been issued that reports so many bytes to the mbarrier there."""
         held = self._at(at, by)
-        held.on_way.append((by, count, held.phase))
+        held.in_flight.append((by, count, held.phase))
 
     def performed(self, at: int, by: Party, count: int) -> None:
         """It has been performed; `operated` is told next."""
         held = self._at(at, by)
-        found = next((each for each in held.on_way if each[:2] == (by, count)), None)
+        found = next((each for each in held.in_flight if each[:2] == (by, count)), None)
         if found is not None:
-            held.on_way.remove(found)
+            held.in_flight.remove(found)
 
     # -- what an operation does ----------------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class Phases:
                 if thread != by[1] and wait.phase == held.phase:
                     self._note(F.INVALID_IN_USE, by, wait.by, at)
                     break
-            for copy, _, _ in held.on_way[:1]:
+            for copy, _, _ in held.in_flight[:1]:
                 self._note(F.INVALID_BEFORE_COPY, by, copy, at)
         self._over(at)
         self.all.pop(at, None)
@@ -212,7 +212,7 @@ class Phases:
         if moved := mbarrier.bytes_pending(new) - mbarrier.bytes_pending(old):
             held.bytes.append((by, moved))
         if (old ^ new) >> mbarrier.PHASE_SHIFT & 1:
-            for copy, _, issued in held.on_way:
+            for copy, _, issued in held.in_flight:
                 if issued == phase:
                     self._note(F.TOO_FEW_BYTES, copy, next((p for p, n in held.bytes if n > 0), None), at)
                     held.short = True
@@ -239,7 +239,7 @@ class Phases:
             return False
         held.waiting.pop(thread, None)
         phase = held.phase - 1
-        for (code, _), _, issued in held.on_way:
+        for (code, _), _, issued in held.in_flight:
             if issued == held.phase:
                 self.early.setdefault((self.linear, code), {}).setdefault(thread // WARPS, (by[0], parity))
         now = Wait(by, phase, parity, self.given(thread), None, held.arrivals.get(held.phase))
@@ -280,11 +280,11 @@ class Phases:
                 peers[first + k] = max(peers[first + k], int(known[k]))
 
     def given(self, thread: int) -> tuple[int, int]:
-        """Changes when a thread lets others go on: it arrives at an mbarrier, or a barrier of the block completes."""
+        """Changes when a thread may release others: it arrives at an mbarrier, or a barrier of the block completes."""
         return self.updates.get(thread, 0), self.block.full
 
     def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int, stuck: Party | None = None) -> None:
-        """A thread goes on to wait for `phase` (or exits): was its last wait that passed one for an old phase? stuck:
+        """A thread now waits for `phase` (or exits): was its last wait that passed one for an old phase? stuck:
         the last arrival, in a deadlock, where that is certain."""
         if last.before is None or phase == last.phase + 1:
             return
@@ -301,8 +301,8 @@ class Phases:
                 self._judge(at, held, wait, -2)
 
     def _bytes_left(self, at: int, held: Mbarrier) -> None:
-        """Bytes that came and were not announced. (Those that were announced and never came are waited for in vain, or
-        by nobody.)"""
+        """Bytes that came and were not announced. (Where announced bytes never come, the wait for them is reported; if
+        no thread waits, they do no harm.)"""
         left = mbarrier.bytes_pending(held.word)
         if left < 0 and not held.short:
             came = next((by for by, n in held.bytes[::-1] if n < 0), held.made)
@@ -329,7 +329,7 @@ class Phases:
         return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
 
     def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
-        """The waits that go on: warp, lanes, code index, and what they wait for in words."""
+        """The waits that still fail: warp, lanes, code index, and what they wait for in words."""
         groups: dict[tuple[int, int, int, int], list[int]] = {}
         running = dict(self.can_run())
         for at, held in self.all.items():

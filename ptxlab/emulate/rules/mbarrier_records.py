@@ -17,7 +17,7 @@ Party = tuple[int, int]
 
 @dataclass
 class Wait:
-    """A wait that passed, or one that goes on. `parity`: the parity that it tests; `given`: see `Phases.given`."""
+    """A wait that passed, or one that still fails. `parity`: the parity that it tests; `given`: see `Phases.given`."""
 
     by: Party
     phase: int
@@ -29,7 +29,7 @@ class Wait:
 
 @dataclass
 class Mbarrier:
-    """One mbarrier. word: its contents. phase: how many have ended. arrivals: the first of each phase of interest."""
+    """One mbarrier. word: its contents. phase: how many have completed. arrivals: the first of each phase in use."""
 
     made: Party
     word: int = 0
@@ -44,10 +44,10 @@ class Mbarrier:
     pending: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
     known: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
     bytes: list[tuple[Party, int]] = field(default_factory=list)  # announced in this phase; negative: reported
-    on_way: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: by whom, bytes, phase when issued
-    short: bool = False  # a phase has ended before a copy was there
+    in_flight: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: issuer, bytes, phase then
+    short: bool = False  # a phase has completed before a copy was performed
     record: int = 0  # of its `init` as an access; 0: unknown
-    ordered: set[int] = field(default_factory=set)  # warps that come after it, or were reported
+    ordered: set[int] = field(default_factory=set)  # warps ordered after it, or already reported
     far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
     far_known: dict[int, np.ndarray] = field(default_factory=dict)
 
@@ -60,8 +60,8 @@ class Mbarrier:
 
 
 def history(held: Mbarrier, program: Program, whose: Callable[[int], tuple[int, int]]) -> str:
-    """What has come to an mbarrier in its phase, and who came in the one before and has not yet, in words. whose: the
-    block of a thread, and its number there."""
+    """Bytes announced and brought in the current phase, and warps that arrived in the one before but not in this one,
+    in words. whose: the block of a thread, and its number there."""
     lines: dict[tuple[bool, int], int] = {}
     for (code, _), count in held.bytes:
         key = count > 0, program.codes[code].line

@@ -16,14 +16,14 @@ FRESH = TAG << TAG_SHIFT
 
 @rule(inline=True)
 def over(word: u64, asked: u64) -> boolean:
-    """Whether the phase of an earlier word is over."""
+    """Whether the phase of an earlier word has completed."""
     return (word ^ asked) >> PHASE_SHIFT != 0
 
 
 @rule
 def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u64, u64]:
     """One operation on the word of an mbarrier: why it is invalid (a `Problem`, or FINE), the word afterwards, and the
-    instruction's result: the word before, or for a wait whether the phase is over.
+    instruction's result: the word before, or for a wait whether the phase has completed.
 
     x: arrivals; for INIT the count, for WAIT a word with the phase that is tested. y: expected bytes (negative:
     completed ones).

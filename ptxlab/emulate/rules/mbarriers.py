@@ -149,7 +149,7 @@ def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) 
 @rule(inline=True)
 def give_up_turn(context: Context) -> None:
     """A wait has failed in all its lanes: other warps have their turns now. They are more likely to end it than lanes
-    of this warp, which reconverge with these behind the wait in most programs (one lane loads for all)."""
+    of this warp, which reconverge with these after the wait in most programs (one lane loads for all)."""
     if context.quantum >= 0 and context.random == 0:
         context.forgone += context.quantum + 1
         context.quantum = -1

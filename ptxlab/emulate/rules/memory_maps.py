@@ -1,7 +1,8 @@
-"""The memory that accesses of a launch may reach, as memcheck looks it up."""
+"""The memory that accesses of a launch may reach, as records that memcheck searches."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,12 @@ if TYPE_CHECKING:
 
 def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
     """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
-    rows = [
-        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
-        for a in live
-    ]
-    fields = np.array(rows, np.uint64).reshape(-1)  # those of `Allocation` are numbers of 8 bytes, in this order
+    fields = array("Q")  # those of `Allocation` are numbers of 8 bytes, in this order
+    for a in live:
+        written = 0 if a.written is None else start_of(a.written)
+        fields.extend((a.address, a.size, a.writable, start_of(a.data), written, 0, 0))
     memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(fields.view(np.uint8)), len(live)
+    memory.allocations, memory.count = Allocation.many(np.frombuffer(fields, np.uint8)), len(live)
     memory.shared_start = program.shared_start
     memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
     memory.local_size, memory.local_stride = program.local_size, program.local_stride

@@ -1,6 +1,6 @@
 """What racecheck keeps of whole arrays of records, so that most accesses need not look at all three records of a word.
 
-Behind the three thirds of an allocation's records (`races.Shadow`) lie
+After the three thirds of an allocation's records (`races.Shadow`) lie
 
     0   when its last write was recorded: the block and its clock, as in a record; 0: there was none
     1   whether any read was recorded
@@ -106,7 +106,7 @@ def settled(block: Block, line: u64, warp: u64) -> boolean:
 
 @rule(inline=True)
 def row_settled(block: Block, kept: Pointer[u64], word: u64, words: u64, warp: u64) -> boolean:
-    """The same for all lines of some words in a row; `kept`: what lies behind the records."""
+    """The same for all lines of some words in a row; `kept`: what lies after the records."""
     if warp >= TIME or kept[ANY_SETTLED] == 0:
         return False
     for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):

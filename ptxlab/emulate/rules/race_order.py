@@ -1,7 +1,7 @@
 """What orders the threads of a block or cluster for `racecheck`: barriers, fences, strong accesses, mbarriers.
 
-`races` has the rules in words. The clock of a block ticks at each of these; tables say up to which time of each other
-warp a warp is ordered behind it.
+`races` has the rules in words. The clock of a block ticks at each of these. Tables hold, for each pair of warps, the
+time up to which the accesses of one come before what the other does next.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def published(launch: Launch, record: u64) -> Published:
 
 @rule
 def known(block: Block, warp: u32) -> lanes_u32:
-    """A warp is ordered after what each warp of its block did before these times."""
+    """Up to which time of each warp of its block a warp is ordered after that warp's accesses."""
     seen = maximum(load_lanes(block.sync.row(warp)), load_lanes(block.acquired.row(warp)))
     return maximum(seen, u32(block.full >> TIME & LAST_TIME))
 
@@ -149,7 +149,7 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -
 @rule
 def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
     """A warp has made a strong access, which may have seen strong writes of others. orders: what follows it in the
-    program is ordered after those writes; else it needs a fence behind it. wide: other blocks' writes too."""
+    program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too."""
     mine = published(launch, block.now)
     seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
     store_lanes(block.seen.row(warp), seen)
@@ -180,7 +180,7 @@ def release(block: Block, warp: u32) -> lanes_u32:
 
 @rule
 def learn(block: Block, warp: u32, known: lanes_u32) -> None:
-    """A warp has waited for arrivals: it is ordered after what they released."""
+    """A warp has waited for arrivals, and is ordered after what they released."""
     block.simple = 0
     store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
 
@@ -198,7 +198,7 @@ def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
     phase = block.phases[warp] & 1
     if releases:
         came[row + phase, warp] = tick(block)
-    else:  # who waits for it knows no more than before
+    else:  # a relaxed arrival orders nothing: its phase keeps the time of the one before
         came[row + phase, warp] = came[row + 1 - phase, warp]
 
 
@@ -235,7 +235,8 @@ def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
 
 @rule
 def share_peers(block: Block, came: u32, waiting: u32) -> None:
-    """Warps have met: those of `waiting` know of other blocks of the cluster what those of `came` know together."""
+    """Warps have met at a barrier: what other blocks of the cluster did before any warp of `came` now comes before all
+    of `waiting`."""
     if block.peers is None:
         return
     peers = block.peers

@@ -106,7 +106,7 @@ def stretch(
             continue
         reader = load_row(readers)
         r_fine = row_fine(reader, now, low, span)
-        if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other one is remembered
+        if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other reader is remembered
             store_row(readers, select(meant, now, reader))
             changed = True
             continue
@@ -116,7 +116,7 @@ def stretch(
         if write:
             if any_of(fine):
                 store_row(here, select(fine, now, writer))
-        elif any_of(fine & (r_fine | q_fine)):  # others have read it as well, as all warps read a tile
+        elif any_of(fine & (r_fine | q_fine)):  # other threads have read it too, as when all warps read a tile
             store_row(readers, select(fine & r_fine, now, reader))
             store_row(others, select(fine & ~r_fine & q_fine, now, other))
             changed = True
@@ -136,7 +136,7 @@ def scattered(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
     words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
 ) -> u32:  # fmt: skip
-    """Scattered lanes: some words each, the first of them `at` bytes behind the lane's offset; both are multiples of a
+    """Scattered lanes: some words each, the first of them `at` bytes after the lane's offset; both are multiples of a
     word. Returns the lanes that have stored where another lane has stored as well.
 
     The vectors begin with lane 31: of lanes scattered to one place the last remains, and it must be the lowest.
@@ -172,7 +172,7 @@ def scattered(
         if not no_reader:
             reader = gather(readers, index, chosen)
             r_fine = lanes_fine(reader, now, low, span)
-        if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other one is remembered
+        if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other reader is remembered
             if any_of(chosen & (reader != now)):
                 read(readers, index, now, chosen, apart)
             changed = True

@@ -21,7 +21,7 @@ a fence. An access is ordered before another one
   there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
 
 A strong access acquires. A relaxed compare-and-swap or exchange, with which locks are taken, does so only with a fence
-behind it. (By the memory model this holds for every relaxed access; but much code reads a flag or takes the last ticket
+after it. (By the memory model this holds for every relaxed access; but much code reads a flag or takes the last ticket
 without a fence, and what it reads then is often volatile.)
 
 A strong write releases what its warp did before its last fence, what was ordered before that fence, and what others did
@@ -104,7 +104,7 @@ def traits(program: Program) -> list[int]:
 
 class Shadow:
     """The records of a range of memory. Each third is padded for whole vectors and begins where a vector does, so that
-    aligned rows are one load; behind them lies what is kept of all of them (`race_lines`)."""
+    aligned rows are one load; after them lies what is kept of all of them (`race_lines`)."""
 
     def __init__(self, size: int, granule: int) -> None:
         self.stride = (-(-size // granule) + 31) // 16 * 16
@@ -178,7 +178,7 @@ def collides(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean)
 @rule(cold=True)
 def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
     """Of two accesses that race: code index + 1 of the instruction that would order them if its scope were wider, or
-    with a fence behind it; 0 if there is none."""
+    with a fence after it; 0 if there is none."""
     v = record >> WARP & 31
     time = u32(record >> TIME & LAST_TIME)
     if record >> BLOCK == me >> BLOCK:

@@ -37,12 +37,12 @@ class Entry(Record):
 
 
 class Published(Record):
-    """What a block has released by strong writes behind fences."""
+    """What a block has released by strong writes after fences."""
 
     first: u32  # when it did so first for other blocks, by the clock of the launch, 0: never
     acquired: u32  # its last strong access that orders what comes after it, by the same clock
-    seen: u32  # its last strong access, by the same clock: a fence behind it makes it one that orders
-    unordered: u32  # code index + 1 of that access, or of a fence behind it whose scope is the block; 0: it orders
+    seen: u32  # its last strong access, by the same clock: a fence after it makes it one that orders
+    unordered: u32  # code index + 1 of that access, or of a fence after it whose scope is the block; 0: it orders
     narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
     proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
     proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async

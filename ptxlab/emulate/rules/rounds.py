@@ -12,8 +12,8 @@ from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, wa
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
 ANY, NONE, EXITED, AT_BARRIER = 0, 1, 2, 3
-"""What all turns of a round so far have ended with: there was none yet; different things; all lanes have exited; all
-wait at barrier 0 (behind it, the other barriers)."""
+"""How the turns of a round so far have ended: there was none yet; not all alike; all lanes have exited; all wait at
+barrier 0 (the other barriers follow)."""
 
 
 @rule

@@ -64,7 +64,7 @@ PATIENCE = 16
 
 @rule(external=True, symbol="fast")
 def fast(context: Context, cta: Cta, warp: Warp) -> u32:
-    """Runs a converged warp until it must stop, and says why; and, where it can, the warps behind it, which have their
+    """Runs a converged warp until it must stop, and says why; and, where it can, the warps after it, which have their
     turns then (see `jit.warp_loop`)."""
     raise AssertionError("the function is known to compiled code only")
 
@@ -185,7 +185,7 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         return ANOTHER
     context.suspensions += 1
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENCE == 0:
-        complete_copies(context, cta)  # threads may poll memory for what is on its way
+        complete_copies(context, cta)  # threads may poll memory for what is in flight
     patience = u64(PATIENCE)
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
         draw(context)
@@ -260,7 +260,7 @@ def end_round(context: Context, cta: Cta) -> u32:
 
 @rule
 def complete_copies(context: Context, cta: Cta) -> boolean:
-    """Performs the bulk copies of a cluster that are on their way; whether there are any."""
+    """Performs the bulk copies of a cluster that are in flight; whether there are any."""
     queue = cta.cluster.queue
     return queue is not None and complete_all(context, queue[0])
 

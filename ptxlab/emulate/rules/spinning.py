@@ -1,4 +1,4 @@
-"""Waits for an mbarrier that can never end: found while they go on, by one rule for both engines.
+"""Waits for an mbarrier that can never end: found while they spin, by one rule for both engines.
 
 A wait *spins* when a thread whose wait fails can only wait again (`rules.spins`: on the way back to it are only
 branches on its result and computations with it). A block is stuck when each of its threads that could run spins on a

@@ -1,6 +1,6 @@
 """synccheck: does the descriptor of a `wgmma` describe the tile that a tensor copy wrote?
 
-Each 16 bytes that a copy of a tile has written remember which part of it they are, until somebody else writes there:
+For each 16 bytes that a copy of a tile has written, a record says which part of the tile they are, until another write:
 
     63..42  code index      41..32  thread      31..30  swizzle: 0 none, 1, 2, 3: 32, 64, 128 bytes
     29..22  number of the copy      21..14  which 16 bytes of its row      13..0  row

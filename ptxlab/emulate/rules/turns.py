@@ -1,4 +1,4 @@
-"""Which lanes of a diverged warp go next: one rule for both engines.
+"""Which lanes of a diverged warp run next: one rule for both engines.
 
 Lanes at one program counter are a group. The group at the smallest program counter goes, and the order of the blocks
 makes lanes reconverge by that (see `ptxlab.emulate.program.reconvergence`). But a lane may spin for what another has to
@@ -6,7 +6,7 @@ do, say release a lock. So rounds of loops are counted while the warp is diverge
 that the rule has passed over gets a turn; turns go round the lanes. When the warp has reconverged, counts and turns
 start anew.
 
-The rule is applied at the end of each basic block and behind each instruction that synchronizes lanes of a warp.
+The rule is applied at the end of each basic block and after each instruction that synchronizes lanes of a warp.
 """
 
 from __future__ import annotations

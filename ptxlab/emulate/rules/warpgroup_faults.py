@@ -1,4 +1,4 @@
-"""What the CPU machine says when it stops a kernel at a product of `wgmma`, and what a product is given."""
+"""The faults of `wgmma` in words, and the operands of its products."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNS = {"tf32": 0x80000000, "f16": 0x80008000, "bf16": 0x80008000, "e4m3": 0x80
 
 @dataclass(frozen=True)
 class Given:
-    """The operands of a product that are no registers of a fragment.
+    """The operands of a product other than the registers of fragments.
 
     a, b: descriptors; a is None where A is in registers. adds: the predicate. negative: whether the product of the two
     signs is -1. a_mn, b_mn: whether neighbours in memory lie along m or n.
@@ -48,7 +48,7 @@ def given(code: Code) -> Given:
 
     a = named["a"] if isinstance(named["a"], Reg) else None
     a_mn = a is not None and number("imm_trans_a") == 1
-    b_mn = number("imm_trans_a" if a is None else "imm_trans_b") == 1  # it follows the signs where a has no order
+    b_mn = number("imm_trans_a" if a is None else "imm_trans_b") == 1  # with a in registers, the only order is b's
     b, adds = named["b"], named["scale_d"]
     assert b is not None
     assert adds is not None
@@ -107,7 +107,7 @@ def no_warpgroup(program: Program, launch: Launch, code: Code, *, block: int, wa
 def left_alone(
     program: Program, launch: Launch, begun: Sequence[tuple[int, int]], first: int, block: int
 ) -> DeviceFault:
-    """The fault of a block that has ended, of which a warpgroup has not executed its products together. begun: for each
+    """The fault of a block that has ended although a warpgroup has not executed its products together. begun: for each
     warp how many it has executed, and the code index of the last."""
     group = range(first, min(first + WARPS, len(begun)))
     most = max(group, key=lambda w: begun[w][0])

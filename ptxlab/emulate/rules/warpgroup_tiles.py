@@ -1,12 +1,12 @@
-"""Matrix descriptors of `wgmma`: where in shared memory the tile of a product lies, and how it comes into fragments.
+"""Matrix descriptors of `wgmma`: where in shared memory the tile of a product lies, and how fragments are loaded.
 
 A descriptor is 64 bits:
 
     63..62  swizzle: 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes      51..49  base offset
     45..32  stride byte offset / 16     29..16  leading byte offset / 16     13..0  start address / 16
 
-A tile is made of core matrices, 8 lines of 16 bytes. A line is what is contiguous in memory: a row of A or a column of
-B where neighbours lie along k (K-major), else what belongs to one k (MN-major: imm_trans_a, imm_trans_b). `wide` core
+A tile is made of core matrices, 8 lines of 16 bytes. A line is what is contiguous in memory: K-major, a row of A or a
+column of B; MN-major (imm_trans_a, imm_trans_b), the elements of one k. `wide` core
 matrices stand side by side, so that lines of one swizzle width, 16 * wide bytes, follow each other: 1 without a
 swizzle, then 2, 4, 8.
 
@@ -54,8 +54,7 @@ def first_outside(
     descriptor: u64, first_line: u32, lines: u32, first_piece: u32, pieces: u32, mn_major: boolean, start: u32,
     size: u32,
 ) -> u64:  # fmt: skip
-    """The first address of a tile that shared memory, `size` bytes from `start`, does not have, plus 1; 0: all is
-    well."""
+    """1 plus the first address of a tile outside shared memory (`size` bytes from `start`); 0 if there is none."""
     for line in range(lines):
         for piece in range(pieces):
             at = piece_address(descriptor, u32(first_line + line), u32(first_piece + piece), mn_major)

@@ -99,7 +99,7 @@ class Counters:
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
     has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
     and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
-    moved: bytes that are moved while the threads go on, see `MOVES`. issue_slots: of each warpgroup of a block, summed
+    moved: bytes moved asynchronously, see `MOVES`. issue_slots: of each warpgroup of a block, summed
     over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, whoever the
     tensor cores or copies work for: so they say what a role costs. Tries to wait for an mbarrier are among them.
     """
@@ -260,8 +260,8 @@ MOVES = {
     "written to other blocks' shared memory": "bulk_remote",
     PRODUCTS_READ: "",
 }
-"""Bytes that are moved while the threads go on, and the field that counts them. A multicast reads once and writes to
-each block; elements outside of a tensor are written and not read."""
+"""Bytes moved asynchronously, and the field that counts each kind. A multicast reads once and writes to each block;
+elements outside of a tensor are written and not read."""
 
 
 def _sum(a: LineCounters, b: LineCounters) -> LineCounters:

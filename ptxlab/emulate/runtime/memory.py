@@ -38,7 +38,7 @@ class Allocation:
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after it."""
         return self.address + self.size
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program
@@ -58,15 +61,13 @@ class Launch:
         return -(-self.threads // 32)
 
 
-@dataclass
+@dataclass(eq=False)
 class Report:
-    """What a launch did. `lines` maps a PTX line to (warp-instructions, thread-instructions): an instruction counts
-    for each warp that issued it and for each thread that was active, whether its guard held or not."""
+    """What a launch did."""
 
+    executed: Callable[[], dict[int, tuple[int, int]]] = field(default=dict, repr=False)
+    """What makes `lines`, once somebody asks for them: most launches are not asked."""
     seconds: float = 0.0
-    warp_instructions: int = 0
-    thread_instructions: int = 0
-    lines: dict[int, tuple[int, int]] = field(default_factory=dict)
     findings: list[Any] = field(default_factory=list)
     trace: Any = None
     counters: Counters | None = None
@@ -74,23 +75,33 @@ class Report:
     cached: bool = False
     messages: list[Message] = field(default_factory=list)
 
-    @classmethod
-    def of(
-        cls, program: Program, executed: Iterable[tuple[int, int]], seconds: float, counters: Counters | None
-    ) -> Report:
-        """The report of how many warps and threads executed each instruction. What lowering added (the copies around a
-        call) does not count."""
-        lines: dict[int, tuple[int, int]] = {}
-        for code, (warps, threads) in zip(program.codes, executed, strict=True):
-            if warps and code.instruction is not None:
-                a, b = lines.get(code.line, (0, 0))
-                lines[code.line] = a + warps, b + threads
-        return cls(
-            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
-            thread_instructions=sum(b for _, b in lines.values()), lines=lines, counters=counters,
-        )  # fmt: skip
+    @functools.cached_property
+    def lines(self) -> dict[int, tuple[int, int]]:
+        """(warp-instructions, thread-instructions) of each PTX line: an instruction counts for each warp that issued it
+        and for each thread that was active, whether its guard held or not."""
+        return self.executed()
+
+    @property
+    def warp_instructions(self) -> int:
+        """Of all lines."""
+        return sum(warps for warps, _ in self.lines.values())
+
+    @property
+    def thread_instructions(self) -> int:
+        """Of all lines."""
+        return sum(threads for _, threads in self.lines.values())
 
     @property
     def printed(self) -> str:
         """What the kernel's calls of `printf` printed."""
         return "".join(message.text for message in self.messages)
+
+
+def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]]:
+    """How many warps and threads executed each PTX line, from the same of each instruction: `[instructions, 2]`, int64.
+    What lowering added (the copies around a call) does not count."""
+    own, starts, numbers = program.by_line
+    sums = np.add.reduceat(executed[own], starts, axis=0) if own.size else np.zeros((0, 2), np.int64)
+    ran = np.flatnonzero(sums[:, 0])
+    each = zip(sums[ran, 0].tolist(), sums[ran, 1].tolist(), strict=True)
+    return dict(zip(numbers[ran].tolist(), each, strict=True))

@@ -1,7 +1,7 @@
 """The records of a running launch, shared by compiled code, the rules and the Python around them.
 
 One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
-share, and each `Warp` the program counters, masks and thread indices. Behind a `Warp` lie its registers: 32 lanes each,
+share, and each `Warp` the program counters, masks and thread indices. After a `Warp` lie its registers: 32 lanes each,
 and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.registers`).
 """
 
@@ -42,7 +42,7 @@ class Allocation(Record):
     room: u64  # its bytes
     writable: u64
     host: Pointer[u8]
-    written: Pointer[u8] | None  # a byte for each byte, 255 once stored to; None if nobody asks
+    written: Pointer[u8] | None  # a byte for each byte, 255 once stored to; None without initcheck
     accesses: Pointer[u64] | None  # racecheck's records: of last writers, then of readers, then of other readers
     stride: u64  # how many there are of each of the three
 
@@ -125,8 +125,8 @@ class Cluster(Record):
     first: u64  # which of the context's resident CTAs is that of rank 0; the others follow
     count: u64
     busy: u64  # CTAs that have not ended
-    queue: Pointer[Queue] | None  # its bulk copies that are on their way; None in a program without any
-    idle: u64  # how many CTAs in a row have had a turn in which nobody could do anything but wait
+    queue: Pointer[Queue] | None  # its bulk copies that are in flight; None in a program without any
+    idle: u64  # how many CTAs in a row have had a turn in which all threads waited
 
 
 class Cta(Record, align=64):
@@ -283,7 +283,7 @@ class Executed(Record, align=4):
 class Warp(Record, align=64):
     """A warp's state, in front of its registers.
 
-    Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands behind the exchange of
+    Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands after the exchange of
     k. While the warp is converged `fast_pc` is valid, else `pc`.
     """
 

@@ -1,11 +1,11 @@
-"""Bulk copies that are on their way: what the asynchronous proxy has been asked for and has not done yet."""
+"""Bulk copies in flight: issued, and not yet performed by the async proxy."""
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, array, i32, u8, u32, u64
 
 ROOM = 128
-"""Copies of a cluster that may be on their way; before one more is taken on, the oldest is performed."""
+"""Most copies of a cluster that are in flight at once; before one more is issued, the oldest is performed."""
 COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE = range(6)
 """What a transfer does. WRITE: stores a value that came with it."""
 NO_RANK = 255
@@ -17,13 +17,13 @@ MOVED = (
 )  # fmt: skip
 """What is counted of an instruction's bulk copies: how many there were; bytes of global memory that they read, write
 and reduce, those outside of a tensor left out; those read, once for each block that they arrive in; bytes of shared
-memory written and read; those of them that go from one block to another."""
+memory written and read; those of them that cross from one block to another."""
 COPIES, READ, WRITTEN, REDUCED, ARRIVED, FILLED, HELD, REMOTE = range(8)
 """Their places in a row."""
 
 
 class Transfer(Record):
-    """One bulk copy, or `st.async`, `red.async`. Its addresses were judged when it was issued."""
+    """One bulk copy, or `st.async`, `red.async`. Its addresses were checked when it was issued."""
 
     kind: u32
     code: u32  # the instruction, the thread in its block, the rank of the block

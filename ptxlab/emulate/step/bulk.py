@@ -1,4 +1,4 @@
-"""Bulk copies in the stepping engine: their operands go into buffers, rules do the rest, as in compiled code."""
+"""Bulk copies in the stepping engine: it fills the buffers of operands, and the same rules as in compiled code copy."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.translate import Read, Step, Translator
     from ptxlab.emulate.step.warp import Warp
 
-# -- what the rules ask for --------------------------------------------------------------------------------------------
+# -- records for the rules --------------------------------------------------------------------------------------------
 
 
 @dataclass
 class BulkBlock:
-    """A block of a cluster as the rules of bulk copies see it: some of what a `Cta` has."""
+    """A block of a cluster, with those fields of a `Cta` that the rules of bulk copies read."""
 
     run: BlockRun
     rank: int
     cluster: ClusterRecord
-    race_shared: None = None  # the rules of bulk copies look for no races
+    race_shared: None = None  # races of bulk copies are found by `BulkChecks`
     race_shared_stride: int = 0
     shared: Pointer[int] = field(init=False)
     init_shared: Pointer[int] | None = field(init=False)
@@ -48,19 +48,19 @@ class BulkBlock:
 
     @property
     def active(self) -> int:
-        """Whether it has not ended."""
+        """1 until all its threads have exited."""
         return int(bool(self.run.running))
 
 
 @dataclass
 class Slot:
-    """Where a block of a cluster is found by its rank."""
+    """An element of `slots`, which hold the blocks of a cluster by rank."""
 
     cta: BulkBlock
 
 
 class BulkContext:
-    """The worker's context as the rules of bulk copies see it: some of what a `Context` has."""
+    """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
 
     def __init__(self, machine: Machine, blocks: Sequence[BlockRun], queue: Pointer[Queue]) -> None:
         self.checks: BulkChecks | None = None
@@ -77,16 +77,16 @@ class BulkContext:
         self.slots = [Slot(BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]
 
         self.lines = [code.line for code in machine.program.codes]
-        self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder of one's own may have none
+        self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder that a user wrote may have none
 
     @property
     def checked(self) -> bool:
-        """Whether the checks are to be told of transfers."""
+        """Whether `issued` and `completed` are to be called for the checks."""
         return self.checks is not None
 
     @property
     def traced(self) -> bool:
-        """Whether a trace is to be told of transfers."""
+        """Whether they are to be called for a trace."""
         return self.order is not None
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
@@ -178,5 +178,5 @@ class _Copy:
 
 
 def _list(given: Any) -> tuple[np.ndarray, ...]:
-    """The elements of an operand in braces."""
+    """The elements of an operand: several where it stands in braces."""
     return given if isinstance(given, tuple) else (given,)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn and could do nothing but wait.
-    A launch without clusters has clusters of one block."""
+    """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn in which all their threads
+    waited. A launch without clusters has clusters of one block."""
 
     def __init__(self, machine: Any, blocks: list[BlockRun]) -> None:
         self.machine, self.blocks, self.idle = machine, blocks, 0
@@ -49,7 +49,7 @@ class Cluster:
                 block.check.in_cluster(mates, rank)
 
     def _checked(self) -> None:
-        """What the checks of each block have to know of the others."""
+        """Gives the checks of each block access to those of the others."""
         checks = [block.check for block in self.blocks if block.check is not None]
         for check in checks:
             check.phases.mate = lambda rank: checks[rank].phases
@@ -70,24 +70,24 @@ class Cluster:
 
     @property
     def busy(self) -> int:
-        """How many blocks have not ended."""
+        """How many blocks still run."""
         return sum(bool(block.running) for block in self.blocks)
 
     def stuck(self) -> bool:
-        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no
-        bulk copy was on its way: those that were are performed."""
+        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not completed. Bulk
+        copies in flight are performed first; if there are any, the cluster is not stuck yet."""
         return all(block.spins.stuck() for block in self.blocks) and not self.perform()
 
     def others_run(self, rank: int, warp: int) -> bool:
-        """Whether a thread of the cluster can run that neither is in a warp (of the block of that rank) nor spins."""
+        """Whether a thread of the cluster can run and does not spin, one warp (of the block of that rank) left out."""
         return any(block.spins.runs(warp if at == rank else None) for at, block in enumerate(self.blocks))
 
     def perform(self) -> bool:
-        """Bulk copies that are still on their way are performed. Whether there were any."""
+        """Performs the bulk copies in flight. Whether there were any."""
         return self.queue is not None and complete_all(self.context, self.queue)
 
     def ended(self) -> None:
-        """A block has ended, and its shared memory is gone: nobody knows where it is any more."""
+        """A block has ended and its shared memory is gone: warps forget the addresses in it that they have cached."""
         self.perform()
         if len(self.blocks) > 1:
             for block in self.blocks:
@@ -95,8 +95,8 @@ class Cluster:
                     warp.near.clear()
 
     def open(self) -> None:
-        """Ends the phase of the barrier if all threads have arrived that have not exited, and lets those go on that
-        wait for a phase that is over."""
+        """Completes the phase of the barrier if all threads that have not exited have arrived, and resumes those that
+        wait for a completed phase."""
         warps = [warp for block in self.blocks for warp in block.running]
         for warp in warps:
             warp.record.live = mask_bits(warp.live)
@@ -109,7 +109,7 @@ class Cluster:
 
 
 def _go_on(warp: Warp, going: int) -> None:
-    """Lanes of a warp wait no longer."""
+    """Resumes lanes of a warp."""
     for group in list(warp.others):
         if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue

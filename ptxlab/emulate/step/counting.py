@@ -1,6 +1,6 @@
-"""Counters of the stepping engine: wraps the steps that need more than how often they ran.
+"""Counters of the stepping engine: wraps the steps whose counts do not follow from how often they ran.
 
-What an access needs is said in `ptxlab.emulate.rules.memory_model`.
+`ptxlab.emulate.rules.memory_model` says how many sectors or wavefronts an access takes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRAFFIC = {
     space: [_AT[f"{space}_{what}"] for what in ("requests", "bytes", *needed)]
     for space, needed in (("global", ("sectors", "ideal")), ("shared", ("wavefronts", "ideal")))
 } | {"local": [_AT["local_requests"], _AT["local_bytes"], -1, -1]}
-"""Where a request to a space is added to: requests, bytes, what it needs, what it would need at best."""
+"""The counters of each space: requests, bytes, sectors or wavefronts, and how many of them there would be at best."""
 _SECTOR_START, _ZERO = np.uint64(-SECTOR & (1 << 64) - 1), np.uint64(0)
 
 

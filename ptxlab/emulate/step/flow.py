@@ -1,7 +1,7 @@
 """Branches, calls, barriers and `.sync` instructions, for the stepping engine.
 
 Each function here returns a step as `ptxlab.emulate.step.translate` expects it. A guard makes the warp diverge: lanes
-whose predicate holds execute the instruction, the others continue behind it.
+whose predicate holds execute the instruction, the others continue after it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 CLUSTER_BARRIER = 16
-"""The number of the cluster's barrier, behind those of the block."""
+"""The number of the cluster's barrier, after those of the block."""
 
 
 def translate(t: Translator, code: Code) -> Step:

@@ -7,6 +7,7 @@ This file is the loop that drives them.
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections import deque
@@ -26,7 +27,7 @@ from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.counters import WARPGROUP, collect
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Report
+from ptxlab.emulate.runtime.report import Report, by_line
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
@@ -245,7 +246,8 @@ class Machine:
         issued = [sum(of_each) for of_each in zip(*self.issued, strict=True)]
         if self.watch is not None:
             counters = collect(self.program, self.watch.tally(issued, self.threads), np.array(self.issued, np.int64))
-        report = Report.of(self.program, zip(issued, self.threads, strict=True), seconds, counters)
+        executed = np.array([issued, self.threads], np.int64).T
+        report = Report(functools.partial(by_line, self.program, executed), seconds, counters=counters)
         report.trace = self.launch.trace
         return report
 

@@ -3,7 +3,7 @@
 A function takes the warp, executes the instruction for the lanes in `warp.mask`, and returns the next program counter
 of a jump, None to continue with the next instruction, `GONE` when the running lanes have exited or wait.
 
-Constants and addresses of variables get registers of their own behind the program's, so that most operands are a plain
+Constants and addresses of variables get registers of their own after the program's, so that most operands are a plain
 `regs[n]`.
 """
 
@@ -35,7 +35,7 @@ Write = Callable[[Warp, Any], None]
 
 @dataclass(slots=True)
 class Translated:
-    """What the engine runs: a function and the following program counter for each instruction, and the constants behind
+    """What the engine runs: a function and the following program counter for each instruction, and the constants after
     the program's registers."""
 
     steps: list[Step]
@@ -63,7 +63,7 @@ class Translator:
         return Translated(steps, self.following, self.constants)
 
     def turning(self) -> list[bool]:
-        """For each instruction whether a diverged warp may change to another group of lanes behind it."""
+        """For each instruction whether a diverged warp may change to another group of lanes after it."""
         last = {block.last - 1 for block in self.program.blocks}
         return [code.index in last or code.properties.converges for code in self.program.codes]
 

@@ -2,7 +2,7 @@
 
 Lanes at the same program counter form a group. One group runs; the others wait for their turn, for a barrier of the
 block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.turns` chooses the next
-group, at the end of each basic block and behind each instruction that synchronizes lanes.
+group, at the end of each basic block and after each instruction that synchronizes lanes.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
 
 
 def groups_left(code: Code) -> int:
-    """How many groups may be in flight behind a wait."""
+    """How many groups may be in flight after a wait."""
     return next(int(s.value) for s in code.sources if isinstance(s, Literal))
 
 

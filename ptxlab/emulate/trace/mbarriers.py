@@ -1,10 +1,10 @@
-"""What a trace says of its mbarriers: each operation in its order, and what the mbarrier waits for after it.
+"""The mbarriers of a trace: each operation in order, and what the mbarrier still waits for after it.
 
 for event in mbarrier_events(recording):
     print(event.step, event.warp, event.what, hex(event.address), event.phase, event.pending, event.bytes)
 
 The recorded steps hold the addresses and operands of these operations, and the end of the trace says when each bulk
-copy was performed. So they are executed here once more, by the rule by which both engines execute them.
+copy was performed. So the operations are executed here once more, by the rule that both engines use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
 
 @dataclass(frozen=True)
 class MbarrierEvent:
-    """One operation of one thread, or bytes that a bulk copy has brought.
+    """One operation of one thread, or the completion of a bulk copy's bytes.
 
     what: "init", "arrive", "expect_tx", "complete_tx", "inval", or of a wait "passed" and "waits" (it failed); an
     arrival that also announces bytes is "arrive". step: how many steps of all recorded warps came before; number: of
@@ -79,7 +79,7 @@ class Replay:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.program: Program = lower(parse(recording.text), recording.kernel, recording.arch)
-        recording.places()  # are all steps there?
+        recording.places()  # raises where steps are missing
         self.clusters = {block: mates_of(recording.grid, recording.cluster, block) for block, _ in recording.warps}
         for block, mates in self.clusters.items():
             if not all(mate in self.clusters for mate in mates):
@@ -92,7 +92,7 @@ class Replay:
         self.phases: dict[tuple[int, int], int] = {}
 
     def events(self, waits: Mapping[tuple[int, int], Collection[int]] | None = None) -> Iterator[MbarrierEvent]:
-        """All operations, in their order; of waits those that are named, if any are."""
+        """All operations in order; `waits` as in `mbarrier_events`."""
         tells = np.array([code.action in OPERATIONS for code in self.program.codes])
         is_wait = np.array([code.action in WAITS for code in self.program.codes])
         performed = sorted((c for c in self.recording.copies if c.barrier >= 0 and c.ended >= 0), key=lambda c: c.ended)
@@ -109,11 +109,11 @@ class Replay:
             made[key] += steps
             for inside in np.flatnonzero(told[key][first : first + steps]).tolist():
                 while performed and performed[0].ended <= at + inside:
-                    yield self._brought(performed.pop(0))
+                    yield self._completed(performed.pop(0))
                 code = self.program.codes[int(codes[key][first + inside])]
                 yield from self._step(self.walkers[key], code, first + inside, at + inside)
             at += steps
-        yield from map(self._brought, performed)
+        yield from map(self._completed, performed)
 
     def _step(self, walker: Walker, code: Code, number: int, step: int) -> Iterator[MbarrierEvent]:
         """One step of a warp: its lanes in their order."""
@@ -145,7 +145,7 @@ class Replay:
             event = block, offset, step, walker.warp, number, walker.block, lane, code.line
             yield self._operate(what, int(x[lane]), int(y[lane]), *event)
 
-    def _brought(self, copied: Copied) -> MbarrierEvent:
+    def _completed(self, copied: Copied) -> MbarrierEvent:
         """A bulk copy has been performed."""
         what = Operation(UPDATE, bytes="-size")
         place = copied.to, copied.barrier, copied.ended, copied.warp, -1, copied.block, -1, copied.line

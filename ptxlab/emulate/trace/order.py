@@ -1,4 +1,4 @@
-"""In which order the recorded warps made their steps, and which bulk copies were on their way meanwhile.
+"""In which order the recorded warps made their steps, and which bulk copies were in flight meanwhile.
 
 A trace holds the steps warp by warp. Its end also says in which turns they were made, so that the steps of all warps
 can be put side by side, and has a row for each bulk copy: by which warp and line it was issued, its bytes, before which

@@ -1,4 +1,4 @@
-"""What a trace says of `wgmma`: of each warp the groups of products, when each was issued, committed, waited for."""
+"""The `wgmma` of a trace: the groups of products of each warp, and when each was issued, committed and waited for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TOLD = (Action.WARPGROUP_PRODUCT, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT
 @dataclass
 class ProductGroup:
     """A group of products of one warp. products: how many; line: that of the first. issued, committed, waited: how many
-    steps of all recorded warps came before its first product, its commit_group, and the wait_group behind which it is
-    certainly done; -1 where the trace ends first."""
+    steps of all recorded warps came before its first product, its commit_group, and the wait_group that
+    waits for it; -1 where the trace ends first."""
 
     block: int
     warp: int
@@ -37,7 +37,7 @@ def product_groups(recording: Recording) -> list[ProductGroup]:
     for (block, warp), places in recording.places().items():
         codes = recording.codes_of((block, warp))
         group: ProductGroup | None = None
-        flying: list[ProductGroup] = []
+        in_flight: list[ProductGroup] = []
         for number in np.flatnonzero(tells[codes]).tolist():
             code, at = program.codes[int(codes[number])], int(places[number])
             if code.action is Action.WARPGROUP_PRODUCT:
@@ -47,9 +47,9 @@ def product_groups(recording: Recording) -> list[ProductGroup]:
                 group.products += 1
             elif code.action is Action.WARPGROUP_COMMIT and group is not None:
                 group.committed, group = at, None
-                flying.append(out[-1])
+                in_flight.append(out[-1])
             elif code.action is Action.WARPGROUP_WAIT:
                 left = next(int(source.value) for source in code.sources if isinstance(source, Literal))
-                while len(flying) > left:
-                    flying.pop(0).waited = at
+                while len(in_flight) > left:
+                    in_flight.pop(0).waited = at
     return sorted(out, key=lambda group: group.issued)

@@ -243,7 +243,7 @@ class Columns:
     addresses: np.ndarray
 
     def last_values(self) -> Iterator[tuple[int, np.ndarray]]:
-        """What each register that is written holds behind the last step."""
+        """What each register that is written holds after the last step."""
         registers, from_end = np.unique(self.registers[::-1], return_index=True)
         writes = self.registers.size - 1 - from_end
         for dtype, rows in self.rows.items():

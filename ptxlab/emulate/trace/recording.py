@@ -205,7 +205,7 @@ class Recording:
 
 
 class Walker:
-    """A position in the steps of one warp: behind `at` of `len(self)` recorded steps."""
+    """A position in the steps of one warp: after `at` of `len(self)` recorded steps."""
 
     def __init__(self, recording: Recording, key: tuple[int, int]) -> None:
         self.recording, (self.block, self.warp) = recording, key
@@ -217,7 +217,7 @@ class Walker:
         return int(self._starts[-1])
 
     def seek(self, at: int) -> Moment | None:
-        """Goes behind step `at`; negative counts from the end. Returns that step, None at 0."""
+        """Goes to the place after step `at`; negative counts from the end. Returns that step, None at 0."""
         at = at + len(self) + 1 if at < 0 else at
         if not 0 <= at <= len(self):
             raise TraceError(f"there are {len(self)} recorded steps of block {self.block}, warp {self.warp}; not {at}")

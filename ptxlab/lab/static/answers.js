@@ -28,8 +28,9 @@ function makeUnpacked(missing) {
     }
     return read.get(value);
   };
-  /** A part that is likely to be wanted next, before it is. */
-  unpacked.expect = (ref, bytes) => keep(ref, parsed(bytes));
+  /** Keeps parts that are likely to be wanted next; the message of `foretell` in lab/view.py, and what came with it. */
+  unpacked.expect = ({ sent }, buffers) => sent.forEach((ref, k) => keep(ref, parsed(buffers[k])));
+  unpacked.known = (ref) => kept.get(ref);
   return unpacked;
 }
 
@@ -49,10 +50,12 @@ function floats(view) {
 const WHOLE = ["code", "diff", "assembly", "run", "state", "deltas"]; // what the answer to a setting consists of
 const REMEMBERED = 12; // settings whose answers a page keeps
 
-/** The answers to settings, which show at once what was seen before, while the kernel is asked for it once more.
- * `answered()` tells whether the kernel's last word is its answer to what the controls say. */
+/** The answers to settings, which show at once what was seen before, while the kernel is asked for it once more, and
+ * the code and the diff of the setting that the kernel has foretold. `answered()` tells whether the kernel's last word is
+ * its answer to what the controls say. */
 function makeMemory(model, unpacked, answered) {
   const kept = new Map(); // by setting: the parts of its answer, their numbers, the pinned version, the setting before
+  let foretold = null; // the same of the setting that is likely next, with its code and its diff alone
   let shown = null, last = null; // the answer that stands in for the kernel's, and the last that did
   let settled = ["", ""]; // the settings of the kernel's last two answers
   const seq = () => model.get("status").seq;
@@ -69,18 +72,30 @@ function makeMemory(model, unpacked, answered) {
     for (const old of [...kept.keys()].slice(0, -REMEMBERED)) kept.delete(old);
   }
 
-  /** Shows the kept answer to a setting; whether all has to be painted now: that answer, or the kernel's if there is none. */
-  function recall(setting) {
-    const found = setting !== null && !model.get("wants_sass") ? kept.get(setting) : undefined, before = shown;
-    shown = found && found.pinned === model.get("pinned") ? standingIn(found) : null;
-    if (shown && before?.refs === shown.refs && before.seq === shown.seq) return false;
+  /** Shows the kept answer to a setting, or what is foretold of it; the parts that have to be painted now: those of that
+   * answer, or of the kernel's if there is none. `heard`: whether the kernel's last word is about this setting. */
+  function recall(setting, heard) {
+    const found = setting !== null && !model.get("wants_sass") ? kept.get(setting) || (foretold?.setting === setting ? foretold : undefined) : undefined, before = shown;
+    shown = found && found.pinned === model.get("pinned") ? standingIn(found, heard) : null;
+    if (shown && before?.refs === shown.refs && before.seq === shown.seq) return [];
     last = shown || last;
-    return Boolean(shown || before);
+    return shown || before ? painted(before, shown) : [];
   }
-  /** An answer under the number of the request that the kernel is about to hear of. */
-  function standingIn({ parts, refs, previous }) {
-    const now = seq() + 1, figures = { ...parts.deltas, previous: previous === settled[1] ? parts.deltas.previous : null };
-    return { refs, seq: now, parts: { ...each((part) => parts[part] && { ...(part === "deltas" ? figures : parts[part]), seq: now }), problem: null } };
+  /** An answer under the number of the request that the kernel works at or is about to hear of. */
+  function standingIn({ parts, refs, previous }, heard) {
+    const now = seq() + (heard ? 0 : 1), some = Object.entries(parts).map(([part, value]) => [part, value && { ...value, seq: now }]);
+    const found = { refs, seq: now, parts: Object.fromEntries(some) };
+    if (found.parts.deltas && previous !== settled[1]) found.parts.deltas.previous = null;
+    if (!heard) found.parts.problem = null; // until the kernel says that there is one
+    return found;
+  }
+  /** The names of the parts that answers have. */
+  const painted = (...answers) => [...WHOLE, "problem"].filter((name) => answers.some((answer) => answer && (name in answer.parts || name === "problem")));
+
+  /** What the kernel foretells: of the setting in its message, the numbers of some parts. */
+  function foretell(setting, refs) {
+    const parts = Object.fromEntries(Object.entries(refs).map(([part, ref]) => [part, unpacked.known(ref)]));
+    foretold = setting !== null && Object.values(parts).every(Boolean) ? { setting, parts, refs, pinned: model.get("pinned") } : null;
   }
 
   /** Whether a part of the kernel's answer stands on the page already. */
@@ -90,12 +105,12 @@ function makeMemory(model, unpacked, answered) {
   }
 
   return {
-    remember, recall,
+    remember, recall, foretell,
     /** The kernel's answer counts again; the names of its parts that have to be painted. */
     forget() {
-      const stood = shown !== null;
+      const stood = shown;
       shown = null;
-      return stood ? [...WHOLE, "problem"].filter((name) => !same(name)) : [];
+      return stood ? painted(stood).filter((name) => !same(name)) : [];
     },
     part: (name) => (shown && name in shown.parts ? shown.parts[name] : undefined),
     seq: () => shown?.seq ?? seq(),
@@ -121,10 +136,14 @@ function makeAnswers(model, answered) {
   return { data, code, fresh, rowNumber, rowIndex, memory, expect: unpacked.expect };
 }
 
-/** A message beside the answers: a part of one that is likely to be wanted next, or a page that Python has made, which
- * is given to the browser as a file. */
-function received(message, buffers, expect) {
-  if (message.do === "ahead") expect(message.ref, buffers[0]);
+/** A message beside the answers: parts of one that is likely to be wanted next, or a page that Python has made, which is
+ * given to the browser as a file. `setting` makes of what controls would say the text that the status line makes of what
+ * they say. */
+function received(message, buffers, answers, setting) {
+  if (message.do === "ahead") {
+    answers.expect(message, buffers);
+    answers.memory.foretell(message.asked && setting(message.subject, message.asked), message.parts);
+  }
   if (message.do !== "share") return;
   const file = URL.createObjectURL(new Blob([buffers[0]], { type: "text/html" }));
   h("a", { href: file, download: message.name }).click();

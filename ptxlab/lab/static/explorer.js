@@ -99,9 +99,10 @@ function render({ model, el }) {
     if (old && !dims) dims = setTimeout(() => { dims = 0; behind(); }, DIMS - (performance.now() - since));
   }
 
-  /** A setting that was seen before is shown as it was answered then, until the kernel has answered once more. */
-  function recollect(setting, answered) {
-    const names = answered ? memory.forget() : memory.recall(setting) ? [...WHOLE, "problem"] : [];
+  /** A setting that was seen before is shown as it was answered then, until the kernel has answered once more; of one that
+   * was foretold, code and diff. */
+  function recollect(setting, answered, heard) {
+    const names = answered ? memory.forget() : memory.recall(setting, heard);
     if (names.length) frames?.paint(names);
     if (answered && setting !== null && model.get("status").state === "done") memory.remember(setting);
   }
@@ -119,7 +120,7 @@ function render({ model, el }) {
 
   // -- the model
 
-  const hear = (message, buffers) => received(message, buffers, answers.expect);
+  const hear = (message, buffers) => received(message, buffers, answers, status.settingOf);
   model.on("msg:custom", hear);
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});

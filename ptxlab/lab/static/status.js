@@ -19,9 +19,9 @@ function stateOf(status, matching, alive) {
 
 const WORKING = ["changed", "building", "running"];
 
-/** The status line and its button. `onsetting(key, answered)` hears of the setting that the controls say, null where not all
- * of them are known, and of whether the kernel has answered it; then `onstate(state)` of the state; `shown()` tells whether all that stands on the page answers the last
- * request. */
+/** The status line and its button. `onsetting(key, answered, heard)` hears of the setting that the controls say, null where
+ * not all of them are known, of whether the kernel has answered it, and of whether it has heard of it; then
+ * `onstate(state)` of the state; `shown()` tells whether all that stands on the page answers the last request. */
 function makeStatus(model, onsetting, onstate, shown) {
   const words = h("span", { role: "status", "aria-live": "polite" }), clock = h("span.pl-clock", { "aria-hidden": "true" });
   const act = h("button.pl-button.pl-act", { type: "button" }, "Cancel");
@@ -39,14 +39,16 @@ function makeStatus(model, onsetting, onstate, shown) {
   /** Whether the kernel's last word is its answer to what the controls say. */
   const answered = () => matching() && !["building", "running"].includes(model.get("status").state);
 
-  /** What the controls say, as a text; of a list the words that are chosen, since it may get more of them. */
-  function setting() {
-    const said = asked().map(([id, [name]]) => {
-      const control = controls.get(id), value = control?.get(name);
+  /** What the controls of a request say or would say, [id, [name, value]] each, as a text; of a list the words that are
+   * chosen, since it may get more of them. null where not all of the controls are known. */
+  function settingOf(subject, asked) {
+    const said = asked.map(([id, [name, value]]) => {
+      const control = controls.get(id);
       return control && [id, name === "index" ? control.get("_options_labels")[value] : value];
     });
-    return said.length && said.every(Boolean) ? JSON.stringify([model.get("status").subject, said]) : null;
+    return said.length && said.every(Boolean) ? JSON.stringify([subject, said]) : null;
   }
+  const setting = () => settingOf(model.get("status").subject, asked().map(([id, [name]]) => [id, [name, controls.get(id)?.get(name)]]));
 
   /** Follows the controls that the kernel's requests are made of. */
   function follow() {
@@ -88,7 +90,7 @@ function makeStatus(model, onsetting, onstate, shown) {
 
   function update() {
     const status = model.get("status"), next = stateOf(status, matching(), alive);
-    onsetting(setting(), answered());
+    onsetting(setting(), answered(), matching());
     if (next !== state) {
       if (!WORKING.includes(next) || !WORKING.includes(state)) since = performance.now();
       state = next;
@@ -119,7 +121,7 @@ function makeStatus(model, onsetting, onstate, shown) {
   model.on("comm_live_update", lost);
   changed();
   return {
-    el, update, answered,
+    el, update, answered, settingOf: (subject, asked) => settingOf(subject, Object.entries(asked)),
     stop() {
       clearInterval(timer);
       model.off("change:status", changed);
