@@ -1,18 +1,22 @@
 """Which uniform registers are always multiples of a power of two: `ctaid << 8` has eight low bits that are 0.
 
 `or` of such a number and a smaller one is their sum, so that `(ctaid << 8) | (tid & 127)` is affine (see `affine`).
-All writers of a register count, wherever they stand; what is not in the table of operations tells nothing.
+All writers of a register count, wherever they stand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Code, Literal, Program, Reg, Source
+from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 
 ALL = 64
 """Of a number that is 0."""
+COUNTS = range(64)
+"""By what is shifted."""
 
 
 def low_zeros(number: int) -> int:
@@ -20,44 +24,84 @@ def low_zeros(number: int) -> int:
     return (number & -number).bit_length() - 1 if number % (1 << ALL) else ALL
 
 
-def _opcodes(*names: str) -> list[str]:
-    return [name + size for name in names for size in ("32", "64")]
+@dataclass(frozen=True)
+class Multiple:
+    """What is known of a number: how many low bits are 0, and which of `COUNTS` it is, if that is known."""
+
+    zeros: int = 0
+    count: int | None = None
 
 
-_OPERATIONS: dict[str, Callable[..., int]] = {
-    **dict.fromkeys(_opcodes("mov.b", "mov.u", "mov.s"), lambda a: a),
-    **dict.fromkeys(_opcodes("add.u", "add.s", "sub.u", "sub.s", "or.b", "xor.b"), min),
-    **dict.fromkeys(_opcodes("and.b"), max),
-    **dict.fromkeys(_opcodes("mul.lo.u", "mul.lo.s"), lambda a, b: a + b),
-}
-"""The low bits that are 0 in a result, by those of the operands."""
+ANY = Multiple()
+
+
+def known(number: int) -> Multiple:
+    """All that is known of this number."""
+    return Multiple(low_zeros(number), number if number in COUNTS else None)
+
+
+class Multiples:
+    """The machine that tells of a result how many low bits are 0 (see `ptxlab.isa.machine`, whose operations it has).
+    What is not below tells nothing."""
+
+    def const(self, type: str, value: int | float) -> Multiple:
+        return known(value) if isinstance(value, int) else ANY
+
+    def _least(self, a: Multiple, b: Multiple) -> Multiple:
+        return Multiple(min(a.zeros, b.zeros))
+
+    add = sub = or_ = xor = _least
+
+    def select(self, condition: Multiple, a: Multiple, b: Multiple) -> Multiple:
+        return self._least(a, b)
+
+    def and_(self, a: Multiple, b: Multiple) -> Multiple:
+        if a.count is not None and b.count is not None:
+            return known(a.count & b.count)
+        return Multiple(max(a.zeros, b.zeros))
+
+    def mul(self, a: Multiple, b: Multiple) -> Multiple:
+        return Multiple(min(ALL, a.zeros + b.zeros))
+
+    def shl(self, a: Multiple, b: Multiple) -> Multiple:
+        return Multiple(min(ALL, a.zeros + (b.count or 0)))
+
+    def zext(self, type: str, a: Multiple) -> Multiple:
+        return a
+
+    sext = trunc = zext
+
+    def __getattr__(self, name: str) -> Callable[..., Multiple]:
+        return lambda *values: ANY
 
 
 def aligned_registers(program: Program, uniform: list[bool]) -> dict[int, int]:
     """How many low bits are 0 in all that is ever written to a uniform register, for those of which there are some."""
     found = {r.index: ALL for r in program.registers if uniform[r.index] and r.lane in ("i32", "i64")}
+    results: dict[Any, int] = {}
 
-    def of(source: Source | None) -> int:
-        if isinstance(source, Reg):
-            return found.get(source.index, 0)
-        return low_zeros(source.value) if isinstance(source, Literal) and isinstance(source.value, int) else 0
+    def of(source: Any) -> Multiple | None:
+        if isinstance(source, Literal) and isinstance(source.value, int):
+            return known(source.value)
+        return None if source is None else Multiple(found.get(source.index, 0)) if isinstance(source, Reg) else ANY
 
     def result(code: Code) -> int:
-        first, *others = code.sources
-        operation = _OPERATIONS.get(code.form.opcode)
-        if operation is not None:
-            return operation(*map(of, code.sources))
-        if code.form.opcode in ("shl.b32", "shl.b64") and isinstance(others[0], Literal):
-            return of(first) + max(0, int(others[0].value))
-        return 0
+        """The low bits that are 0 in what is written, as far as they are known of what is read."""
+        plain = len(code.dests) == 1 and isinstance(code.dests[0], Reg) and code.copy is None
+        if not plain or code.form.op.kind != "pure" or code.form.op.sem is None:
+            return 0
+        key = (code.form, *map(of, code.sources))
+        if key not in results:
+            written = code.form.op.sem(Multiples(), *key)
+            results[key] = written.zeros if isinstance(written, Multiple) else 0
+        return results[key]
 
     rest, changed = list(program.codes), True
     while changed:
         changed = False
         rest = [code for code in rest if any(found.get(r, 0) for r in writes(code))]
         for code in rest:
-            plain = len(code.dests) == 1 and isinstance(code.dests[0], Reg) and code.copy is None
-            zeros = min(ALL, result(code)) if plain and code.sources else 0
+            zeros = result(code)
             for r in writes(code):
                 if zeros < found.get(r, 0):
                     found[r], changed = zeros, True
