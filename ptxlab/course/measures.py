@@ -42,7 +42,7 @@ LINES: dict[str, Callable[[LineCounters], int]] = {
     "global stores": lambda c: c.warps if _moves(c, "store", "global") else 0,
     "shared loads": lambda c: c.warps if _moves(c, "load", "shared", "cluster") else 0,
     "shared stores": lambda c: c.warps if _moves(c, "store", "shared", "cluster") else 0,
-    "exponentials": lambda c: c.threads if c.opcode.startswith("ex2.") else 0,
+    "exponentials": lambda c: c.threads if _what(c).action is Action.EXPONENTIAL else 0,
 }
 """What is counted line by line: a sum over the lines of a launch with `counters=True`."""
 STATIC = ("registers", "instructions")

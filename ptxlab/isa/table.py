@@ -104,6 +104,12 @@ class Op:
         return frozenset(word for slot in self.slots for word in slot.choices)
 
     @functools.cached_property
+    def operand_counts(self) -> tuple[int, int]:
+        """How many operands it takes, at least and at most; the two halves of `d|p` are one."""
+        fewest = sum(1 for spec in self.operands if not spec.optional)
+        return fewest, sum(1 for spec in self.operands if not spec.second)
+
+    @functools.cached_property
     def required(self) -> tuple[Slot, ...]:
         """The slots that may not be left out."""
         return tuple(slot for slot in self.slots if not slot.optional)

@@ -30,7 +30,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
     if len(instruction.operands) > len(specs):
         policy = instruction.operands[-1]
         return Misfit(len(specs), f"{found.opcode} takes a cache policy only with .L2::cache_hint, found {policy}")
-    least = sum(not spec.optional for spec in found.op.operands)
+    least, _ = found.op.operand_counts
     if found.L2_cache_hint and len(instruction.operands) <= least:
         last = len(instruction.operands) - 1
         return Misfit(last, f"{found.opcode} takes a cache policy behind its other operands")

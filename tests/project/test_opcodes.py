@@ -22,7 +22,6 @@ ALLOWED = {
     "builder/source.py": OTHER + "`max`, `min` and `set` in the source of a kernel",
     "course/exercises": "teaches and grades single opcodes",
     "course/gallery": "teaches single opcodes",
-    "course/measures.py": "counts the opcode that computes exponentials",
     "course/pictures": "draws the way of a tile through single opcodes",
     "course/watch.py": "follows a student's kernel to single opcodes",
     "emulate/jit/atomic_elements.py": OTHER + "LLVM's words for operations",

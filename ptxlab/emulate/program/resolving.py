@@ -66,10 +66,10 @@ def _given(
     """The operands as they are written, None where one is left out; and a tensor's coordinates."""
     given: list[model.Operand | None] = list(instruction.operands)
     specs, line = found.op.operands, instruction.line
-    needed = sum(1 for s in specs if not s.optional)
-    if not needed <= len(given) <= sum(1 for s in specs if not s.second):
+    fewest, most = found.op.operand_counts
+    if not fewest <= len(given) <= most:
         raise UnsupportedInstruction(
-            f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=low.text(line),
+            f"{found.opcode} takes {fewest} operands, found {len(given)}", line=line, source=low.text(line),
             column=instruction.column, file=low.module.file, syntax=found.op.syntax,
         )  # fmt: skip
     place: model.Vector | None = None

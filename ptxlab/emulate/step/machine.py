@@ -34,7 +34,7 @@ from ptxlab.emulate.step.checks import Checker
 from ptxlab.emulate.step.clusters import Cluster
 from ptxlab.emulate.step.counting import Watch
 from ptxlab.emulate.step.schedule import BlockRun
-from ptxlab.emulate.step.translate import Translator
+from ptxlab.emulate.step.translate import Translator, translated
 from ptxlab.emulate.step.warp import GONE, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
@@ -83,23 +83,26 @@ class Machine:
 
     def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
         self.program, self.launch, self.memory = program, launch, memory
-        translator = Translator(program)
-        translated = translator.translate()
-        self.steps, self.following, self.products = translated.steps, translated.following, translator.products
-        self.checker = Checker(program, launch, translator) if Checker.wanted(launch) else None
-        if self.checker is not None:
-            self.steps = self.checker.wrap(self.steps)
+        self.checker: Checker | None = None
+        if Checker.wanted(launch):  # it adds to the translator what lanes that synchronize have to check
+            translator = Translator(program)
+            known = translator.translate()
+            self.checker = Checker(program, launch, translator)
+            self.steps = self.checker.wrap(known.steps)
+        else:
+            known = translated(program)
+            self.steps = known.steps
+        self.following, self.turning, self.products = known.following, known.turning, known.products
         self.watch = Watch(program) if launch.counters else None
         if self.watch is not None:
             self.steps = self.watch.wrap(self.steps)
         self.start = program.blocks[program.entry].first
-        self.turning = translator.turning()
         warpgroups = -(-launch.warps // WARPGROUP) if launch.counters else 1
         self.issued = [[0] * len(program.codes) for _ in range(warpgroups)]
         """How many warps have executed each instruction: of each warpgroup where counters are on, else of all."""
         self.threads = [0] * len(program.codes)
         zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
-        self.registers = [zeros[r.lane] for r in program.registers] + translated.constants
+        self.registers = [zeros[r.lane] for r in program.registers] + known.constants
         block = np.zeros(-(-max(program.param_size, 1) // 16) * 16, np.uint8)
         block[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
         size = program.param_size

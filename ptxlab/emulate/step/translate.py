@@ -9,6 +9,8 @@ Constants and addresses of variables get registers of their own after the progra
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,16 +33,41 @@ from ptxlab.isa.machine import Value
 Step = Callable[[Warp], int | None]
 Read = Callable[[Warp], Any]
 Write = Callable[[Warp, Any], None]
+Product = Callable[[Warp, int, int, bool], None]
 
 
 @dataclass(slots=True)
 class Translated:
-    """What the engine runs: a function and the following program counter for each instruction, and the constants after
-    the program's registers."""
+    """What the engine runs: for each instruction a function, the following program counter, and whether a diverged warp
+    may change to another group of lanes after it; the constants after the program's registers; and what computes each
+    product of `wgmma`. It holds nothing of a launch, so launches share it."""
 
     steps: list[Step]
     following: list[int]
+    turning: list[bool]
     constants: list[Value]
+    products: dict[int, Product]
+
+
+KEPT = 8
+"""Programs whose translation is kept for the next launch."""
+_kept: OrderedDict[int, tuple[Program, Translated]] = OrderedDict()
+_keeping = threading.Lock()
+
+
+def translated(program: Program) -> Translated:
+    """A program's translation. It takes longer than a launch of a few warps, so that of the last programs is kept."""
+    with _keeping:
+        known = _kept.get(id(program))  # which the entry keeps alive, so that no other program has its id
+        if known is not None:
+            _kept.move_to_end(id(program))
+            return known[1]
+    made = Translator(program).translate()
+    with _keeping:
+        _kept[id(program)] = program, made
+        if len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return made
 
 
 class Translator:
@@ -51,7 +78,7 @@ class Translator:
         self.constants: list[Value] = []
         self.exchanges: dict[int, tuple[list[Read], Write]] = {}
         self.synced: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # checks of lanes that have synchronized
-        self.products: dict[int, Callable[[Warp, int, int, bool], None]] = {}  # what computes each product of wgmma
+        self.products: dict[int, Product] = {}
         self._known: dict[tuple[str, Any], int] = {}
         self.following = [k + 1 for k in range(len(program.codes))]
         for block in program.blocks:
@@ -60,12 +87,9 @@ class Translator:
     def translate(self) -> Translated:
         """The whole program."""
         steps = [self.step(code) for code in self.program.codes]
-        return Translated(steps, self.following, self.constants)
-
-    def turning(self) -> list[bool]:
-        """For each instruction whether a diverged warp may change to another group of lanes after it."""
         last = {block.last - 1 for block in self.program.blocks}
-        return [code.index in last or code.properties.converges for code in self.program.codes]
+        turning = [code.index in last or code.properties.converges for code in self.program.codes]
+        return Translated(steps, self.following, turning, self.constants, self.products)
 
     def step(self, code: Code) -> Step:
         """The function of one instruction."""
