@@ -38,6 +38,28 @@ def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[lis
     ("mul.lo.u32 %r9, %r1, %r3;", None),  # the factor is not known when the kernel is built
     ("xor.b32 %r9, %r1, 1;", None),
     ("mul.lo.u32 %r9, %r1, 0x10000000;", None),  # lanes too far apart
+    # bits: %tid.x begins at a multiple of 32
+    ("and.b32 %r9, %r1, 31;", (K, "")),
+    ("and.b32 %r9, %r1, 127;", (K, "")),
+    ("and.b32 %r9, %r1, -4;", ([k & -4 for k in K], "")),
+    ("shr.u32 %r9, %r1, 5;", ([0] * 32, "")),
+    ("shr.s32 %r9, %r1, 2;", ([k >> 2 for k in K], "")),
+    ("shr.u32 %r9, %r1, 32;", ([0] * 32, "")),
+    ("shl.b32 %r8, %r2, 5; or.b32 %r9, %r8, %r1;", (K, "")),
+    ("shl.b32 %r8, %r2, 4; or.b32 %r9, %r8, %r1;", None),  # bit 4 may be 1 in both
+    ("shl.b32 %r8, %r2, 8; and.b32 %r7, %r1, 127; or.b32 %r6, %r8, %r7; or.b32 %r9, %r6, 128;", (K, "")),
+    ("or.b32 %r9, %r1, 64;", (K, "")),
+    *((f"shl.b32 %r8, %r2, 5; {op} %r7, %r8, 8; or.b32 %r9, %r7, %r1;", None) for op in ("or.b32", "add.u32")),
+    ("shl.b32 %r8, %r2, 5; and.b32 %r7, %r8, 96; or.b32 %r9, %r7, %r1;", (K, "")),
+    ("or.b32 %r9, %r1, 1;", None),
+    ("and.b32 %r8, %r1, -32; and.b32 %r7, %r1, 31; or.b32 %r9, %r8, %r7;", (K, "")),
+    ("mul.lo.u32 %r8, %r1, 12; shr.u32 %r9, %r8, 2;", None),  # steps of 12 to 372 meet a base that is a multiple of 128
+    ("shl.b32 %r8, %r1, 2; shr.u32 %r9, %r8, 3;", ([k >> 1 for k in K], "")),
+    ("add.u32 %r8, %r1, 1; shr.u32 %r9, %r8, 5;", None),
+    ("add.u32 %r8, %r1, %r2; shr.u32 %r9, %r8, 5;", None),  # where it begins is not known
+    ("add.u32 %r8, %r1, 96; shr.u32 %r9, %r8, 5;", ([0] * 32, "")),
+    ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, 64; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", (K, "")),
+    ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, %r3; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", None),
     ("mul.wide.s32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "sext")),
     ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd8, %rd8, 3; sub.s64 %rd9, %rd2, %rd8;", None),  # two forms of %rd8
     ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd7, %rd8, 3; sub.s64 %rd9, %rd2, %rd7;", ([-8 * k for k in K], "zext")),
@@ -63,6 +85,17 @@ def test_what_is_affine(body: str, expected: tuple[list[int], str] | None) -> No
 ])  # fmt: skip
 def test_rows_of_a_block(axis: str, block: tuple[int, int, int], expected: list[int] | None) -> None:
     found = form_of_r9(f"mov.u32 %r9, %tid.{axis};", block)
+    assert (found and found[0]) == expected
+
+
+@pytest.mark.parametrize(("body", "block", "expected"), [
+    ("shr.u32 %r9, %r8, 1;", (16, 4, 1), [0] * 32), ("shr.u32 %r9, %r8, 1;", (8, 8, 1), [k // 16 for k in K]),
+    ("shr.u32 %r9, %r8, 1;", (32, 4, 1), [0] * 32), ("or.b32 %r9, %r8, 4;", (8, 8, 1), [k // 8 for k in K]),
+    ("mul.lo.u32 %r7, %r8, 3; shr.u32 %r9, %r7, 1;", (16, 4, 1), None),  # 3 and a base of 6 meet in bit 1
+    ("add.u32 %r7, %r8, %r1; shr.u32 %r9, %r7, 1;", (8, 8, 1), None),  # steps up to 10, a base that is a multiple of 4
+])  # fmt: skip
+def test_where_rows_begin(body: str, block: tuple[int, int, int], expected: list[int] | None) -> None:
+    found = form_of_r9(f"mov.u32 %r8, %tid.y; {body}", block)
     assert (found and found[0]) == expected
 
 

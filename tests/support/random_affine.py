@@ -77,6 +77,12 @@ class Program:
         self.emit("mov.u32 %r8, %ntid.z; mul.lo.u32 %r9, %r3, %r8; mov.u32 %r8, %ntid.y; mul.lo.u32 %r9, %r9, %r8;")
         self.emit("mad.lo.u32 %r4, %r2, %r9, %r1; mul.wide.u32 %rd4, %r4, 4; add.u64 %rd3, %rd1, %rd4;")
         self.emit("ld.global.u32 %r5, [%rd2]; mov.u32 %r30, 0;")
+        self.emit("shl.b32 %r31, %r2, 5; mul.lo.u32 %r32, %r5, 24; add.u32 %r32, %r32, 64;")
+        combine, low = (
+            self.random.choice(("or.b32", "xor.b32", "add.u32", "sub.u32")),
+            self.random.choice((1, 4, 8, 16)),
+        )
+        self.emit(f"{combine} %r33, %r31, {low}; and.b32 %r34, %r33, -8;")
         for n in NARROW:
             of = self.random.choice(("%tid.x", "%tid.x", "%tid.x", "%tid.y", "%tid.z", "%laneid", "%ctaid.x", "%r1"))
             self.emit(f"mov.u32 %r{n}, {of};")
@@ -145,10 +151,29 @@ class Program:
                 f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};", f"mul.lo.u32 {d}, {a}, %r5;",
                 f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15))};", f"or.b32 {d}, {a}, 64;",
                 f"shr.u32 {d}, {a}, {self.random.choice((1, 3, 4, 5))};", f"mov.u32 {d}, {a};", f"neg.s32 {d}, {a};",
-                f"min.u32 {d}, {a}, {b};", f"xor.b32 {d}, {a}, {b};",
+                f"min.u32 {d}, {a}, {b};", f"xor.b32 {d}, {a}, {b};", self.bits(d), self.bits(d), self.bits(d),
             )),
             guard,
         )  # fmt: skip
+
+    def bits(self, d: str) -> str:
+        """Bits of the thread's place in its row or warp, which may meet those of a scalar."""
+        place = self.random.choice(("%tid.x", "%tid.x", "%tid.y", "%laneid"))
+        times = self.random.choice((1, 1, 2, 3, 5))
+        a, scalar = (
+            self.random.choice(("%r28", "%r28", self.r)),
+            self.random.choice(("%r31", "%r32", "%r33", "%r34", "%r2", "9")),
+        )
+        shift = self.random.choice((1, 2, 3, 4, 5, 31))
+        return f"mov.u32 %r28, {place}; mul.lo.u32 %r28, %r28, {times}; " + self.random.choice((
+            f"and.b32 {d}, {a}, {self.random.choice((31, 15, 7, 127, -4, -32, 10))};", f"or.b32 {d}, {a}, {scalar};",
+            f"and.b32 %r29, {a}, {self.random.choice((31, 15, 127))}; or.b32 {d}, %r29, {scalar};",
+            f"shr.u32 {d}, {a}, {shift};", f"shr.s32 {d}, {a}, {shift};", f"xor.b32 {d}, {a}, {scalar};",
+            f"add.u32 %r29, {a}, {scalar}; shr.s32 {d}, %r29, {shift};", f"or.b32 {d}, {scalar}, {a};",
+            f"shl.b32 %r29, {a}, {shift}; or.b32 {d}, %r29, {scalar};",
+            f"mov.u32 %r29, %tid.y; add.u32 %r29, %r29, {a}; shr.u32 {d}, %r29, {shift};",
+            f"shl.b32 %r29, {a}, {shift}; add.u32 %r29, %r29, {scalar}; and.b32 {d}, %r29, -8;",
+        ))  # fmt: skip
 
     def wide(self, guard: str) -> None:
         d, a, b = self.d, self.d, self.d

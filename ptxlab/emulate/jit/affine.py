@@ -15,18 +15,21 @@ The second line is there because extension is not affine: 0x7fffffff + 1 in 32 b
 wraps around (`AffineOps.straight`, one comparison of two scalars), lanes differ by scale * steps[k].
 
 Values of the first form are closed under addition, subtraction and multiplication by constants, since these are exact
-modulo 2^32 or 2^64; to one of the second form a scalar can be added, and it can be multiplied by a constant. Anything
-else needs all lanes, and makes a vector of them: `Affine.text`.
+modulo 2^32 or 2^64; to one of the second form a scalar can be added, and it can be multiplied by a constant. Where the
+low bits of `base` are known to be 0 and `steps` need no others (`Form.zeros`: %tid.x begins at a multiple of 32 in each
+warp), base and steps do not meet in `and` and `shr` by constants and in `or`: `tid & 31` and `tid >> 5` are affine too,
+the second with steps that are all 0. Anything else needs all lanes, and makes a vector of them: `Affine.text`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.aligned_registers import low_zeros
+from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
 
 FARTHEST = 1 << 30
@@ -38,12 +41,19 @@ AXES = "xyz"
 @dataclass(frozen=True)
 class Form:
     """What is constant in an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
-    which has no scale either."""
+    which has no scale either. zeros: how many low bits of the base are known to be 0, in the first form; forms that
+    differ in that are equal."""
 
     type: str
     steps: tuple[int, ...]
     extension: str = ""
     scale: int = 1
+    zeros: int = field(default=0, compare=False)
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no bit is 1 in the base and in a step."""
+        return not self.extension and self.low >= 0 and self.high >> self.zeros == 0
 
     @property
     def apart(self) -> tuple[int, ...]:
@@ -72,10 +82,10 @@ def _signed(number: int, bits: int) -> int:
     return (number + half) % (1 << bits) - half
 
 
-def form_of(type_: str, steps: list[int]) -> Form | None:
+def form_of(type_: str, steps: list[int], zeros: int = 0) -> Form | None:
     """The form with these steps, modulo the type's size; None where lanes are too far apart."""
     near = tuple(_signed(step, BITS[type_]) for step in steps)
-    return Form(type_, near) if max(near) - min(near) <= FARTHEST else None
+    return Form(type_, near, zeros=min(zeros, BITS[type_])) if max(near) - min(near) <= FARTHEST else None
 
 
 class Affine(Value):
@@ -119,11 +129,29 @@ class Rows:
             "z": [0] * W,
         }[axis]
 
+    def zeros(self, axis: str) -> int:
+        """How many low bits of the `%tid` of lane 0 along an axis are 0 in every warp."""
+        return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]
+
 
 class AffineOps(Ops):
     """`Ops` that keep affine values affine, as far as `affine` is set."""
 
     affine = False
+
+    def __init__(self, t: Text) -> None:
+        super().__init__(t)
+        self.multiples: dict[str, int] = {}
+        """How many low bits are 0 in scalars of which that is known, by their texts."""
+
+    def note_zeros(self, scalar: Value, zeros: int) -> None:
+        """So many low bits of a scalar are known to be 0, or more."""
+        if zeros > self.multiples.get(scalar.text, 0):
+            self.multiples[scalar.text] = zeros
+
+    def _zeros(self, scalar: Value) -> int:
+        """How many low bits of a scalar are known to be 0."""
+        return self.multiples.get(scalar.text, 0) if scalar.lanes is None else low_zeros(int(scalar.lanes[0]))
 
     # -- the two representations
 
@@ -134,18 +162,21 @@ class AffineOps(Ops):
         if value.type not in ("i32", "i64"):
             return None
         if value.uniform:
-            return Affine(self, Form(value.type, (0,) * W), value)
+            return Affine(self, Form(value.type, (0,) * W, zeros=min(self._zeros(value), BITS[value.type])), value)
         if value.lanes is None:
             return None
         lanes = [int(lane) for lane in value.lanes]
-        form = form_of(value.type, [lane - lanes[0] for lane in lanes])
+        form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
     def made(self, form: Form | None, base: Value) -> Value | None:
         """A value of the first form; the scalar where all lanes are the same, None where there is no such form."""
         if form is None:
             return None
-        return base if form.level else Affine(self, form, base)
+        if not form.level:
+            return Affine(self, form, base)
+        self.note_zeros(base, form.zeros)
+        return base
 
     def spread(self, value: Affine) -> str:
         """All lanes of an affine value, as a vector. It is made once in each block of LLVM's."""
@@ -214,7 +245,7 @@ class AffineOps(Ops):
         operation = super().add if sign > 0 else super().sub
         if not x.form.extension and not y.form.extension:
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
-            return self.made(form_of(a.type, steps), operation(x.base, y.base))
+            return self.made(form_of(a.type, steps, min(x.form.zeros, y.form.zeros)), operation(x.base, y.base))
         if x.form.extension and y.form.level and y.inner is None:
             return Affine(self, x.form, operation(x.base, y.base), x.inner)
         if y.form.extension and x.form.level and x.inner is None:
@@ -241,7 +272,8 @@ class AffineOps(Ops):
             return None
         base, form = super().mul(value.base, self.const(value.type, factor)), value.form
         if value.inner is None:
-            return self.made(form_of(value.type, [factor * step for step in form.steps]), base)
+            zeros = form.zeros + low_zeros(factor)
+            return self.made(form_of(value.type, [factor * step for step in form.steps], zeros), base)
         scale = factor * form.scale
         if not 0 < abs(scale) <= FARTHEST:
             return None
@@ -272,7 +304,46 @@ class AffineOps(Ops):
             return super().select(condition, a, b)
         (x, y), choose = found, super().select
         inner = choose(condition, x.inner, y.inner) if x.inner is not None and y.inner is not None else None
-        return Affine(self, x.form, choose(condition, x.base, y.base), inner)
+        form = min(x.form, y.form, key=lambda form: form.zeros)
+        return Affine(self, form, choose(condition, x.base, y.base), inner)
+
+    # -- operations on bits, where base and steps have none in common
+
+    def and_(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if isinstance(value, Affine) and value.form.disjoint and by.uniform and by.lanes is not None:
+                kept, form = int(by.lanes[0]), value.form
+                zeros = max(form.zeros, low_zeros(kept))
+                found = self.made(
+                    form_of(a.type, [step & kept for step in form.steps], zeros), super().and_(value.base, by)
+                )
+                if found is not None:
+                    return found
+        return super().and_(a, b)
+
+    def or_(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if isinstance(value, Affine) and value.form.disjoint and by.uniform:
+                zeros = min(value.form.zeros, self._zeros(by))
+                if value.form.high >> zeros == 0:
+                    form = form_of(a.type, list(value.form.steps), zeros)
+                    return self.made(form, super().or_(value.base, by)) or super().or_(a, b)
+        return super().or_(a, b)
+
+    def lshr(self, a: Value, b: Value) -> Value:
+        return self._shifted(a, b, super().lshr) or super().lshr(a, b)
+
+    def ashr(self, a: Value, b: Value) -> Value:
+        return self._shifted(a, b, super().ashr) or super().ashr(a, b)
+
+    def _shifted(self, a: Value, b: Value, shift: Callable[..., Value]) -> Value | None:
+        if not (isinstance(a, Affine) and a.form.disjoint and b.uniform and b.lanes is not None):
+            return None
+        by = int(b.lanes[0])
+        if by >= BITS[a.type]:
+            return None
+        form = form_of(a.type, [step >> by for step in a.form.steps], max(0, a.form.zeros - by))
+        return self.made(form, shift(a.base, b))
 
     # -- comparisons
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Affine, Form, Rows
+from ptxlab.emulate.jit.aligned_registers import aligned_registers, low_zeros
 from ptxlab.emulate.jit.divergence import regions
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.irtext import Text
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 class Sketch:
     """What stands in for an emitter: registers are read as values of their forms, and forms are what is written."""
 
-    def __init__(self, program: Program, rows: Rows) -> None:
-        self.program, self.rows = program, rows
+    def __init__(self, program: Program, rows: Rows, aligned: dict[int, int]) -> None:
+        self.program, self.rows, self.aligned = program, rows, aligned
         self.slow = self.small = False
         self.far = None
         self.t = Text()
@@ -58,7 +59,8 @@ class Sketch:
 
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
-        scalar = Value("%any", lane, True)
+        scalar = Value(f"%any{r}", lane, True)
+        self.machine.multiples[scalar.text] = self.aligned.get(r, 0) if form is None else form.zeros
         if form is None or form.level:
             return scalar
         return Affine(self.machine, form, scalar, Value("%any", "i32", True) if form.extension else None)
@@ -71,7 +73,7 @@ class Sketch:
 def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
     all lanes anyway; alive: those that may be read after the start of each block."""
-    sketch, known = Sketch(program, rows), dict[Any, dict[int, Form | None]]()
+    sketch, known = Sketch(program, rows, aligned_registers(program, uniform)), dict[Any, dict[int, Form | None]]()
     forms: dict[int, Form] = {}
     candidates = {
         r
@@ -100,9 +102,12 @@ def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: l
         rest = [code for code in rest if any(r in candidates for r in writes(code))]
         for code in rest:
             for r, form in (result(code) or {}).items():
-                if r not in candidates or (form is not None and forms.get(r) == form):
+                if r not in candidates or (form is not None and forms.get(r) == form and forms[r].zeros <= form.zeros):
                     continue
                 changed = True
+                if form is not None and forms.get(r) == form:
+                    forms[r] = form  # of which fewer low bits are known to be 0
+                    continue
                 if form is None or r in forms:
                     candidates.discard(r)
                     forms.pop(r, None)
@@ -114,12 +119,15 @@ def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: l
 def _remembered(
     sketch: Sketch, known: dict[Any, dict[int, Form | None]], code: Code, given: dict[int, Form]
 ) -> dict[int, Form | None]:
-    """What an instruction writes: thousands of instructions do the same with the same forms. A literal that is added
-    changes no form, a factor does."""
+    """What an instruction writes: thousands of instructions do the same with the same forms. Of a literal that is added
+    only its low bits that are 0 matter."""
     dests = [r for dest in code.dests for r in registers_of(dest)]
     kinds = [str(sketch.program.registers[r].lane) for r in dests]
     added = code.action in (Action.ADD, Action.SUBTRACT)
-    sources = (None if added and isinstance(s, Literal) else _key(s, given, sketch.program) for s in code.sources)
+    sources = (
+        low_zeros(s.value) if added and isinstance(s, Literal) and isinstance(s.value, int) else _key(s, given, sketch)
+        for s in code.sources
+    )
     key = (code.form, tuple(sources), tuple(kinds))
     if key not in known:
         written = sketch.run(code, given)
@@ -127,11 +135,12 @@ def _remembered(
     return {dests[k]: form for k, form in known[key].items()}
 
 
-def _key(source: Source | None, given: dict[int, Form], program: Program) -> Any:
+def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
     """A source, as far as the form of a result depends on it."""
-    if isinstance(source, Reg):
-        return given.get(source.index), program.registers[source.index].lane
-    return source
+    if not isinstance(source, Reg):
+        return source
+    form, lane = given.get(source.index), sketch.program.registers[source.index].lane
+    return form, lane, sketch.aligned.get(source.index, 0) if form is None else form.zeros
 
 
 def _apart_at_joins(program: Program, uniform: list[bool], alive: list[int]) -> set[int]:

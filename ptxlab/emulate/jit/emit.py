@@ -15,6 +15,7 @@ import numpy as np
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Form, Rows
+from ptxlab.emulate.jit.aligned_registers import aligned_registers
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.bulk import Bulk
 from ptxlab.emulate.jit.copies import Copies, copies
@@ -60,6 +61,7 @@ class Emitter:
         self.affine, self.rows = affine, rows
         self.scalars = [same or r in affine for r, same in enumerate(uniform)]
         """Which registers the fast function keeps as scalars."""
+        self.aligned = {} if slow else aligned_registers(program, uniform)
         self.slow, self.name = slow, "slow" if slow else "fast"
         self.wide, self.features = wide, features
         self.small = small

@@ -64,7 +64,9 @@ class LaneMachine(AffineOps):
         if base == "%tid":
             p = self.t.field(S.Warp, f"tid_{axis}")
             steps = self.e.rows.steps(axis) if self.affine else None
-            affine = steps and self.made(form_of("i32", steps), self.field(S.Warp, f"tid_{axis}", "i32"))
+            affine = steps and self.made(
+                form_of("i32", steps, self.e.rows.zeros(axis)), self.field(S.Warp, f"tid_{axis}", "i32")
+            )
             if affine:
                 return affine
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)

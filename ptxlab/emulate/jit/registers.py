@@ -78,7 +78,10 @@ class Registers(Part):
             inner = Value(self.t.let(f"load i32, ptr {p}, align 8"), "i32", True)
         p = self.t.let(f"getelementptr i8, ptr %ws, i64 {file.scalar[r]}")
         base = Value(self.t.let(f"load {form.type}, ptr {p}, align 8"), form.type, True)
-        return base if form.level else Affine(self.m, form, base, inner)
+        if form.level:
+            self.m.note_zeros(base, form.zeros)
+            return base
+        return Affine(self.m, form, base, inner)
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
@@ -99,6 +102,8 @@ class Registers(Part):
                 ty = LLVM[lane] if scalar else f"<{W} x {LLVM[lane]}>"
                 text = self.t.let(f"load {ty}, ptr {p}, align {8 if scalar else 64}")
             found = self.values[r] = Value(text, lane, scalar)
+            if scalar:
+                self.m.note_zeros(found, self.e.aligned.get(r, 0))
         return found
 
     def write(self, r: int, value: Value) -> None:
@@ -109,6 +114,8 @@ class Registers(Part):
             value = self.m.select(self.active.guard, value, self.read(r))
         if r in self.e.affine and not self.e.slow:
             value = self._of_form(r, value)
+        elif self.scalar(r):
+            self.m.note_zeros(value, self.e.aligned.get(r, 0))
         self.values[r] = value
         self.dirty.add(r)
 
@@ -144,7 +151,10 @@ class Registers(Part):
         affine, form = self.m.as_affine(value), self.e.affine[r]
         assert affine is not None
         assert affine.form == form, (self.program.registers[r], affine.form, form)
-        return value if form.level else affine
+        if form.level:
+            self.m.note_zeros(value, form.zeros)
+            return value
+        return affine if affine.form.zeros >= form.zeros else Affine(self.m, form, affine.base, affine.inner)
 
     def _store_affine(self, r: int, value: Value) -> None:
         """Stores the scalars of an affine register."""
