@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine_access import ONES, ROWS
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.jit.instrument import Instrument
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 FULL = 0xFFFFFFFF
 """All lanes."""
+FAR = 1 << 31
+"""A multiple of all sizes that keeps the addresses of lanes before the first from being negative."""
 
 
 def leaders(program: Program) -> dict[int, int]:
@@ -150,7 +153,7 @@ class Counting(Instrument):
     def _sectors(self, seen: Seen) -> str:
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
-        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()})
+        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | self._halves(seen))
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
             first = t.let(f"extractelement <{W} x i64> {self.e.memory.addresses(group)}, i64 0")
@@ -162,8 +165,33 @@ class Counting(Instrument):
         with switch.arm("any") as results:
             at = self._moved("i64", self.e.memory.addresses(group), seen.offset)
             results.append(self._need(sectors, at, self.active.bits, str(size)))
+        if self._halves(seen):
+            assert group.lanes is not None, "halves are known of affine addresses"
+            found = [sectors(self._from(seen, low).astype(np.uint64), FULL, size) for low in range(0, SECTOR, size)]
+            with switch.arm("halves") as results:
+                first = t.let(f"add i64 {self.m.reached(group.lanes, 0).text}, {seen.offset}")
+                results.append(self._listed(found, first, size))
         switch.end()
         return switch.phi("<2 x i64>")
+
+    def _halves(self, seen: Seen) -> dict[str, tuple[int, ...]]:
+        """The arm of affine addresses whose lanes all lie as they were built to: their count follows from the first."""
+        known = () if seen.group.lanes is None else seen.group.patterns & {ROWS, ONES}
+        return {"halves": tuple(known)} if known else {}
+
+    def _from(self, seen: Seen, low: int) -> np.ndarray:
+        """The addresses of all lanes, up to a multiple of `FAR`, where the first has these low bits."""
+        assert seen.group.lanes is not None, "halves are known of affine addresses"
+        return np.array(seen.group.lanes.form.apart) + low + FAR
+
+    def _listed(self, found: list[tuple[int, int]], first: str, size: int) -> str:
+        """The pair for a first address, an i64, among those for each multiple of the size from 0 on."""
+        if len(set(found)) == 1:
+            return "<i64 {}, i64 {}>".format(*found[0])
+        table = self.e.constant("sectors", "i64", (n for pair in found for n in pair), align=", align 16", shared=True)
+        index = self.t.let(f"and i64 {first}, {SECTOR - 1}")
+        p = self.t.let(f"getelementptr i8, ptr {table}, i64 {self.t.let(f'mul i64 {index}, {16 // size}')}")
+        return self.t.let(f"load <2 x i64>, ptr {p}, align 16")
 
     def _banks(self, seen: Seen) -> str:
         """The pair of wavefronts needed and wavefronts at best; nothing where both are 1."""
@@ -177,8 +205,12 @@ class Counting(Instrument):
                 return ""
             same = t.let(call(groups, self.active.bits, str(W // one[0])))
             return self._pair(same, same)
-        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()})
-        for name, (needed, best) in (("row", row), ("one", one)):  # both for full warps only
+        halves = self._halves(seen) if size >= WORD else {}
+        known = [("row", row), ("one", one)]
+        if halves:  # wherever they begin: to move all lanes by whole words exchanges the banks
+            known.append(("halves", wavefronts(self._from(seen, 0).astype(np.uint32), FULL, size, pairs)))
+        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves)
+        for name, (needed, best) in known:  # for full warps only
             with switch.arm(name) as results:
                 results.append(f"<i64 {needed}, i64 {best}>")
         with switch.arm("any") as results:
