@@ -129,8 +129,10 @@ def _products(emit: Emit, type_: str, sums: str, left: str, where: Callable[[int
                 first = 4 * (2 * pair + odd)
                 d = ", ".join(f"%{sums}{first + i}" for i in range(4))
                 a = ", ".join(f"%{left}{4 * step + i}" for i in range(4))
-                emit(f"mma.sync.aligned.m16n8k16.row.col.f32.{type_}.{type_}.f32 {{{d}}}, {{{a}}}, "
-                     f"{{%b{2 * odd}, %b{2 * odd + 1}}}, {{{d}}};")  # fmt: skip
+                emit(
+                    f"mma.sync.aligned.m16n8k16.row.col.f32.{type_}.{type_}.f32 {{{d}}}, {{{a}}}, "
+                    f"{{%b{2 * odd}, %b{2 * odd + 1}}}, {{{d}}};"
+                )
 
 
 def _softmax(emit: Emit) -> None:

@@ -125,8 +125,10 @@ def write_class(folder: Path, report: Path, count: int) -> list[Handed]:
 
 def answers(changed: dict[str, str]) -> str:
     """A file of answers: the solutions, but for those that are given."""
-    head = ("import math\nfrom ptxlab.builder import Builder, Ptr, f32, kernel, u32\n"
-            "LOG2E, LN2 = math.log2(math.e), math.log(2)\n")  # fmt: skip
+    head = (
+        "import math\nfrom ptxlab.builder import Builder, Ptr, f32, kernel, u32\n"
+        "LOG2E, LN2 = math.log2(math.e), math.log(2)\n"
+    )
     cells = [f"# %% [exercise] {name}\n{changed.get(name, catalogue()[name].solution)}\n" for name in NAMES]
     return head + "\n".join(cells)
 

@@ -171,8 +171,10 @@ def main() -> None:
     for name, text in files().items():
         whole = milliseconds(lambda t: len(pl.parse(t).items), text, runs)
         sound = milliseconds(checked, text, runs)
-        print(f"\n{name}: {len(text) / 1e3:.1f} kB; parse {whole:.1f} ms, with validate {sound:.1f} ms, "
-              f"{checked(text)} errors")  # fmt: skip
+        print(
+            f"\n{name}: {len(text) / 1e3:.1f} kB; parse {whole:.1f} ms, with validate {sound:.1f} ms, "
+            f"{checked(text)} errors"
+        )
         print(f"  {'':22}{'errors':>7}  {'parse + validate':>18}  {'pl.launch':>18}  {'editor':>18}")
         launched = launches(text)
         for damage, damaged in DAMAGES.items():

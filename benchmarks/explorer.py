@@ -145,8 +145,10 @@ def explorer(page: Any, times: int, again: int, rested: int) -> dict[str, list[f
     seen = [press(page, "ArrowLeft" if n % 2 else "ArrowRight") for n in range(1, again + 1)]
     cpu.append(cpu_time())
     slow = [press(page, "ArrowLeft" if n % 2 else "ArrowRight", REST) for n in range(1, rested + 1)]
-    say(f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
-        f"{(cpu[1] - cpu[0]) / times * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / again * 1e3:.0f} ms")  # fmt: skip
+    say(
+        f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
+        f"{(cpu[1] - cpu[0]) / times * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / again * 1e3:.0f} ms"
+    )
     return {
         "PTX": [m["code"] for m in new],
         "diff": [m["diff"] for m in new],

@@ -144,7 +144,7 @@ def occupancy(
 
 
 def register_pressure(program: Program) -> dict[int, int]:
-    """PTX line -> the most 32-bit registers alive before or behind an instruction of that line."""
+    """PTX line -> the most 32-bit registers alive before or after an instruction of that line."""
     from ptxlab.emulate.program.liveness import live_at
 
     sizes = [{"i1": 0, "i64": 2, "f64": 2}.get(r.lane, 1) for r in program.registers]

@@ -207,9 +207,11 @@ def launching(record: Record, repeats: int) -> None:
     device.current().default_stream.sync()
     ours, least = (statistics.median(x) * 1e6 for x in (whole, bare))
     record.add(
-        what="host time of a repeated pl.launch", value=f"{ours:.0f} us, {ours / least:.1f} x the driver's call",
-        microseconds=ours, driver_microseconds=least,
-    )  # fmt: skip
+        what="host time of a repeated pl.launch",
+        value=f"{ours:.0f} us, {ours / least:.1f} x the driver's call",
+        microseconds=ours,
+        driver_microseconds=least,
+    )
 
 
 def table(found: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ def rows_of(state: Any, limits: tuple[int, ...], names: str) -> list[Any]:
 
 
 def summary(kernel: str, result: Any, findings: Sequence[Any], **more: str) -> dict[str, str]:
-    """The rows of a result's table; more: further ones, behind the time."""
+    """The rows of a result's table; more: further ones, after the time."""
     e = result.error
     rows = {"kernel": kernel, "device": result.run.device, "time": show_seconds(result.seconds)} | more
     rows |= {"max error": f"{e.max:.2e}", "mean error": f"{e.mean:.2e}", "ULP": f"{e.ulp:.1f}"}

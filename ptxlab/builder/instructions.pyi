@@ -2386,14 +2386,14 @@ class Instructions(Flow):
         """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
             along k; with a in registers there is no imm_trans_a.
 
         wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
             along k; with a in registers there is no imm_trans_a. a is without its zeros, and e, the metadata, says
             where the others stand; f says which lanes hold it.
@@ -2401,14 +2401,14 @@ class Instructions(Flow):
         wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
             along k; with a in registers there is no imm_trans_a.
 
         wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
             along k; with a in registers there is no imm_trans_a. a is without its zeros, and e, the metadata, says
             where the others stand; f says which lanes hold it.
@@ -2416,67 +2416,67 @@ class Instructions(Flow):
         wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs.
 
         wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. a is without its zeros, and e, the metadata, says where the others stand; f says which
             lanes hold it.
 
         wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs.
 
         wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. a is without its zeros, and e, the metadata, says where the others stand; f says which
             lanes hold it.
 
         wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b.
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b.
 
         wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
             metadata, says where the others stand; f says which lanes hold it.
 
         wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b.
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b.
 
         wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
             metadata, says where the others stand; f says which lanes hold it.
 
         wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b.
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b.
 
         wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
             metadata, says where the others stand; f says which lanes hold it.
 
         wgmma.mma_async.sync.aligned.shape.dtype.atype.btype.and.popc  d:any, a:any, b:b64, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
             registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
-            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. The product of two bits is their
-            `.and`; d counts the ones.
+            touched after `wgmma.wait_group`. If scale_d is false, d = a*b. The product of two bits is their `.and`;
+            d counts the ones.
 
         wgmma.fence.sync.aligned
             Orders what a warpgroup does with its registers before the products that follow: it comes before the

@@ -8,7 +8,7 @@
             turn.wait()                        # until the stage is empty; the first time round it is
             turn.expect(nbytes)                # so many bytes will come
             x.load(tile, turn.full, ...)       # and these are they
-            turn.next()                        # the next stage; behind the last one the first, and the phase flips
+            turn.next()                        # the next stage; after the last one the first, and the phase flips
     with k.warpgroup(1, 2):                    # the consumers
         turn = tiles.consumer()
         with k.loop(n):
@@ -87,7 +87,7 @@ class Turn:
         return self.pipeline.full + self.stage
 
     def next(self) -> None:
-        """The next stage; behind the last one comes the first, and its next phase."""
+        """The next stage; after the last one comes the first, and its next phase."""
         k, stages = self.k, self.pipeline.stages
         site = k.source.here(sys._getframe(1))
         if self.waited is None:

@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is 0 when all went well, 1 when a result is out of tolerance, 2 for errors."""
     parser = _parser()
     options, more = parser.parse_known_args(argv)
-    if options.run is _check:  # arguments that stand behind an option
+    if options.run is _check:  # arguments that stand after an option
         options.arguments += [word for word in more if not word.startswith("--")]
         more = [word for word in more if word.startswith("--")]
     if more and options.run not in (_lab, _course):

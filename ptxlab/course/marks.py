@@ -59,7 +59,7 @@ def without_marks(handed: Handed, exercises: Sequence[str], why: str) -> Graded:
 
 
 class Journal:
-    """The marks so far, a line of JSON for each submission behind one with the seed and the exercises."""
+    """The marks so far, a line of JSON for each submission after one with the seed and the exercises."""
 
     def __init__(self, path: Path, seed: int, exercises: Sequence[str], lines: Sequence[dict[str, Any]] = ()) -> None:
         self.path, self.seed, self.exercises = path, seed, tuple(exercises)

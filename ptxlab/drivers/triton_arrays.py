@@ -117,7 +117,7 @@ def extent(value: Any, name: str) -> Extent:
 
 
 def _reach(first: int, shape: Iterable[int], strides: Iterable[int], each: int) -> tuple[int, int]:
-    """The first address of an array's elements, and that behind the last."""
+    """The first address of an array's elements, and that after the last."""
     spans = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
     if any(n == 0 for n in shape):
         return first, first
@@ -126,7 +126,7 @@ def _reach(first: int, shape: Iterable[int], strides: Iterable[int], each: int) 
 
 @dataclass
 class Placed:
-    """Memory of the host in a buffer of the machine, `lead` bytes behind the buffer's start."""
+    """Memory of the host in a buffer of the machine, `lead` bytes after the buffer's start."""
 
     extent: Extent
     buffer: DeviceBuffer

@@ -34,7 +34,7 @@ class CompiledKernel:
 
     source: the text it was written in. file: that text's name. log: what the compiler said besides. Of a Triton kernel
     also shared: the bytes of dynamic shared memory that a launch gives it; block: its threads; trailing: the arguments
-    that the compiler has added behind the programmer's; scratch: the bytes of global memory for each block that the
+    that the compiler has added after the programmer's; scratch: the bytes of global memory for each block that the
     first of them points to. Of a numba kernel also adapt: makes the arguments for the PTX
     out of those of a launch. library: a part of the paths of the language's own functions; what is inlined from them
     belongs to the line that calls them.

@@ -85,7 +85,7 @@ def compiled(dispatcher: Any, kinds: Sequence[Any], arch: str) -> CompiledKernel
 
 
 BARRIER = "cudaCGSynchronize"
-"""The function behind `grid.sync()`: all blocks of such a kernel are resident at once."""
+"""The function that `grid.sync()` calls: all blocks of such a kernel are resident at once."""
 _GRID_BARRIER = """#include <cooperative_groups.h>
 extern "C" __device__ unsigned long long ptxlab_GetIntrinsicHandle(int scope) { return scope; }
 extern "C" __device__ int ptxlab_Synchronize(unsigned long long group, unsigned flags) {
@@ -185,7 +185,7 @@ def readable(ptx: str, function: str, parameters: Sequence[str]) -> tuple[str, s
 
 
 def _last_name(symbol: str) -> str:
-    """The last part of a mangled nested name, behind "NumbaEnv_" if it names the environment of a function."""
+    """The last part of a mangled nested name, after "NumbaEnv_" if it names the environment of a function."""
     at, parts = 3, []
     while match := re.compile(r"0?(\d+)").match(symbol, at):
         length = int(match[1])
@@ -196,7 +196,7 @@ def _last_name(symbol: str) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, or with the first number behind it that nobody has."""
+    """The name, or with the first number after it that nobody has."""
     numbers: Iterator[str] = (name if k == 1 else f"{name}_{k}" for k in range(1, len(taken) + 3))
     return next(candidate for candidate in numbers if candidate not in taken)
 

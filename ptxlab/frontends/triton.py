@@ -30,7 +30,7 @@ def triton(
 ) -> CompiledKernel:
     """A Triton function compiled to a kernel: `pl.triton(add, {"x": "*fp32", "n": "i32"}, {"BLOCK": 256})`.
 
-    signature: the type of each run-time argument in Triton's words; ":16" behind it promises a multiple of 16, which
+    signature: the type of each run-time argument in Triton's words; ":16" after it promises a multiple of 16, which
     asynchronous copies need ("*fp16:16", "i32:16"). constexprs: the values of the others. arch: the target, sm_80 by
     default. Launch it with `pl.launch(k, grid, k.block, ...)`: `k.block` is 32 times `num_warps`, and
     `k.shared` is the dynamic shared memory that `pl.launch` gives it.

@@ -96,7 +96,7 @@ class Allocation:
 
 def _forget(address: int) -> None:
     """Frees memory that is no longer referenced, without a check of the driver's result, which could not be reported.
-    Not after a fault, which has dropped the memory, nor behind a kernel that does not end: the driver would hang."""
+    Not after a fault, which has dropped the memory, nor after a kernel that does not end: the driver would hang."""
     from cuda.bindings import driver
 
     if not context_lost():

@@ -170,7 +170,7 @@ _ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*\(([^)]*)\)")
 
 
 def _own_name(bare: str) -> _Found:
-    """A parameter that has the name of its kernel: a division behind it ends the process."""
+    """A parameter that has the name of its kernel: a division after it ends the process."""
     for match in _ENTRY.finditer(bare):
         declared = re.search(rf"\.\w+\s+{re.escape(match[1])}(?![\w$%])", match[2])
         if declared is not None:

@@ -63,7 +63,7 @@ def _add_with_carry(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return d
 
 
-# A subtraction is an addition of the complement, and CC.CF its carry: 1 where nothing was borrowed. `addc` behind
+# A subtraction is an addition of the complement, and CC.CF its carry: 1 where nothing was borrowed. `addc` after
 # `sub.cc` sees that (the compiler's 128-bit division does so), and so it is in the machine code of NVIDIA's assembler.
 def _sub_borrow(m: Machine, i: Form, a: Value, b: Value) -> Value:
     m.carry_set(m.not_(m.ult(a, b)))

@@ -245,7 +245,7 @@ def product(form: Form) -> Product:
 
 @functools.cache
 def operands(form: Form) -> Mapping[str, Fragment]:
-    """The fragment behind each register operand of a matrix instruction, by the operand's name in the table."""
+    """The fragment of each register operand of a matrix instruction, by the operand's name in the table."""
     name = form.op.name
     if form.op.does in (Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT):
         return {}

@@ -12,7 +12,7 @@ from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import op
 
 _SAYS = """Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
-   registers, is read from shared memory as its descriptor says. The threads go on at once; d may be touched behind
+   registers, is read from shared memory as its descriptor says. The threads go on at once; d may be touched after
    `wgmma.wait_group`. If scale_d is false, d = a*b."""
 _SIGNS = _SAYS + " imm_scale_a and imm_scale_b, 1 or -1, are their signs."
 _MAJORS = (

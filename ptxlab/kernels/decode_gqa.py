@@ -268,7 +268,7 @@ def fetcher(
                 for step in copy.steps():
                     if step[0] == down:
                         inside = copy.inside(k, row, chunk, step)
-                        for source, below in ((k_row, 0), (v_row, KEYS)):  # the values' tile lies behind the keys'
+                        for source, below in ((k_row, 0), (v_row, KEYS)):  # the values' tile lies after the keys'
                             start_copy(k, to.moved(down + below, step[1]), source + 4 * step[1], size, inside)
         k.op("cp.async.commit_group")
         ahead.set(ahead + stride)

@@ -31,7 +31,7 @@ Element = TypeVar("Element", f32, f16, bf16)
 Cache = TypeVar("Cache", f32, f16, bf16, u64)
 """What key and value point to: elements, or with `cache="pointers"` addresses."""
 Length = TypeVar("Length", u32, Ptr[s32])
-"""The number of keys: a value, or a pointer to one for each sequence. Behind a pointer it can grow between two launches
+"""The number of keys: a value, or a pointer to one for each sequence. After a pointer it can grow between two launches
 of the same CUDA graph, whose parameters are fixed."""
 Slots = TypeVar("Slots", bound=Ptr[u32] | None)
 """`slots` of a `probes=True` build: for each query row where in `probe` its state goes, or `NOWHERE`; else None."""
@@ -222,7 +222,7 @@ def one_block_a_head(batch: int, heads_q: int, heads_kv: int, splits: int) -> tu
 
 
 def next_may_start(k: Builder) -> None:
-    """Lets the kernel behind this one start, if it was launched to; from sm_90 on, where there is such a thing."""
+    """Lets the kernel after this one start, if it was launched to; from sm_90 on, where there is such a thing."""
     if k.target.number >= 90:
         k.op("griddepcontrol.launch_dependents")
 

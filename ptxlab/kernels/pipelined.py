@@ -24,7 +24,7 @@ go through, so they are started first; tiles that no row of a block sees are nev
 And one of FlashAttention-4, without its approximation. O is rescaled because a maximum grew; after the first tiles few
 do. The factors are then exactly 1: the lanes of the warp find that out by a vote, and step over the multiplications.
 With random keys a warp of 32 rows skips a third of 64 tiles, and two thirds of 256. The branch has a second effect: the
-assembler schedules what lies before and behind it apart, which takes fewer registers at a time; with those that are
+assembler schedules what lies before and after it apart, which takes fewer registers at a time; with those that are
 left it loads pieces of K and V before they are wanted.
 """
 
@@ -68,7 +68,7 @@ def make(config: Config) -> Kernel:
     ) -> None:  # fmt: skip
         """One warp = 16 or 32 query rows; the next tile of K and V is in flight while this one is multiplied."""
         k.launch_bounds(config.threads)
-        k_tile = k.dynamic_shared(b32, align=128)  # the first stage: K, then V; the other stages behind it
+        k_tile = k.dynamic_shared(b32, align=128)  # the first stage: K, then V; the other stages after it
         v_tile = k_tile + tile_bytes // 4
         q_tile = k_tile + (stages - 1 if resident else stages) * stage_bytes // 4
 
@@ -257,7 +257,7 @@ def query_in_registers(config: Config) -> bool:
 
 
 def shared_bytes(config: Config) -> int:
-    """Bytes of dynamic shared memory: the stages, and Q behind them or, before it is in registers, in the last one."""
+    """Bytes of dynamic shared memory: the stages, and Q after them or, before it is in registers, in the last one."""
     layout = Layout(config.head_dim, swizzled=True)
     q_bytes, stage_bytes = layout.bytes(config.tile_q), 2 * layout.bytes(config.tile_kv)
     before = config.stages - 1 if query_in_registers(config) else config.stages

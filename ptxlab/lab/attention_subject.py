@@ -118,7 +118,7 @@ def judged(measured: Any, results: Mapping[str, Any], exact: Any, bound: Any, pl
 
 
 def makers(probed: Any, plain: Any) -> dict[str, list[int]]:
-    """The lines behind m, l and rescale, and o: those that scale the output row, where they are to be found."""
+    """The lines that compute m, l and rescale, and o: those that scale the output row, where they are to be found."""
     found = dataflow.makers(probed, plain)
     scaling = dataflow.scaled_by(plain, found["rescale"])
     known = {line for lines in found.values() for line in lines}

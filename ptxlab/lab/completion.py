@@ -99,7 +99,7 @@ def _values(option: str, cell: str, magics: Any) -> Iterable[str]:
 
 
 def _line(magic: str, line: str, magics: Any) -> tuple[str, list[tuple[str, str]]]:
-    """Behind `%ptx_explore` or `%ptx_debug`: a kernel (or a variable), then its parameters and their values."""
+    """After `%ptx_explore` or `%ptx_debug`: a kernel (or a variable), then its parameters and their values."""
     words = line.lstrip().split(" ")
     fragment, before = words[-1], [w for w in words[1:-1] if w]
     known = (*kernels.names("prefill"), *kernels.names("decode"))

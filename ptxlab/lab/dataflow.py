@@ -1,4 +1,4 @@
-"""Which PTX lines made what: the lines behind m, l and rescale, and the parameter that each memory access goes to.
+"""Which PTX lines made what: the lines of m, l and rescale, and the parameter that each memory access goes to.
 
 Both follow registers from definition to use without running anything, and without regard to the order of the lines: a
 register that is written in several places has all of them as its definitions.
@@ -82,7 +82,7 @@ def makers(probed: Module, plain: Module) -> dict[str, list[int]]:
 
 
 def scaled_by(module: Module, lines: list[int]) -> list[int]:
-    """The lines that multiply something with what `lines` compute, directly or behind a move or a shuffle: of the
+    """The lines that multiply something with what `lines` compute, directly or after a move or a shuffle: of the
     rescale factor, where the output row is scaled."""
     carried = {r for i in _instructions(module) if i.line in lines for r in names_in(i.operands[0])}
     out: list[int] = []
@@ -118,7 +118,7 @@ def _origin(
     home: Callable[[Instruction], list[int]],
 ) -> set[int]:
     """The lines, as `home` knows them, of the nearest instructions that make this number on the way to a stored value;
-    where there is none, of what first defined it. Behind a load from shared memory comes what is stored there."""
+    where there is none, of what first defined it. After a load from shared memory comes what is stored there."""
     front, seen, nearest = list(names_in(stored)), set[str](), set[int]()
     while front:
         found, behind = set[int](), list[str]()

@@ -210,7 +210,7 @@ class Decode(Attention):
 
 
 def _runnable(p: Parameter) -> Parameter:
-    """A parameter without the choice that only CUDA graphs need: caches behind pointers."""
+    """A parameter without the choice that only CUDA graphs need: caches after pointers."""
     if p.name != "cache":
         return p
     kinds = tuple(kind for kind in p.choices if kind != "pointers")

@@ -1,6 +1,6 @@
 """What lanes hold together and hand to each other: a trace's matrix fragments, shuffles and votes, for the debugger.
 
-A trace names instructions by line and opcode only. Here its text is read again, so that the registers behind each
+A trace names instructions by line and opcode only. Here its text is read again, so that the registers after each
 operand are known, and each matrix operand gets its layout from `isa.fragments`.
 """
 

@@ -95,7 +95,7 @@ def complete(before: str, text: str) -> tuple[str, list[Suggestion]]:
 
 
 def _is_start(line: str) -> bool:
-    """Whether an instruction may begin here: at the start of a line, behind a semicolon, a brace, a label, a guard."""
+    """Whether an instruction may begin here: at the start of a line, after a semicolon, a brace, a label, a guard."""
     return re.search(r"(?:^|[;{}]|:)\s*(?:@!?%?[\w$]+\s+)?$", line) is not None
 
 
@@ -122,7 +122,7 @@ def _options(word: str, start: bool, line: str, text: str) -> Iterator[Suggestio
 
 @functools.lru_cache(maxsize=512)
 def following(stem: str) -> dict[str, str]:
-    """The modifiers that may come behind an opcode so far, `fma.rn`, with what each one means ("" where unsaid)."""
+    """The modifiers that may come after an opcode so far, `fma.rn`, with what each one means ("" where unsaid)."""
     name, *words = stem.split(".")
     out: dict[str, str] = {}
     for entry in isa.TABLE.get(name, ()):

@@ -152,7 +152,7 @@ def _middles(count: int, parts: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block as the first one of a problem of its own, arrays `[1, 1, rows, D]`: q goes on behind the block's `count`
+    """A block as the first one of a problem of its own, arrays `[1, 1, rows, D]`: q goes on after the block's `count`
     rows, which see the first `seen` keys at most. So the kernel does for it exactly what it does for it in the grid."""
 
     q: Any

@@ -145,7 +145,7 @@ def awaited(found: dict[tuple[int, int], list[Span]], events: list[MbarrierEvent
 
 
 ANSWERS = {"waits": 0, "passed": 1}
-"""How far behind the current phase the one is that a wait names, by what it finds."""
+"""How far after the current phase the phase is that a wait names, by what it finds."""
 
 
 def roles(found: dict[tuple[int, int], list[Span]]) -> list[list[int]]:

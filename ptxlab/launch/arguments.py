@@ -44,7 +44,7 @@ def bind(
     variables: Sequence[Bound] = (),
 ) -> list[Bound]:  # fmt: skip
     """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants. added: arguments
-    for the last parameters, which the compiler has added behind the programmer's. variables: see `bind_variables`."""
+    for the last parameters, which the compiler has added after the programmer's. variables: see `bind_variables`."""
     wanted = parameters[: len(parameters) - len(added)]
     if len(args) != len(wanted):
         names = ", ".join(map(str, wanted)) or "nothing"

@@ -22,7 +22,7 @@ class Plan:
     """A kernel, ready to be bound to arguments.
 
     static_shared: bytes of shared memory that its text declares. added: arguments for its last parameters, which the
-    compiler has added behind the programmer's. scratch: bytes of global memory for each block that the first of `added`
+    compiler has added after the programmer's. scratch: bytes of global memory for each block that the first of `added`
     points to. adapt: makes the arguments for the PTX out of the programmer's, where
     the compiler has turned one into several.
     """

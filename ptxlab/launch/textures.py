@@ -4,7 +4,7 @@
 
 The kernel has a 64-bit parameter for each (`cudaTextureObject_t`, `cudaSurfaceObject_t`); a `.global .texref` gets its
 own by name, `pl.launch(..., textures={"name": pl.Texture(image)})`. Shapes are in numpy's order, the dimension that x
-counts last, behind it one for channels where there are several. A texture is what its array holds at the launch; a
+counts last, after it one for channels where there are several. A texture is what its array holds at the launch; a
 surface is copied in and back like any other array.
 """
 

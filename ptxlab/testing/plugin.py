@@ -128,7 +128,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         kernels = item.stash.get(LAUNCHED, [])
         for deletion in [each for kernel in kernels for each in deletions(kernel)]:
             if _passes(item, deletion):
-                reports[1].user_properties.append((SURVIVED, str(deletion)))  # of the call, behind the setup
+                reports[1].user_properties.append((SURVIVED, str(deletion)))  # of the call, after the setup
     item.session._setupstate.teardown_exact(nextitem)
     for report in reports:
         hook.pytest_runtest_logreport(report=report)

@@ -1,4 +1,4 @@
-"""Reads operands, addresses, literals and constant expressions: everything behind an opcode or an `=`."""
+"""Reads operands, addresses, literals and constant expressions: everything after an opcode or an `=`."""
 
 from __future__ import annotations
 

@@ -43,8 +43,10 @@ class Since:
             return None
         if self.version >= OLDEST_VERSION and found.version > self.version:
             needed = ".".join(map(str, found.version))
-            return Lack(f"{found.opcode} needs PTX {needed} or later; this text is .version {major}.{minor}",
-                        f".version {needed}")  # fmt: skip
+            return Lack(
+                f"{found.opcode} needs PTX {needed} or later; this text is .version {major}.{minor}",
+                f".version {needed}",
+            )
         if not self.number:
             return None
         if found.sm > self.number:
@@ -52,11 +54,15 @@ class Since:
             later = "" if op.specific else " or later"
             return Lack(f"{found.opcode} needs {least}{later}; this text is for {self.target}", f".target {least}")
         if op.specific and self.target[-1].isdigit():
-            return Lack(f"{found.opcode} is not in {self.target}, only in targets with a letter behind the number",
-                        f".target {self.target}a")  # fmt: skip
+            return Lack(
+                f"{found.opcode} is not in {self.target}, only in targets with a letter behind the number",
+                f".target {self.target}a",
+            )
         if op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32" and self.number >= 90:
-            return Lack(f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
-                        found.opcode.replace("u32", "u64"))  # fmt: skip
+            return Lack(
+                f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
+                found.opcode.replace("u32", "u64"),
+            )
         if op.ended is not None and self.version >= op.ended[0] and self.number >= op.ended[1]:
             ended = ".".join(map(str, op.ended[0]))
             return Lack(f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
@@ -69,5 +75,7 @@ class Since:
         if target is None or not self.number or not OLDEST_VERSION <= self.version < target.version:
             return None
         (major, minor), needed = self.version, ".".join(map(str, target.version))
-        return Lack(f"PTX {major}.{minor} does not have {self.target}; PTX {needed} is the first that does",
-                    f".version {needed}")  # fmt: skip
+        return Lack(
+            f"PTX {major}.{minor} does not have {self.target}; PTX {needed} is the first that does",
+            f".version {needed}",
+        )

@@ -80,8 +80,10 @@ def test_wrong_kernels_are_caught_and_have_no_time(inputs):
             "off": lambda: prepare(inputs, slightly_off),
             "once": lambda: prepare(inputs, one_launch),
         },
-        inputs.answers(SMALL), rounds=3, warm=0.0,
-    )  # fmt: skip
+        inputs.answers(SMALL),
+        rounds=3,
+        warm=0.0,
+    )
     right = found["right"]
     assert (right.wrong, right.failed, len(right.seconds)) == ("", "", 3)
     assert 0 < right.median
@@ -117,8 +119,10 @@ def test_a_rival_that_raises_leaves_the_others_alone(inputs):
 
     found = contest.contest(
         {"early": no_kernel, "right": lambda: prepare(inputs), "late": Fails},
-        inputs.answers(SMALL), rounds=2, warm=0.0,
-    )  # fmt: skip
+        inputs.answers(SMALL),
+        rounds=2,
+        warm=0.0,
+    )
     assert found["early"].failed == "RuntimeError: No available kernel."
     assert found["late"].failed == "ValueError: out of luck"
     assert len(found["right"].seconds) == 2

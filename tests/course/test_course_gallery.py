@@ -77,7 +77,7 @@ SAYS: dict[int, tuple[str, str]] = {
          "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) waits for the mbarrier\n",
          "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0;"),
     32: ("synccheck: a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-         "fence.proxy.async; behind the stores, before the barrier\n"
+         "fence.proxy.async; after the stores, before the barrier\n"
          "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) starts a bulk copy\n",
          "cp.async.bulk.global.shared::cta.bulk_group [%o], [%tile], 2048;"),
     33: ("deadlock: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 1 (parity 1) of the "
@@ -85,7 +85,7 @@ SAYS: dict[int, tuple[str, str]] = {
          "bytes; line 117 brought 512 bytes (mbarrier.try_wait.parity.shared::cta.b64, line 72)\n",
          "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], %r11;"),
     34: ("synccheck: a thread reads a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned "
-         "0; before it, and wgmma.commit_group.sync.aligned; behind the product\n",
+         "0; before it, and wgmma.commit_group.sync.aligned; after the product\n",
          "add.rn.f32 %total0, %total0, %scores0;"),
 }  # fmt: skip
 """What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""

@@ -187,8 +187,10 @@ def test_answers_that_are_far_too_large(tmp_path: Path) -> None:
     deep = "def shrinks(scores):\n    x = []\n    for i in range(99): x = [x]\n    return x\n"
     more = "def shrinks(scores):\n    return ['x' * (1 << 20)] * 40\n"
     text = "with_lse = '.version 8.0\\n.target sm_80\\n' + '.entry x() { ret; }\\n' * 200_000\n"
-    memory = ("with_lse = '.version 8.0\\n.target sm_80\\n.address_size 64\\n.global .b8 big[1000000000000];\\n"
-              ".entry x() { ret; }'\n")  # fmt: skip
+    memory = (
+        "with_lse = '.version 8.0\\n.target sm_80\\n.address_size 64\\n.global .b8 big[1000000000000];\\n"
+        ".entry x() { ret; }'\n"
+    )
     for student, code in {"long": HEAD + long, "deep": HEAD + deep, "more": HEAD + more,
                           "text": f"# %% [exercise] 01-lse\n{text}", "memory": f"# %% [exercise] 01-lse\n{memory}",
                           "good": HEAD + RIGHT}.items():  # fmt: skip

@@ -16,7 +16,7 @@ GROUP_FIRST = "first comes cp.async.bulk.commit_group and wait_group.read, by th
 SAYS = {
     "proxy: nobody fences": (
         "a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-        "fence.proxy.async; behind the stores, before the barrier"
+        "fence.proxy.async; after the stores, before the barrier"
     ),
     "bulk copy: read before the wait": f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}",
     "bulk copy: two copies to one place": (
@@ -103,7 +103,7 @@ def test_a_copy_behind_a_product_by_chance(device: str) -> None:
             "synccheck",
             "wgmma in flight",
             "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-            "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive behind "
+            "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after "
             "their wait would, if the thread that starts the copy waits for it",
         )
     ]

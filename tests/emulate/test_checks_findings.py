@@ -61,7 +61,7 @@ nothing makes the read come after the write; a barrier between the two would ord
 
 
 NARROW = "line {0}, %s orders nothing between two blocks: its scope is the block (.cta); write .gpu: %s"
-RELAXED = "line {0}, %s does not keep later accesses behind it: it is relaxed; write a fence behind it: %s"
+RELAXED = "line {0}, %s does not keep later accesses after it: it is relaxed; write a fence after it: %s"
 CAS = "atom.global.cas.b32 %r6, [%rd1+4], 5, 1;"
 ADVICE = {
     "scope: a fence of the block before a flag": NARROW % ("fence.acq_rel.cta;", "fence.acq_rel.gpu;"),

@@ -280,8 +280,10 @@ def test_every_multimem_is_an_ordinary_access(device: str) -> None:
         + "ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.b64 %rd3, %rd1;\n"
         + "".join(f"mov.b16 %h{k}, {3 * k};\nmov.b32 %r{k}, {5 * k};\n" for k in range(17))
         + "".join(f"mov.b32 %f{k}, {7 * k};\nmov.b64 %rd{k}, {9 * k};\n" for k in range(3, 17))
-        + "mov.f64 %fd2, 0d3FF0000000000000;\n" + "\n".join(body) + "\nret;\n}\n"
-    )  # fmt: skip
+        + "mov.f64 %fd2, 0d3FF0000000000000;\n"
+        + "\n".join(body)
+        + "\nret;\n}\n"
+    )
     first = np.random.default_rng(0).integers(0, 1 << 30, 64).astype(np.uint32)
     second = first.copy()
     pl.launch(text, 1, 1, first, second, device=device)

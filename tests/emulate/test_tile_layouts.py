@@ -124,7 +124,7 @@ def test_what_a_thread_has_written_over_is_not_judged(device: str, one: str) -> 
     assert found(device, 128, 128, 0, 1024, 128, more=f"{store} fence.proxy.async;\n bar.sync 0;") == []
     assert {*found(device, 128, 128, 128, 1024, 128, more=f"{store} bar.sync 0;")} == {
         "async proxy without a fence: a wgmma reads what a thread has stored, and no fence makes it seen by the async "
-        "proxy; write fence.proxy.async; behind the stores, before the barrier"
+        "proxy; write fence.proxy.async; after the stores, before the barrier"
     }
 
 

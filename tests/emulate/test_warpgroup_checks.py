@@ -15,7 +15,7 @@ WRITE = "    mov.f32 %d2, 0f3F800000;\n"
 LATE_STORE = "    bar.sync 0;\n    @%p1 st.shared.v4.b32 [%r6], {%r3, %r3, %r3, %r3};\n"
 EARLY = (
     "a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned 0; before it, and "
-    "wgmma.commit_group.sync.aligned; behind the product"
+    "wgmma.commit_group.sync.aligned; after the product"
 )
 NO_FENCE = (
     "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
@@ -107,7 +107,7 @@ def test_stores_without_a_proxy_fence(device: str) -> None:
     text = program(MULTIPLY + COMMIT + WAIT).replace("    fence.proxy.async;\n", "")
     says = (
         "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-        "fence.proxy.async; behind the stores, before the barrier"
+        "fence.proxy.async; after the stores, before the barrier"
     )
     assert set(run(device, text)) == {f"synccheck, line {line_of(text, MULTIPLY)}: {says}"}
     behind = text.replace("    bar.sync 0;\n", "    bar.sync 0;\n    fence.proxy.async.shared::cta;\n")
@@ -138,7 +138,7 @@ def test_a_warp_that_others_wait_for_before_they_let_it_go(device: str) -> None:
     """Warp 3 multiplies behind a barrier, to which the others come when they have waited for that product."""
     text, twin = program(APART), program(APART.replace("@%p3 bar.sync 1, 128;", "").replace("@!%p3 bar", "bar"))
     assert run(device, text) == [
-        f"synccheck, line {line_of(text, MULTIPLY)}: a warp begins a product of wgmma behind a barrier that another "
+        f"synccheck, line {line_of(text, MULTIPLY)}: a warp begins a product of wgmma after a barrier that another "
         "warp of its warpgroup reaches only when it has waited for that product: on a GPU both wait for ever, for a "
         "product is done when all four warps have begun it"
     ]

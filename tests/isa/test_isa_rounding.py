@@ -122,8 +122,10 @@ def test_flush_keeps_the_sign() -> None:
     assert_same(run("mul.rn.ftz.f32", a, lanes("f32", [1.0] * 5)), lanes("f32", [0.0, -0.0, 2.0**-126, -0.0, 1.0]))
     # the result is flushed as well as the operands
     half = lanes("f32", [2.0**-126] * 5)
-    assert_same(run("mul.rn.ftz.f32", half, lanes("f32", [0.5, -0.5, 1.0, -1.0, 0.0])),
-                lanes("f32", [0.0, -0.0, 2.0**-126, -(2.0**-126), 0.0]))  # fmt: skip
+    assert_same(
+        run("mul.rn.ftz.f32", half, lanes("f32", [0.5, -0.5, 1.0, -1.0, 0.0])),
+        lanes("f32", [0.0, -0.0, 2.0**-126, -(2.0**-126), 0.0]),
+    )
 
 
 def test_saturation_clamps_and_turns_nan_into_zero() -> None:

@@ -189,8 +189,10 @@ def test_auto_where_nothing_fits():
         "no kernel takes f16 with head_dim=24 on sm_80; not pipelined nor swizzle nor mma nor wmma: "
         "head_dim is a whole number from 16 to 256 in steps of 16, not 24"
     )
-    for rows, keys, message in ((-1, 8, "seq_q is a whole number from 0, not -1"),
-                                (8, 0.5, "seq_kv is a whole number from 0, not 0.5")):  # fmt: skip
+    for rows, keys, message in (
+        (-1, 8, "seq_q is a whole number from 0, not -1"),
+        (8, 0.5, "seq_kv is a whole number from 0, not 0.5"),
+    ):
         with pytest.raises(pl.TargetError) as caught:
             kernels.Config.auto(64, rows, keys)
         assert str(caught.value) == message

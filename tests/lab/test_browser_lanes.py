@@ -75,8 +75,10 @@ def test_fragments_hold_the_product(viewer: Any) -> None:
                 place, value = item.split(" = ")
                 i, j = place[1:-1].split("][")
                 matrices[head[0]][int(i), int(j)] = float(value)
-    d, a, b, c = (np.array([[m[i, j] for j in range(n)] for i in range(16)]) for m, n in
-                  zip((matrices[x] for x in "DABC"), (8, 16, 8, 8), strict=True))  # fmt: skip
+    d, a, b, c = (
+        np.array([[m[i, j] for j in range(n)] for i in range(16)])
+        for m, n in zip((matrices[x] for x in "DABC"), (8, 16, 8, 8), strict=True)
+    )
     np.testing.assert_allclose(d, a @ b + c, rtol=1e-3, atol=2e-4)
     layout = fragments.operand_a(16, 16, "f16")
     cells = page.eval_on_selector_all(

@@ -203,8 +203,10 @@ def test_a_page_of_the_explorer_plays_without_a_network(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
     page.click(".pl-play")
-    page.wait_for_function("() => document.querySelector('.pl-plot').parentElement.parentElement"
-                           ".querySelector('.pl-readout').innerText.startsWith('key 1: ')")  # fmt: skip
+    page.wait_for_function(
+        "() => document.querySelector('.pl-plot').parentElement.parentElement"
+        ".querySelector('.pl-readout').innerText.startsWith('key 1: ')"
+    )
     assert page.locator("section[aria-label=PTX] .pl-line[aria-selected=true]").count() > 0
     page.click("button:has-text('Diff ⇄')")
     assert page.locator(".pl-diff tr.pl-del, .pl-diff tr.pl-add, .pl-diff tr.pl-chg").count() > 0

@@ -35,7 +35,7 @@ WRONG = {
         (_but("13-turns", ("fence.acq_rel.gpu", "fence.acq_rel.cta")), "its scope is the block (.cta)"),
         (
             _but("13-turns", ('        k.op("fence.acq_rel.gpu")  # what the blocks', "        pass  # what the blocks")),
-            "does not keep later accesses behind it: it is relaxed",
+            "does not keep later accesses after it: it is relaxed",
         ),
         (_but("13-turns", ("turn, block + 1", "turn, block")), "has not ended"),
         (_but("13-turns", ("y[lane] = y[lane] + own", "y[lane] = own")), "In the end it was the turn of block 3."),

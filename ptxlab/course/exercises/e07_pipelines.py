@@ -17,7 +17,7 @@ from ptxlab.launch.run import Run, launch
 
 @kernel
 def _groups(k: Builder, x: Ptr[f32], y: Ptr[f32], *, sizes: tuple[int, ...] = (1,), n: int = 0) -> None:
-    """Starts groups of these numbers of copies, waits until at most n groups are on their way, and reads each copy."""
+    """Starts groups of these numbers of copies, waits until at most n groups are in flight, and reads each copy."""
     lane = k.tid.x
     tiles = k.shared(f32, (sum(sizes) + 1, 128))
     copy = 0

@@ -97,10 +97,11 @@ def element(thread, register):
         "Of eight columns: lane // 4 counts rows, lane % 4 pairs of columns. In what do registers 0 to 3 differ?",
         "Registers 0 and 1 are neighbours in a row; 2 and 3 are the same columns, eight rows below.",
     ),
-    graded=("the row and the column that the machine has put there, for seven cases that you see and eight that you do "
-            "not",),
+    graded=(
+        "the row and the column that the machine has put there, for seven cases that you see and eight that you do not",
+    ),
     grade=_holds,
-)  # fmt: skip
+)
 
 # -- 15-byte -----------------------------------------------------------------------------------------------------------
 
@@ -187,10 +188,11 @@ def byte_of(row, column, swizzle):
         "plain >> 7 is the line. Keep one, two or three bits of it, and put them where the chunk's bits are: << 4.",
         "plain ^ ((plain >> 7) & (swizzle // 16 - 1)) << 4: the mask is 1, 3 or 7.",
     ),
-    graded=("the byte at which a tensor copy has put the element, for eight cases that you see and eight that you do "
-            "not",),
+    graded=(
+        "the byte at which a tensor copy has put the element, for eight cases that you see and eight that you do not",
+    ),
     grade=_byte,
-)  # fmt: skip
+)
 
 # -- 15-descriptor -----------------------------------------------------------------------------------------------------
 

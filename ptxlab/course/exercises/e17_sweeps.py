@@ -261,10 +261,11 @@ def _best(g: Grading, answer: Any) -> None:
         found = g.call(answer, rows, value)
         if found is not None:
             g.part(
-                f"the best of {len(rows)} rows by {value}", found == truth,
+                f"the best of {len(rows)} rows by {value}",
+                found == truth,
                 f"The least {value} of the rows that are ok and have one is wanted: {truth!r}, not {found!r}. "
                 f"There is: {statuses}.",
-            )  # fmt: skip
+            )
     g.note("A kernel that is wrong is often the fastest of all: look at the status before the number.")
 
 

@@ -147,7 +147,7 @@ def softmax(fixed: bool, case: Case) -> Kernel:
 
 
 def _softmax(built: Any, case: Case) -> Trial:
-    """`case.choice` rows more than are used lie behind the last one."""
+    """`case.choice` rows more than are used lie after the last one."""
     random = np.random.default_rng(4)
     used = case.heads * case.rows
     scores = random.standard_normal((used + case.choice, case.dim)).astype(np.float32)

@@ -26,7 +26,7 @@ svg { --ink: #1c2128; --quiet: #636c76; --paper: #ffffff; --empty: #e6e9ed; --ma
 
 
 def _n(value: float) -> str:
-    """A coordinate: at most one digit behind the point."""
+    """A coordinate: at most one digit after the point."""
     return f"{value:.1f}".removesuffix(".0")
 
 

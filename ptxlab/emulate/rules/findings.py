@@ -228,12 +228,12 @@ _SENTENCES = {
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
     WARPS_APART: (
-        "a warp begins a product of wgmma behind a barrier that another warp of its warpgroup reaches only when it has "
+        "a warp begins a product of wgmma after a barrier that another warp of its warpgroup reaches only when it has "
         "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
     ),
     TILE_UNORDERED: (
         "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
-        "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive behind their wait "
+        "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after their wait "
         "would, if the thread that starts the copy waits for it"
     ),
     INIT_UNORDERED: (
@@ -255,7 +255,7 @@ def _sentence(program: Program, launch: Launch, note: Note, code: Code, other: C
         early = set(writes(code)) & {*writes(other), *reads(other)}
         return (
             f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
-            "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; behind the product"
+            "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; after the product"
         )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
@@ -301,7 +301,7 @@ def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) 
     if kind == NO_PROXY_FENCE:
         return (
             f"{'a bulk copy' if copies else 'a wgmma'} reads what a thread has stored, and no fence makes it seen by "
-            "the async proxy; write fence.proxy.async; behind the stores, before the barrier"
+            "the async proxy; write fence.proxy.async; after the stores, before the barrier"
         )
     if kind == TILE_OVERWRITTEN:
         return (
@@ -382,7 +382,7 @@ def _cause(program: Program, note: Note) -> str:
         )
     scope = "gpu" if across else "cta"
     return (
-        f"line {code.line}, {line} does not keep later accesses behind it: it is relaxed; write a fence behind it: "
+        f"line {code.line}, {line} does not keep later accesses after it: it is relaxed; write a fence after it: "
         f"fence.acq_rel.{scope};"
     )
 
