@@ -125,13 +125,22 @@ function render({ model, el }) {
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
   const paintRun = () => { markStale(); results.paintRun(); };
+  const some = (names, parts) => names.some((name) => parts.includes(name));
+  const paintFirst = (names) => { if (some(names, ["code", "assembly", "run", "deltas"])) paintStrip(); };
+  const paintLast = (names) => {
+    if (some(names, ["assembly", "run", "deltas", "problem"])) results.paint(); // once for all of them
+    if (some(names, ["code", "run"])) views.paintHeat();
+    status.update();
+    for (const pane of Object.values(panes)) pane.settle();
+  };
+  const nothing = () => {}; // of its own
   const paintState = () => { markStale(); results.paintState(); };
   frames = paintTogether(root, model, memory, {
-    code: () => { paintCode(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: results.paint, run: paintRun, deltas: results.paint,
-    state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: () => { problem.paint(); results.paint(); },
-  }, (names) => { if (names.some((name) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip(); }, (names) => { if (names.includes("code") || names.includes("run")) views.paintHeat(); status.update(); for (const pane of Object.values(panes)) pane.settle(); });
+    code: () => { paintCode(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: nothing, run: paintRun, deltas: nothing,
+    state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: problem.paint,
+  }, paintFirst, paintLast);
   paintStrip();
-  const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
+  const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); results.paint(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
     themes.disconnect();

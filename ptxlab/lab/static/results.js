@@ -50,7 +50,6 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   function paintRun() {
     const run = data("run");
     ways.show(run);
-    paint();
     tiles.show(run?.tiles);
     errors.el.hidden = !run?.map;
     if (run) showKind();
