@@ -12,6 +12,7 @@ from accessibility import violations
 from explorer_page import EXPLORER, choose, number, settle, text, tick, type_on_slider, until, whole
 
 import ptxlab as pl
+from ptxlab.lab import view
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -82,7 +83,11 @@ def test_numbers_that_changed_can_be_read_in_the_diff(lab: Any) -> None:
     lab.click(f"{EXPLORER} button:has-text('Code')")
 
 
-def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any) -> None:
+@pytest.mark.parametrize("wait", [0, view.REST + 1], ids=["at-once", "after-the-whole-has-come"])
+def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any, wait: float) -> None:
+    """The page may hold other objects of the same values then: once nobody moves a control, it is sent the whole."""
+    tick(lab, "causal")
+    tick(lab, "causal")  # seen before: the page is told the numbers of the parts alone
     lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
     plot = lab.locator(f"{SOFTMAX} .pl-plot")
     plot.focus()
@@ -91,6 +96,7 @@ def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any) -> None:
     plot.press("Enter")
     said = lab.inner_text(f"{SOFTMAX} .pl-readout")
     assert said.startswith("tile 1: ")
+    lab.wait_for_timeout(1000 * wait)
     lab_server.use_theme(lab, "JupyterLab Dark")
     assert lab.inner_text(f"{SOFTMAX} .pl-readout") == said
     lab_server.use_theme(lab, "JupyterLab Light")

@@ -62,6 +62,7 @@ function makeErrorMap(onpick) {
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
     const { small, bad } = errorImage(data, ramp);
+    legend.querySelector(".pl-ramp").style.background = `linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})`;
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(small, 0, 0, w, hgt);
     const dx = w / data.cols, dy = hgt / data.rows;
@@ -127,10 +128,7 @@ function makeErrorMap(onpick) {
       frame.classList.toggle("pl-empty", !data);
       canvas.setAttribute("aria-label", data ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
       out.note.textContent = data ? data.label : "";
-      const ramp = isDark(canvas) ? RAMP_DARK : RAMP;
-      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} ↓, column →`), h("span.pl-spring"), h("span.pl-keyed", null, `|error| / tolerance: ≤ 1e-${DECADES}`,
-        Object.assign(h("span.pl-ramp"), { style: `background:linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})` }),
-        "1"), h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over 1")] : []));
+      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} ↓, column →`), h("span.pl-spring"), h("span.pl-keyed", null, `|error| / tolerance: ≤ 1e-${DECADES}`, h("span.pl-ramp"), "1"), h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over 1")] : []));
       out.later(() => (data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
         data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
       out.read.textContent = data ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element." : "";

@@ -140,7 +140,7 @@ function render({ model, el }) {
     state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: problem.paint,
   }, paintFirst, paintLast);
   paintStrip();
-  const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); results.paint(); paintState(); }));
+  const themes = new MutationObserver(results.recolour);
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
     themes.disconnect();

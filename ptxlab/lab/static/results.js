@@ -73,6 +73,12 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
     markTile(tile);
   }
 
+  /** The pictures in the colours of another theme: what is looked at stays so. */
+  function recolour() {
+    errors.draw();
+    state.draw();
+  }
+
   const els = Object.values(pages).flat();
-  return { tabs, els, state, tiles, paint, paintRun, paintState, showKind, tell };
+  return { tabs, els, state, tiles, paint, paintRun, paintState, recolour, showKind, tell };
 }

@@ -203,7 +203,6 @@ function makeStatePlot(onpick) {
     /** The tile that is chosen; null where none is. */
     tile() { return chosen && chosen[1] >= 0 ? chosen[1] : null; },
     show(next) {
-      if (next && next === data) return draw(); // in other colours
       halt();
       // The chosen tile is the one with its first key, where tiles are of another size now; parts have no such order.
       if (chosen && data && next) {
