@@ -64,9 +64,8 @@ function makeCounters(online) {
 
   /** `was`: {title, figures} of the setting that is compared with, or null. */
   function show(data, why, was) {
-    for (const card of [mix, memory, lines]) card.body.replaceChildren();
     if (!data) {
-      mix.body.append(h("p.pl-blank", null, why || "Nothing was counted yet."));
+      contain(mix.body, [h("p.pl-blank", null, why || "Nothing was counted yet.")]);
       memory.el.hidden = lines.el.hidden = true;
       return;
     }
@@ -74,26 +73,26 @@ function makeCounters(online) {
     const before = was?.figures, opcodes = beside(data.opcodes, before?.opcodes), pipes = beside(data.pipes, before?.pipes);
     const most = Math.max(1, ...opcodes.flatMap(([, n, , w]) => [n, w || 0])), busiest = Math.max(1, ...pipes.flatMap(([, n, , w]) => [n, w || 0]));
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
-    if (before) mix.body.append(h("p.pl-legend", null, h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), h("span.pl-wraps", null, `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`)));
-    mix.body.append(
+    const legend = before && h("p.pl-legend", null, h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), h("span.pl-wraps", null, `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`));
+    contain(mix.body, [legend,
       table(["opcode", "share", "warps", "threads"], opcodes.map(([name, warps, threads, w]) =>
         h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", pairBar(warps, w, most)), cell("td", "", changed(warps, w, count)), cell("td", "", count(threads))))),
       table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], pipes.map(([name, warps, does, w]) =>
-        h("tr", { title: does || "" }, cell("td", "pl-left", name), cell("td", "pl-barcell", pairBar(warps, w, busiest)), cell("td", "", changed(warps, w, count))))));
+        h("tr", { title: does || "" }, cell("td", "pl-left", name), cell("td", "pl-barcell", pairBar(warps, w, busiest)), cell("td", "", changed(warps, w, count)))))].filter(Boolean));
     const room = before ? 1e4 : 1e6;
-    memory.body.append(table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
+    contain(memory.body, [table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
       h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
         h("td", { title: `${whole(r.value)}. ${r.says}` }, changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room))),
         r.ideal === null ? cell("td", "") : h("td", { title: whole(r.ideal) }, amount(r.ideal, "", room), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓")),
-        cell("td", "", origin(r.origin))))));
-    if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));
+        cell("td", "", origin(r.origin)))))]);
+    lines.note.textContent = data.lines.length ? "actual / ideal" : "";
+    if (!data.lines.length) return contain(lines.body, [h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict.")]);
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
-    if (data.lines.length) lines.body.append(table(["line", sectored && "sectors", turned && "turns", "opcode"].filter(Boolean), data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
+    contain(lines.body, [table(["line", sectored && "sectors", turned && "turns", "opcode"].filter(Boolean), data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
       h("tr", null, cell("td", "", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => online(line) }, String(line))),
         sectored ? cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
         turned ? cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "") : null,
-        cell("td", "pl-last", h("code", { title: opcode }, opcode))))));
-    lines.note.textContent = data.lines.length ? "actual / ideal" : "";
+        cell("td", "pl-last", h("code", { title: opcode }, opcode)))))]);
   }
   return { el, show };
 }

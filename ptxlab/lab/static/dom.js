@@ -23,6 +23,37 @@ function s(tag, props, ...children) {
   return el;
 }
 
+/** Makes a node what another one of its kind is. What is alike stays, so that the browser need not lay it out again. */
+function become(node, now) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    if (node.data !== now.data) node.data = now.data;
+    return;
+  }
+  if (!node.cloneNode(false).isEqualNode(now.cloneNode(false))) {
+    for (const { name, value } of now.attributes) node.setAttribute(name, value);
+    for (const { name } of [...node.attributes]) if (!now.hasAttribute(name)) node.removeAttribute(name);
+  }
+  node.onclick = now.onclick;
+  contain(node, now.childNodes);
+}
+
+/** The same for what a node contains: `replaceChildren` that keeps what is alike. */
+function contain(node, children) {
+  let had = node.firstChild;
+  for (const child of [...children]) {
+    const next = had?.nextSibling;
+    if (!had) node.append(child);
+    else if (had.nodeName !== child.nodeName) had.replaceWith(child);
+    else if (!had.isEqualNode(child)) become(had, child);
+    had = next;
+  }
+  while (had) {
+    const next = had.nextSibling;
+    had.remove();
+    had = next;
+  }
+}
+
 /** 1234567 -> "1.23 M". */
 function count(n) {
   if (n === null || n === undefined) return "–";

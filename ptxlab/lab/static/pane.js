@@ -28,7 +28,7 @@ function makePane(title, onselect) {
   function refresh(chunk) {
     if (chunk.shown !== chunk.html) {
       const had = chunk.rows.length === chunk.html.length ? chunk.shown : null;
-      if (had) chunk.html.forEach((html, k) => { if (html !== had[k]) chunk.rows[k] = replaced(chunk.rows[k], html); });
+      if (had) chunk.html.forEach((html, k) => { if (html !== had[k]) rewrite(chunk.rows[k], html); });
       else {
         chunk.el.innerHTML = chunk.html.join("");
         chunk.rows = [...chunk.el.children];
@@ -40,11 +40,13 @@ function makePane(title, onselect) {
     if (chunk.heat !== counts) chunk.rows.forEach(heatLine);
     chunk.heat = counts;
   }
-  function replaced(row, html) {
-    row.insertAdjacentHTML("afterend", html);
-    const next = row.nextElementSibling;
-    row.remove();
-    return next;
+  /** Another line in place of one. What is alike in both stays; the count is left to `heatLine`. */
+  function rewrite(row, html) {
+    const holder = document.createElement("template");
+    holder.innerHTML = html;
+    const next = holder.content.firstChild;
+    next.children[1].replaceWith(row.children[1].cloneNode(true));
+    become(row, next);
   }
   /** What a chunk was stands nowhere any more, not even out of sight. */
   function clear(chunk) {
