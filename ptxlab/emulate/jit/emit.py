@@ -132,6 +132,7 @@ class Emitter:
         for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
             t.do(f"%{buffer} = alloca {kind}, align 64")
         t.do("%mask.p = alloca i32")
+        self.matrices.wide.room()
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
             (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
@@ -215,6 +216,7 @@ class Emitter:
         """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
         self.uncut = 0
         self.registers.begin()
+        self.matrices.wide.begin()
         self.memory.mixed.clear()
         self.machine.forget_splats()
         self.active.begin(bits, partly=partly or self.slow)

@@ -11,16 +11,19 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import tiles
+from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.products import has_dots, product_function
+from ptxlab.emulate.jit.products import product_function
 from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.wide_operands import WideOperands
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.fragments import Product
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
@@ -40,9 +43,9 @@ class Matrices(Part):
         self._whole = ""
         """The active mask that is known to be of all 32 lanes."""
         self._stretch = ""
-        """The lanes' mask where the products began that these are about: registers that they left, the last one's A."""
+        """The lanes' mask where the products began that left these registers."""
         self._left: frozenset[int] = frozenset()
-        self._last_a: Elements = ()
+        self.wide = WideOperands(e)
 
     def emit(self, code: Code) -> None:
         """An instruction of kind "warp". All 32 lanes must execute it, or, where its guard holds nowhere, none."""
@@ -74,10 +77,8 @@ class Matrices(Part):
                 call(table)
         for r in written:
             registers.forget(r)
-        if "a" in held and "c" in held and has_dots(fragments.product(form), self.e.features):
+        if code.properties.product and self.wide.has_dots(fragments.product(form)):
             self._left = self._left.union(written)
-            overwritten = any(isinstance(e, Reg) and e.index in written for e in held["a"])
-            self._last_a = () if overwritten else held["a"]
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
@@ -100,20 +101,17 @@ class Matrices(Part):
                 self.t.do(f"store <{W} x i{width}> splat (i{width} {bits_of(e, width)}), ptr {p}, align 64")
 
     def changed(self, r: int) -> None:
-        """A register has changed: it no longer holds the A or the sum of an earlier product."""
+        """A register has changed: it no longer holds the sum of an earlier product, or what lies widened."""
         self._left = self._left - {r}
-        if any(isinstance(e, Reg) and e.index == r for e in self._last_a):
-            self._last_a = ()
+        self.wide.changed(r)
 
-    def _known(self, held: dict[str, Elements]) -> int:
-        """The third argument of a bf16 product (see `products`), whose operands are in the warp's state by now."""
+    def _known(self, c: Elements) -> int:
+        """The last argument of a product of pairs (see `dot_products`). Its operands are in the warp's state by now."""
         if self._stretch != self.active.block_bits or self.e.code.guard is not None:
             self._stretch = self.active.block_bits if self.e.code.guard is None else ""
-            self._left, self._last_a = frozenset(), ()
+            self._left = frozenset()
             return 4
-        same_a = self._last_a == held["a"]
-        left_c = all(isinstance(e, Reg) and e.index in self._left for e in held["c"])
-        return int(same_a) | int(left_c) << 1
+        return 2 if all(isinstance(e, Reg) and e.index in self._left for e in c) else 0
 
     def _offset(self, e: Source | None, literals: dict[int, int], width: int) -> int:
         if isinstance(e, Reg):
@@ -136,17 +134,33 @@ class Matrices(Part):
             return self._rows(form, name)
         if code.properties.touches:
             return self._wmma_access(code, form, name)
+        p = fragments.product(form)
+        if is_half_product(p):
+            return self._half_product(code, p, name)
         packed = metadata(self.program, code)
         if packed is not None:
             name += f"_{packed.selector}"
         if name not in self.e.helpers:
-            self.e.helpers[name] = product_function(
-                name, fragments.product(form), self.t.declared, bool(form.satfinite), self.e.features, packed
+            self.e.helpers[name] = product_function(name, p, self.t.declared, bool(form.satfinite), packed)
+        return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
+
+    def _half_product(self, code: Code, p: Product, name: str) -> Callable[[str], None]:
+        held = elements(self.program, code)
+        crossed = _crossed(held["d"], held["c"])
+        if crossed:
+            name += "_crossed"
+        self.wide.product(name, p, crossed=crossed)
+        more = f", i32 {self._known(held['c'])}" if self.wide.has_dots(p) else ""
+
+        def call(table: str) -> None:
+            of_a, of_b = (
+                f"getelementptr (i8, ptr {table}, i64 {4 * k})" for k in (p.d.registers, p.d.registers + p.a.registers)
             )
-        more = ""
-        if has_dots(fragments.product(form), self.e.features):
-            more = f", i32 {self._known(elements(self.program, code))}"
-        return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table}{more})")
+            a = self.wide.pointer("a", p.a, held["a"], of_a)
+            b = self.wide.pointer("b", p.b, held["b"], of_b)
+            self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr {a}, ptr {b}{more})")
+
+        return call
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.properties.stores
@@ -210,3 +224,9 @@ class Matrices(Part):
                 instrument.tile(code, at, stride)
 
         return call
+
+
+def _crossed(d: Elements, c: Elements) -> bool:
+    """Whether d has a register of c at another place."""
+    at = {e.index: k for k, e in enumerate(c) if isinstance(e, Reg)}
+    return any(isinstance(e, Reg) and at.get(e.index, k) != k for k, e in enumerate(d))

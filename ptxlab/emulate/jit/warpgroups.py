@@ -1,7 +1,7 @@
 """`wgmma` in compiled code: a product is noted when it begins, and computed by a function when it is waited for.
 
 That function brings the tiles of A and B into registers after the warp's state, in the form that `mma.sync` wants, and
-calls the product of `mma.sync` (see `jit.products`) for each 8 columns of d. So the numbers are those of `mma.sync`.
+calls the product of `mma.sync` for each 8 columns of d. So the numbers are those of `mma.sync`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.fragments import store
+from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.matrix import SINK
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.products import has_dots, product_function
+from ptxlab.emulate.jit.products import product_function
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg
@@ -216,11 +217,15 @@ class Warpgroups(Part):
         name = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
         name += "_satfinite" if form.satfinite else ""
         name += f"_sparse{packed.selector}" if packed is not None else ""
-        if name not in self.e.helpers:
-            self.e.helpers[name] = product_function(
-                name, part, self.t.declared, bool(form.satfinite), self.e.features, packed
-            )
-        more = ", i32 4" if has_dots(part, self.e.features) else ""
+        operands, more = self.e.matrices.wide, ""
+        if wide := is_half_product(part):
+            operands.product(name, part, crossed=False)
+            for which, f in (("a", part.a), ("b", part.b)):
+                t.do(f"%wide.{which} = alloca [{operands.size(which, f)} x i8], align 64")
+            self._widen(t, "a", part, table)
+            more = f", ptr %wide.a, ptr %wide.b{', i32 4' if operands.has_dots(part) else ''}"
+        elif name not in self.e.helpers:
+            self.e.helpers[name] = product_function(name, part, self.t.declared, bool(form.satfinite), packed)
         t.do("%group = alloca i64")
         t.do("store i64 0, ptr %group")
         t.go("next")
@@ -229,6 +234,8 @@ class Warpgroups(Part):
         part_of = t.let(f"getelementptr i8, ptr {table}, i64 {t.let(f'mul i64 {number}, {4 * rows}')}")
         with t.unless(adds):
             t.do(f"call void @wgmma_zero_{part.d.registers}(ptr %ws, ptr {part_of})")
+        if wide:
+            self._widen(t, "b", part, part_of)
         t.do(f"call void @{name}(ptr %ws, ptr {part_of}{more})")
         following = t.let(f"add i64 {number}, 1")
         t.do(f"store i64 {following}, ptr %group")
@@ -238,6 +245,13 @@ class Warpgroups(Part):
         self.e.helpers.setdefault(zero, _zero(zero, part.d.registers))
         head = f"define internal void @wgmma_compute_{code.index}(ptr %ctx, ptr %cta, ptr %ws) noinline nounwind"
         return "\n".join([f"{head} alignstack(64) {{", "entry:", *t.lines, "  ret void", "}"]) + "\n"
+
+    def _widen(self, t: Text, which: str, part: Product, table: str) -> None:
+        """Widens A or B, whose registers follow those of d in a table."""
+        f, first = (part.a, part.d.registers) if which == "a" else (part.b, part.d.registers + part.a.registers)
+        name = self.e.matrices.wide.function(which, f)
+        registers = t.let(f"getelementptr i8, ptr {table}, i64 {4 * first}")
+        t.do(f"call void @{name}(ptr %ws, ptr {registers}, ptr %wide.{which})")
 
     def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str]:
         """How many registers each product of 8 columns has, and the table of their offsets for all of them."""

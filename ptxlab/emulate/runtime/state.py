@@ -307,7 +307,7 @@ class Warp(Record, align=64):
     traced: u32  # whether its steps are recorded
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
     products: Executed
-    all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
+    all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.dot_products`)
     local: Pointer[u8]
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come

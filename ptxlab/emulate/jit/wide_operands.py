@@ -1,0 +1,176 @@
+"""Which operands of f16 and bf16 products lie widened in memory, while a basic block is emitted.
+
+An `mma` takes fragments that others take as well: a warp multiplies each row of tiles by each column of tiles. So A
+and B are widened when they are first needed, and stay where they are until one of their registers changes. There is
+room for a few of each; what is needed last, or not at all, makes room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit import dot_products, half_products
+from ptxlab.emulate.jit.half_products import is_half_product
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.program.matrix_operands import Elements, elements
+from ptxlab.emulate.program.model import Code, Reg
+from ptxlab.isa import fragments
+from ptxlab.isa.fragments import Fragment, Product
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+PLACES = 8
+"""Operands of each kind that are kept: with 4 KiB for an A of 16 x 16, as much as a first-level cache holds."""
+
+Key = tuple[str, tuple[int, ...]]
+"""The function that widens an operand, and its registers."""
+
+
+@dataclass
+class Place:
+    """A piece of the function's stack: how large it must be, and what lies there."""
+
+    size: int = 0
+    key: Key | None = None
+
+
+@dataclass
+class Pool:
+    """The places of one kind of operand."""
+
+    name: str
+    places: list[Place] = field(default_factory=list)
+
+
+class WideOperands(Part):
+    """A and B of half products."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.cpu = half_products.vectors(e.features)
+        self.pools = {"a": Pool("a"), "b": Pool("b")}
+        self.first = -1
+        """The block whose uses are known."""
+        self.uses: list[tuple[int, Key]] = []
+
+    def begin(self) -> None:
+        """A label: nothing is known."""
+        for pool in self.pools.values():
+            for place in pool.places:
+                place.key = None
+
+    def changed(self, r: int) -> None:
+        """A register in the warp's state has another value."""
+        for pool in self.pools.values():
+            for place in pool.places:
+                if place.key is not None and r in place.key[1]:
+                    place.key = None
+
+    def room(self) -> None:
+        """At the function's entry: the places that were used."""
+        for pool in self.pools.values():
+            for k, place in enumerate(pool.places):
+                self.t.do(f"%wide.{pool.name}{k} = alloca [{place.size} x i8], align 64")
+
+    def pointer(self, which: str, f: Fragment, held: Elements, table: str) -> str:
+        """Where A ("a") or B ("b") lies widened, from here on at least. table: of its registers' offsets."""
+        name = self.function(which, f)
+        key = _key(name, held)
+        pool = self.pools[which]
+        known = next((k for k, place in enumerate(pool.places) if place.key == key), None) if key is not None else None
+        if known is not None:
+            return f"%wide.{pool.name}{known}"
+        k = self._place(pool)
+        place = pool.places[k]
+        place.size = max(place.size, self.size(which, f))
+        place.key = key if self.e.code.guard is None else None
+        self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr %wide.{pool.name}{k})")
+        return f"%wide.{pool.name}{k}"
+
+    def function(self, which: str, f: Fragment, *, exact: bool = False) -> str:
+        """The function that widens an A or B of this form, for the products that are made of it here; exact: to f32."""
+        pairs = self.pairs(f) and not exact
+        name = f"{'pair' if pairs else 'widen'}_{which}_{f.type}_{f.rows}x{f.columns}"
+        if name not in self.e.helpers:
+            declared = self.t.declared
+            if which == "a":
+                text = (
+                    dot_products.pairing_a(name, f, declared)
+                    if pairs
+                    else half_products.widening_a(name, f, self.cpu, declared)
+                )
+            else:
+                make = dot_products.pairing_b if pairs else half_products.widening_b
+                text = make(name, f, declared)
+            self.e.helpers[name] = text
+        return name
+
+    def pairs(self, f: Fragment) -> bool:
+        """Whether the products of an operand are made of pairs."""
+        return self.cpu.dots and f.type == "bf16"
+
+    def has_dots(self, p: Product) -> bool:
+        """Whether a product is made of pairs."""
+        return is_half_product(p) and self.pairs(p.a)
+
+    def size(self, which: str, f: Fragment) -> int:
+        """Bytes of an operand in the form that `function` gives it."""
+        if self.pairs(f):
+            return (dot_products.pairs_a_bytes if which == "a" else dot_products.pairs_b_bytes)(f)
+        return (half_products.wide_a_bytes if which == "a" else half_products.wide_b_bytes)(f)
+
+    def product(self, name: str, p: Product, *, crossed: bool) -> None:
+        """Writes the function of a product, if it has not been written."""
+        if name in self.e.helpers:
+            return
+        if self.has_dots(p):
+            widening = self.function("a", p.a, exact=True), self.function("b", p.b, exact=True)
+            text = dot_products.product(name, p, self.cpu, self.t.declared, widening, crossed=crossed)
+        else:
+            text = half_products.product(name, p, replace(self.cpu, dots=False), self.t.declared, crossed=crossed)
+        self.e.helpers[name] = text
+
+    def _place(self, pool: Pool) -> int:
+        """A place for one more operand: that of the one whose next use is the farthest."""
+        following = {k: self._next_use(place.key) for k, place in enumerate(pool.places)}
+        free = [k for k, use in following.items() if use is None]
+        if free:
+            return free[0]
+        if len(pool.places) < PLACES:
+            pool.places.append(Place())
+            return len(pool.places) - 1
+        return max(following, key=lambda k: following[k] or 0)
+
+    def _next_use(self, key: Key | None) -> int | None:
+        """The next instruction of the block that takes an operand, this one included."""
+        if key is None:
+            return None
+        return next((index for index, used in self._uses() if used == key and index >= self.e.code.index), None)
+
+    def _uses(self) -> list[tuple[int, Key]]:
+        """What the products of the block take, in order."""
+        block = self.program.blocks[self.e.code.block]
+        if self.first != block.first:
+            self.first, self.uses = block.first, []
+            for code in self.program.codes[block.first : block.last]:
+                held = _operands(self, code)
+                self.uses += [(code.index, key) for key in held if key is not None]
+        return self.uses
+
+
+def _operands(wide: WideOperands, code: Code) -> list[Key | None]:
+    if not code.properties.product:
+        return []
+    p = fragments.product(code.form)
+    if not is_half_product(p):
+        return []
+    held = elements(wide.program, code)
+    return [_key(wide.function(which, f), held[which]) for which, f in (("a", p.a), ("b", p.b)) if which in held]
+
+
+def _key(name: str, held: Elements) -> Key | None:
+    """None where an operand is not in registers alone."""
+    registers = tuple(e.index for e in held if isinstance(e, Reg))
+    return (name, registers) if len(registers) == len(held) else None

@@ -1,0 +1,210 @@
+"""Products of f16 and bf16 in the code for each kind of CPU, as far as this one can run it: to the last bit as `step`.
+
+Code for other vectors than this CPU's is LLVM IR as any: it runs here in pieces of the size that there is. In place of
+vdpbf16ps stands a function that does what the instruction does.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, kernel, run
+from matrix_programs import NUMPY, multiply, pack, program, unpack
+
+from ptxlab.emulate.jit import half_products
+from ptxlab.emulate.jit.half_products import Vectors
+from ptxlab.emulate.jit.irtext import Text
+from ptxlab.isa.fragments import Fragment
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
+native = pytest.importorskip("ptxlab.emulate.jit.compile")
+
+_MMA = "mma.sync.aligned"
+FORMS = [
+    *(f"{_MMA}.{shape}.row.col.{d}.{t}.{t}.{c}" for shape, d, t, c in (
+        ("m16n8k16", "f32", "f16", "f32"), ("m16n8k16", "f16", "f16", "f16"), ("m16n8k8", "f32", "f16", "f32"),
+        ("m16n8k16", "f32", "bf16", "f32"), ("m16n8k8", "f32", "bf16", "f32"),
+    )),
+    *(f"wmma.mma.sync.aligned.row.col.{shape}.{types}" for shape, types in (
+        ("m16n16k16", "f32.f16"), ("m32n8k16", "f16.f32"), ("m8n32k16", "f32.f32"),
+        ("m16n16k16", "f32.bf16.bf16.f32"), ("m32n8k16", "f32.bf16.bf16.f32"), ("m8n32k16", "f32.bf16.bf16.f32"),
+    )),
+]  # fmt: skip
+VECTORS = {
+    "SSE": Vectors(4, fused=False), "NEON": Vectors(4, by_element=True), "AVX": Vectors(8, fused=False),
+    "AVX2": Vectors(8), "AVX-512": Vectors(16), "AVX-512 BF16": Vectors(16, dots=True),
+}  # fmt: skip
+HASWELL = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"
+CPUS = {
+    "haswell": native.Cpu("haswell", HASWELL + ",+f16c"),
+    "without F16C": native.Cpu("x86-64-v3", HASWELL + ",-f16c"),
+    "ivybridge": native.Cpu("ivybridge", "+sse2,+sse4.2,+avx,+f16c,+popcnt"),
+    "x86-64-v2": native.Cpu("x86-64-v2", ""),
+}
+
+
+def dot(t: Text, a: str, b: str, c: str) -> str:
+    """What vdpbf16ps does: the upper halves first, then the lower ones, by fused multiply-adds; subnormal numbers are
+    zeros."""
+    vec, words = "<16 x float>", "<16 x i32>"
+
+    def flushed(x: str) -> str:
+        size = t.call(vec, "llvm.fabs.v16f32", [(vec, x)])
+        small = t.let(f"fcmp olt {vec} {size}, splat (float 0x3810000000000000)")
+        sign = t.let(f"and {words} {t.let(f'bitcast {vec} {x} to {words}')}, splat (i32 -2147483648)")
+        zero = t.let(f"bitcast {words} {sign} to {vec}")
+        return t.let(f"select <16 x i1> {small}, {vec} {zero}, {vec} {x}")
+
+    pairs = [t.let(f"bitcast {vec} {x} to {words}") for x in (a, b)]
+    for upper in (True, False):
+        some = [t.let(f"{'and' if upper else 'shl'} {words} {x}, splat (i32 {-65536 if upper else 16})") for x in pairs]
+        left, right = (flushed(t.let(f"bitcast {words} {x} to {vec}")) for x in some)
+        c = flushed(t.call(vec, "llvm.fma.v16f32", [(vec, left), (vec, right), (vec, flushed(c))]))
+    return c
+
+
+def matrix(rng: np.random.Generator, f: Fragment, kind: str) -> np.ndarray:
+    """A matrix of "normal" numbers, of numbers of all "sizes", or of ones among which there are special ones."""
+    dtype = NUMPY[f.type]
+    x = rng.standard_normal((f.rows, f.columns))
+    if kind == "sizes":
+        x *= 2.0 ** rng.integers(-140, 100, x.shape)
+    with np.errstate(all="ignore"):
+        held = x.astype(dtype)
+        if kind == "special":
+            some = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -3e-45, 6e-8, -6e-5, 65504]).astype(dtype)
+            held = np.where(rng.random(x.shape) < 0.03, some[rng.integers(0, len(some), x.shape)], held)
+    return held
+
+
+def compare(opcode: str) -> None:
+    rng, (_, p) = np.random.default_rng(5), program(opcode)
+    for kind in ("normal", "sizes", "special"):
+        given = [pack(f, matrix(rng, f, kind)) for f in (p.a, p.b, p.c)]
+        step, jit = (multiply(engine, opcode, *given) for engine in ("step", "jit"))
+        assert (step == jit).all(), kind
+
+
+@pytest.fixture
+def afresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Code is neither found nor left: what it was made for is not part of its name."""
+    from ptxlab.emulate.jit import build
+
+    monkeypatch.setattr(build, "_recent", type(build._recent)())
+    monkeypatch.setattr(native, "recall", lambda entry: None)
+    monkeypatch.setattr(native, "remember", lambda *given: None)
+    return monkeypatch
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("opcode", FORMS)
+@pytest.mark.parametrize("cpu", VECTORS)
+def test_code_for_all_vectors_agrees(opcode: str, cpu: str, afresh: pytest.MonkeyPatch) -> None:
+    afresh.setattr(half_products, "vectors", lambda features: VECTORS[cpu])
+    afresh.setattr(half_products, "dot", dot)
+    compare(opcode)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("opcode", FORMS)
+@pytest.mark.parametrize("cpu", CPUS)
+def test_code_for_older_cpus_agrees(opcode: str, cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not all(f"+{feature}" in native.host().features for feature in ("avx2", "fma", "f16c")):
+        pytest.skip("needs a CPU with AVX2")
+    monkeypatch.setattr(native, "host", lambda: CPUS[cpu])
+    compare(opcode)
+
+
+def chain(lines: str) -> str:
+    """A kernel with a in %r10 to %r13 and %r20 to %r23, b in %r14 to %r17, c in %f0 to %f3, that stores %f0 to %f3."""
+    loads = "".join(
+        f"    ld.global.b32 {r}, [%rd6+{256 * k}];\n"
+        for k, r in enumerate([*(f"%r{i}" for i in (*range(10, 18), *range(20, 24))), *(f"%f{i}" for i in range(4))])
+    )
+    stores = "".join(f"    st.global.b32 [%rd7+{256 * k}], %f{k};\n" for k in range(4))
+    start = "    mul.wide.u32 %rd5, %r1, 8;\n    add.u64 %rd6, %rd2, %rd5;\n    add.u64 %rd7, %rd1, %rd5;\n"
+    return kernel(start + loads + lines + stores)
+
+
+D = "{%f0, %f1, %f2, %f3}"
+A, OTHER = "{%r10, %r11, %r12, %r13}", "{%r20, %r21, %r22, %r23}"
+B, NEXT = "{%r14, %r15}", "{%r16, %r17}"
+
+
+def mma(type_: str, d: str, a: str, b: str, c: str) -> str:
+    return f"    {_MMA}.m16n8k16.row.col.f32.{type_}.{type_}.f32 {d}, {a}, {b}, {c};\n"
+
+
+PROGRAMS = {
+    "the same A and B": lambda t: mma(t, D, A, B, D) + mma(t, D, A, NEXT, D) + mma(t, D, A, B, D),
+    "A changes": lambda t: mma(t, D, A, B, D) + "    mov.b32 %r11, %r22;\n" + mma(t, D, A, B, D),
+    "B changes": lambda t: mma(t, D, A, B, D) + "    mov.b32 %r15, %r16;\n" + mma(t, D, OTHER, B, D),
+    "changes under a guard": lambda t: (
+        mma(t, D, A, B, D) + "    setp.gt.u32 %p1, %r1, 7;\n    @%p1 mov.b32 %r11, %r22;\n" + mma(t, D, A, B, D)
+    ),
+    "ldmatrix writes B": lambda t: (
+        "    .shared .align 16 .b8 tile[512];\n    mov.u32 %r3, tile;\n    shl.b32 %r4, %r1, 4;\n"
+        "    add.u32 %r3, %r3, %r4;\n    st.shared.v4.b32 [%r3], {%r20, %r21, %r22, %r23};\n    bar.sync 0;\n"
+        + mma(t, D, A, B, D)
+        + "    ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r14, %r15}, [%r3];\n" + mma(t, D, A, B, D)
+        + "    ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r14, %r15}, [%r3];\n" + mma(t, D, A, B, D)
+    ),
+    "under a guard": lambda t: (
+        "    setp.lt.u32 %p1, %r1, 0;\n    @%p1 " + mma(t, D, A, B, D).strip() + "\n" + mma(t, D, A, B, D)
+    ),
+    "c in another order": lambda t: mma(t, D, A, B, "{%f2, %f0, %f3, %f1}") + mma(t, "{%f1, %f2, %f3, %f0}", A, B, D),
+    "the sum becomes A": lambda t: mma(t, D, A, B, D) + "".join(
+        f"    mov.b32 %r{10 + k}, %f{k};\n" for k in range(4)) + mma(t, D, A, B, D),
+    "d is A": lambda t: mma(t, "{%r10, %r11, %r12, %r13}", A, B, D) + mma(t, D, A, B, D),
+    "more than there is room for": lambda t: "".join(
+        f"    add.u32 %r{30 + k}, %r{10 + k % 4}, {k * 8};\n" for k in range(40)
+    ) + 2 * "".join(
+        mma(t, D, "{" + ", ".join(f"%r{30 + 4 * k + i}" for i in range(4)) + "}", B, D) for k in range(10)
+    ),
+    "a loop": lambda t: (
+        "    mov.u32 %r5, 0;\nAGAIN:\n" + mma(t, D, A, B, D) + mma(t, D, A, NEXT, D)
+        + "    add.u32 %r11, %r11, 1;\n    add.u32 %r5, %r5, 1;\n    setp.lt.u32 %p1, %r5, 3;\n    @%p1 bra AGAIN;\n"
+        + mma(t, D, A, B, D)
+    ),
+    "a literal": lambda t: mma(t, D, A, "{%r14, 0x3C003F80}", D) + mma(t, D, A, "{%r14, 0x3F803C00}", D),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize("cpu", [None, "AVX-512 BF16"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_lies_widened_is_what_the_registers_hold(
+    name: str, type_: str, cpu: str | None, afresh: pytest.MonkeyPatch
+) -> None:
+    if cpu is not None:
+        afresh.setattr(half_products, "vectors", lambda features: VECTORS[cpu])
+        afresh.setattr(half_products, "dot", dot)
+    rng = np.random.default_rng(7)
+    dtype = np.dtype(np.float16 if type_ == "f16" else ml_dtypes.bfloat16)
+    halves = rng.standard_normal((12, 32, 2)).astype(dtype)
+    x = np.zeros((16, 32, 2), np.uint32)
+    x[:12, :, 0] = np.ascontiguousarray(halves).view(np.uint32)[..., 0]
+    x[12:, :, 0] = rng.standard_normal((4, 32)).astype(np.float32).view(np.uint32)
+    text = chain(PROGRAMS[name](type_)).replace("%r<40>", "%r<80>")
+    step, jit = (
+        run(engine, text, x=x.view(np.uint64).reshape(16, 32), out=np.zeros((4, 32), np.uint64))[0]
+        for engine in ("step", "jit")
+    )
+    assert (step == jit).all()
+    assert step.any()
+
+
+def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatch) -> None:
+    """Where vdpbf16ps would make them zeros, in products and in C, other code runs; and afterwards it runs again."""
+    afresh.setattr(half_products, "vectors", lambda features: VECTORS["AVX-512 BF16"])
+    afresh.setattr(half_products, "dot", dot)
+    opcode = f"{_MMA}.m16n8k16.row.col.f32.bf16.bf16.f32"
+    _, p = program(opcode)
+    bfloat16 = ml_dtypes.bfloat16
+    for a, b, c in ((1e-20, 1e-20, 0.0), (1.0, 1.0, 1e-40), (1e-39, 1.0, 0.0), (1.0, 3e-39, 0.0), (1e-25, 2e-14, 0.0)):
+        given = [np.full((16, 16), a).astype(bfloat16), np.full((16, 8), b).astype(bfloat16)]
+        packed = [pack(f, x) for f, x in zip((p.a, p.b, p.c), (*given, np.full((16, 8), c, np.float32)), strict=True)]
+        step, jit = (unpack(p.d, multiply(engine, opcode, *packed)) for engine in ("step", "jit"))
+        assert (step == jit).all()
+        assert (step != 0).all()
