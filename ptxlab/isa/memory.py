@@ -24,8 +24,12 @@ VECTORS = ("v2", "v4")
 _HINTS = "{.level1}{.L2::cache_hint}{.prefetch}"
 # -- ld ----------------------------------------------------------------------------------------------------------------
 
-_LD = """Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector cost
-   one access, which is what "coalesced" means."""
+SECTORS = (
+    "The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector cost one access, which is what "
+    '"coalesced" means.'
+)
+"""What decides how long an access takes, of global memory and where no space is named."""
+_LD = f"Loads d from memory. {SECTORS}"
 _LD_VECTOR = """Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
    Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU."""
 _SHAREABLE = ("global", "shared", "shared::cta", "shared::cluster")

@@ -64,9 +64,9 @@ def memory(counts: Any) -> list[dict[str, Any]]:
     if waves:
         conflicts = m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
         rows += [
-            _row("shared wavefronts", waves, "turns", "modelled",
+            _row("shared wavefronts", waves, "wavefronts", "modelled",
                  "Turns of shared memory; beside it those that there would be without bank conflicts.", least),
-            _row("bank conflicts", conflicts, "extra turns", "modelled",
+            _row("bank conflicts", conflicts, "extra wavefronts", "modelled",
                  "Turns that bank conflicts added: lanes that want different words of one bank wait for each other."),
         ]  # fmt: skip
     return rows
@@ -87,7 +87,7 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
         rows.append(_row(f"bytes {what}", n, "B", "counted", f"Bytes {what}, while the threads go on."))
     if n := counts.product_wavefronts:
         says = "Turns of shared memory, of 128 bytes, in which wgmma reads its operands, free of bank conflicts."
-        rows.append(_row("wavefronts of wgmma", n, "turns", "modelled", says))
+        rows.append(_row("wavefronts of wgmma", n, "wavefronts", "modelled", says))
     rows += issue_slots(counts)
     if branches := m["smsp__sass_branch_targets.sum"]:
         says = "Branches after which the lanes of a warp did not all go the same way."

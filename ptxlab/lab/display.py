@@ -213,15 +213,19 @@ def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
     return f'<td class="{f"pl-{css}" if css else ""}" style="white-space: pre; font-family: monospace">{shown}</td>'
 
 
-def explorer_html(view: Any) -> str:
-    """A static copy of the explorer: what a reader sees who opens the saved notebook without a kernel."""
+def explorer_html(view: Any, parameters: dict[str, Any]) -> str:
+    """A static copy of the explorer: what a reader sees who opens the saved notebook without a kernel. parameters: what
+    the controls say."""
     code, run, state = view.code, view.run, view.state
     if not code:
         return page(f"<p>{text((view.problem or {}).get('message', 'The explorer needs a running kernel.'))}</p>")
     rows: dict[str, object] = {"kernel": f"{code['name']} for {code['arch']}, {code['instructions']} instructions"}
+    rows["parameters"] = ", ".join(f"{name} {_setting(x)}" for name, x in parameters.items() if name != "kernel")
     rows |= _assembled(view.assembly) | _ran(run)
     if view.problem:
         rows["error"] = view.problem["message"]
+    elif not run:
+        rows["run"] = f"none yet: {view.status['text']}"
     pictures = []
     if run and run["map"]:
         size = run["map"]["rows"], run["map"]["cols"]
@@ -234,7 +238,7 @@ def explorer_html(view: Any) -> str:
     if state and "note" not in state:
         pictures.append(picture.image(picture.state_svg(state), "m, l and rescale of the online softmax", 460))
     counts = (dict(run["heat"]) if run else {}) or None
-    rows["copy"] = "static; run the cell for the live explorer"
+    rows["copy"] = "static, of what the cell asks for; run the cell for the live explorer"
     shown = code["ptx"][:STATIC_LINES]
     left = len(code["ptx"]) - len(shown)
     more = f"<p>{left} more lines; run the cell to see them.</p>" if left else ""
@@ -245,6 +249,11 @@ def explorer_html(view: Any) -> str:
         _counted(run),
         f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
     )
+
+
+def _setting(value: Any) -> str:
+    """A parameter's value as the controls have it."""
+    return {None: "auto", True: "on", False: "off"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def _assembled(assembly: Any) -> dict[str, object]:
@@ -264,7 +273,10 @@ def _ran(run: Any) -> dict[str, object]:
     """The run's rows of the static copy."""
     if not run or "device" not in run:
         return {"run": run["note"]} if run else {}
-    rows: dict[str, object] = {"run": f"{run['device']}, {run['seconds'] * 1e3:.3g} ms"}
+    timed = f", {run['seconds'] * 1e3:.3g} ms" if run["device"] == "GPU" else ""  # the CPU's time says nothing of a GPU
+    rows: dict[str, object] = {"run": run["device"] + timed}
+    if run.get("sample"):
+        rows["run"] = f"{rows['run']}: {run['sample']}"
     if e := run["error"]:
         rows["error"] = f"max {_number(e['max'])}, mean {_number(e['mean'])}, {_number(e['ulp'])} ULP"
         rows["tolerance"] = f"{_number(e['tolerance'])}: {'✓ pass' if e['ok'] else '✗ FAIL'}"

@@ -12,7 +12,8 @@ traits hold what `ptxlab.lab.explorer_views` computes. `pl.attention` gives the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from ptxlab import kernels
-from ptxlab.errors import TargetError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab import attention_subject, controls, kernel_subject, shared_page
 from ptxlab.lab.below import Below
 from ptxlab.lab.building_ahead import BUILDER
@@ -28,6 +29,7 @@ from ptxlab.lab.copied import Copied
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited import Edited
 from ptxlab.lab.editing import Editor
+from ptxlab.lab.interrupts import on_interrupt
 from ptxlab.lab.panel import Panel
 from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
@@ -45,6 +47,7 @@ class Explorer(Copied, widgets.Box):
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
         self.session = Session(self._publish, BUILDER, asks=True, foretell=self._foretell)
+        on_interrupt(self.session)
         self._quiet = False
         self.panel = Panel(attention_subject.named(subject) if isinstance(subject, str) else subject, self._changed)
         holder = widgets.Box([self.view])
@@ -308,7 +311,20 @@ class Explorer(Copied, widgets.Box):
         from ptxlab.lab.display import explorer_html
 
         self.wait(FIRST_RESULT)
-        return explorer_html(self.view)
+        return explorer_html(self.view, self.parameters)
+
+    def when_whole(self, show: Callable[[], Any]) -> None:
+        """Shows the copy anew after a first run that took longer, unless something else was asked for meanwhile."""
+        first = self.session.seq
+
+        def later() -> None:
+            while not self.wait():
+                pass
+            if self.session.seq == first:
+                show()
+
+        if not self.wait(0):
+            threading.Thread(target=later, name="ptxlab-copy", daemon=True).start()
 
 
 def explore(
@@ -331,6 +347,28 @@ def explore(
     Parameters: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len for
     both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).
     """
+    with _in_words():
+        return _explorer(kernel, grid, block, args, {"entry": entry, "shared": shared, "budget": budget}, parameters)
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """A notebook says what is wrong with the arguments in words alone: the way through the explorer's code says nothing
+    about them."""
+    try:
+        yield
+    except (TargetError, LaunchError, kernels.UnknownKernel) as error:
+        if not hasattr(error, "_render_traceback_"):
+            words = f"{type(error).__name__}: {error}"
+            told: Any = error
+            told._render_traceback_ = lambda: [words]
+        raise
+
+
+def _explorer(
+    kernel: Any, grid: Any, block: Any, args: tuple[Any, ...], launch: dict[str, Any], parameters: dict[str, Any]
+) -> Explorer:
+    """The explorer on whatever was asked for."""
     if isinstance(kernel, Subject):
         return Explorer(kernel, **parameters)
     built = getattr(kernel, "kernel", kernel) if hasattr(kernel, "inputs") else kernel
@@ -344,5 +382,4 @@ def explore(
             raise TargetError(f"explore: grid, block and arguments go with PTX or a kernel; {kernel!r} brings its own")
         kernels.get(kernel)
         return Explorer(kernel, **parameters)
-    launch = {"entry": entry, "shared": shared, "budget": budget}
     return Explorer(kernel_subject.subject_of(built, grid, block, args, **launch), **parameters)

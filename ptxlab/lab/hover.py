@@ -8,6 +8,7 @@ from typing import Any
 
 from ptxlab import isa
 from ptxlab.isa import glossary
+from ptxlab.isa.memory import SECTORS
 from ptxlab.lab import descriptors
 from ptxlab.text.model import Declaration, Module
 
@@ -38,8 +39,16 @@ DIRECTIVES = {
 
 BASIC = {"register", "warp", "lane", "block", "PTX"}
 """Terms of the glossary that every reader of PTX knows after the first notebook: hover texts do not repeat them."""
-SECTORS, BANKS = ("sector", "coalesced"), ("bank", "bank conflict")
+OF_SECTORS, OF_BANKS = ("sector", "coalesced"), ("bank", "bank conflict")
 """Terms that explain how long an access takes: to global memory, and to shared memory."""
+SERVED = {
+    "shared": "The 32 addresses of a warp are served by 32 banks, each of which holds every 32nd word: lanes that want "
+    "different words of one bank are served one after the other, a bank conflict.",
+    "param": "Every thread reads the same address, from a cache of constants.",
+    "const": "A cache serves one address at a time: it is fast where all lanes of the warp read the same one.",
+    "local": "Each thread has its own; neighbouring lanes lie side by side, so that one access serves a warp.",
+}
+"""What stands in place of the sentence about sectors, by the space that an opcode names."""
 
 
 @functools.cache
@@ -47,17 +56,23 @@ def opcode(word: str) -> dict[str, Any]:
     """{says, syntax, parts: [[modifier, doc]], operands: [[name, doc]], terms: [[term, meaning]], since} of an opcode;
     `FormError` if unknown. terms: what its text uses of the glossary."""
     doc = isa.explain(word)
-    terms = [term for term in glossary.terms(doc.says) if term not in BASIC]
+    says = doc.says.replace(SECTORS, next((SERVED[at] for at in _spaces(word) if at in SERVED), SECTORS))
+    terms = [term for term in glossary.terms(says) if term not in BASIC]
     if ".shared" in word:  # it is the banks that decide how long such an access takes, not the sectors
-        terms = [*BANKS, *(term for term in terms if term not in (*BANKS, *SECTORS))]
+        terms = [*OF_BANKS, *(term for term in terms if term not in (*OF_BANKS, *OF_SECTORS))]
     return {
-        "says": doc.says,
+        "says": says,
         "syntax": doc.syntax,
         "parts": [[f".{part}", says] for part, says in doc.modifiers],
         "operands": [list(pair) for pair in doc.operands],
         "terms": [[term, glossary.GLOSSARY[term]] for term in terms[:3]],
         "since": doc.since + (f"; {doc.accuracy}" if doc.accuracy else ""),
     }
+
+
+def _spaces(word: str) -> list[str]:
+    """The state spaces that an opcode names, without what follows `::`."""
+    return [part.partition("::")[0] for part in word.split(".")[1:]]
 
 
 def opcodes(module: Module) -> dict[str, dict[str, Any]]:

@@ -70,8 +70,8 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
 
-    def x(k: int) -> float:
-        return left + 6 + (k / (n - 1) if n > 1 else 0.5) * (width - left - right - 12)
+    def x(k: float) -> float:
+        return left + (k + 0.5) / n * (width - left - right)
 
     for row, (name, title, colour) in enumerate(SERIES):
         top = gap + row * (each + gap)
@@ -80,9 +80,7 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         if high - low <= 1e-5 * abs(high):
             low, high = low - 0.5, high + 0.5
         points = {
-            who: [
-                (x(k), top + each * (high - v) / (high - low)) for k, v in enumerate(state[who][name]) if v is not None
-            ]
+            who: [(k, top + each * (high - v) / (high - low)) for k, v in enumerate(state[who][name]) if v is not None]
             for who in ("kernel", "numpy")
         }
         out.append(
@@ -91,13 +89,13 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         )
         for value, y in ((low, top + each), (high, top + 8)):
             out.append(f'<text x="{left - 4}" y="{y:.1f}" text-anchor="end">{value:.4g}</text>')
-        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points["kernel"])
+        line = " ".join(f"{x(k + end):.1f},{b:.1f}" for k, b in points["kernel"] for end in (-0.5, 0.5))
         if not state.get("parts"):  # parts do not follow one another
             out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
         if n <= 80:
-            out += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2" fill="{colour}"/>' for a, b in points["kernel"]]
-        for a, b in points["numpy"][:: max(1, n // 60)]:
-            out.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="none" stroke="#222" stroke-opacity=".6"/>')
+            out += [f'<circle cx="{x(k):.1f}" cy="{b:.1f}" r="2" fill="{colour}"/>' for k, b in points["kernel"]]
+        for k, b in points["numpy"][:: max(1, n // 60)]:
+            out.append(f'<circle cx="{x(k):.1f}" cy="{b:.1f}" r="3.5" fill="none" stroke="#222" stroke-opacity=".6"/>')
         out.append(f'<text x="{left}" y="{top - 5:.1f}" fill="{colour}" font-weight="bold">{title}</text>')
     unit = state["unit"]
     out.append(

@@ -207,9 +207,14 @@ class Session:
                 "subject": self._subject, **more}  # fmt: skip
 
     def wait(self, timeout: float = 60.0) -> bool:
-        """Waits until nothing is in work; False when that takes longer than `timeout` seconds."""
-        with self._lock:
-            return self._lock.wait_for(lambda: self._thread is None, timeout)
+        """Waits until nothing is in work; False when that takes longer than `timeout` seconds. An interrupt of the
+        waiting cancels the work."""
+        try:
+            with self._lock:
+                return self._lock.wait_for(lambda: self._thread is None, timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
 
     def _work(self) -> None:
         while self._next():

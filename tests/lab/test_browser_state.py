@@ -122,6 +122,15 @@ def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
     until(lab, "running")
 
 
+def test_the_stop_button_of_the_notebook_ends_the_run(lab: Any) -> None:
+    """No cell runs: the interrupt is the run's."""
+    assert lab.get_attribute(EXPLORER, "data-state") == "running"
+    lab.evaluate("void jupyterapp.commands.execute('notebook:interrupt-kernel')")
+    until(lab, "cancelled")
+    lab.click(f"{EXPLORER} .pl-act:has-text('Run again')")
+    until(lab, "running")
+
+
 def test_a_newer_request_ends_the_run(lab: Any) -> None:
     assert lab.get_attribute(EXPLORER, "data-state") == "running"
     before = number(lab)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -322,6 +323,13 @@ def test_a_number_out_of_its_range_is_two_lines_in_a_notebook() -> None:
     assert caught.value._render_traceback_() == [f"TargetError: {message}"]
 
 
+@pytest.mark.parametrize("arguments", [("scaler",), ("scalar", 4, 128), (3,)])
+def test_wrong_arguments_are_said_in_a_notebook_in_words_alone(arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(pl.PtxlabError) as caught:
+        pl.explore(*arguments)
+    assert caught.value._render_traceback_() == [f"{type(caught.value).__name__}: {caught.value}"]
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -369,6 +377,38 @@ def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:
     assert '<span class="o">fma<span class="m">.rn</span><span class="m">.f32</span></span>' in html
     assert "<script" not in html
     assert len(html) < 150_000
+    shown = " ".join(re.sub("<[^>]*>", " ", html).split())
+    assert "head_dim 16, causal off" in shown, "what the controls said"
+    assert "run CPU, stepping error" in shown, "the CPU's time says nothing of a GPU"
+
+
+def test_the_widget_is_displayed_first_and_a_late_result_goes_into_the_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page sets the widget up while the first numbers are computed; a notebook that is saved early says that there
+    are none yet, and has them later."""
+    monkeypatch.setattr("ptxlab.lab.explorer.FIRST_RESULT", 0.0)
+    shown: list[dict[str, str]] = []
+    told = threading.Event()
+
+    class Handle:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            shown.append(data)
+            told.set()
+
+    def display(data: dict[str, str], **options: Any) -> Handle | None:
+        shown.append(data)
+        return Handle() if "display_id" in options else None
+
+    monkeypatch.setattr("IPython.display.display", display)
+    gate = threading.Event()
+    run = explorer_views.run
+    monkeypatch.setattr(explorer_views, "run", lambda version, one: (gate.wait(60), run(version, one))[1])
+    explorer = pl.explore("scalar", seq_len=6, head_dim=16, device="step")
+    explorer._ipython_display_()
+    assert "application/vnd.jupyter.widget-view+json" in shown[0]
+    assert "✓ pass" not in shown[1]["text/html"]
+    gate.set()
+    assert told.wait(60)
+    assert "✓ pass" in shown[2]["text/html"]
 
 
 def test_figures_for_papers() -> None:

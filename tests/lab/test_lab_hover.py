@@ -78,3 +78,10 @@ def test_registers_special_registers_and_directives_of_a_kernel_are_explained() 
 )
 def test_an_access_explains_what_decides_its_time(opcode: str, terms: list[str]) -> None:
     assert [term for term, _ in hover.opcode(opcode)["terms"]] == terms
+
+
+@pytest.mark.parametrize("opcode", ["ld.shared.f32", "ld.volatile.shared.u32", "ld.shared::cluster.v2.u32"])
+def test_a_load_from_shared_memory_speaks_of_no_sectors(opcode: str) -> None:
+    assert "sector" not in hover.opcode(opcode)["says"]
+    assert "bank" in hover.opcode("ld.shared.f32")["says"]
+    assert "sector" in hover.opcode("ld.global.f32")["says"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import progress
-from ptxlab.lab import estimates, explorer_views, running, sampled
+from ptxlab.lab import estimates, explorer_views, interrupts, running, sampled
 from ptxlab.lab.estimates import Estimates, in_seconds
 from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session
@@ -73,6 +75,24 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
     assert page.runs == []
     asked.cancel()  # nothing is in work
     assert len([s for s in page.states if s["state"] == "cancelled"]) == 1
+
+
+def test_who_interrupts_the_waiting_ends_the_run(asked: Session, page: Page) -> None:
+    asked.ask(request(**LONG))
+    page.until("running")
+    stop = threading.Timer(0.1, _thread.interrupt_main)
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        asked.wait()
+    assert page.states[-1]["state"] == "cancelled"
+
+
+def test_an_interrupt_between_two_cells_ends_the_run(asked: Session, page: Page) -> None:
+    interrupts.on_interrupt(asked)
+    asked.ask(request(**LONG))
+    page.until("running")
+    interrupts.cancel_all()
+    assert page.states[-1]["state"] == "cancelled"
 
 
 def test_what_was_cancelled_can_be_asked_for_again(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ function drawBanks(banks) {
 /** Why the lanes of an access meet in the same banks: how far apart the addresses of the first ones lie. */
 function reasonOf(access) {
   const at = lanesOf(access.mask).slice(0, 8).map((lane) => Number(access.addresses[lane])), apart = at[1] - at[0];
-  if (at.length < 3 || apart < 1 || at.some((address, k) => k && address - at[k - 1] !== apart)) return "Lanes want different words of one bank, which serves one of them a turn.";
+  if (at.length < 3 || apart < 1 || at.some((address, k) => k && address - at[k - 1] !== apart)) return "Lanes want different words of one bank, which serves one of them per wavefront.";
   let banks = 1; // that the lanes begin in: addresses 128 bytes apart are one bank
   while (banks < 32 && (banks * apart) % 128) banks *= 2;
   return `The lanes' addresses lie ${apart} bytes apart, and all 32 banks together are 128 bytes wide: the lanes begin in ${banks === 1 ? "the same bank" : `only ${banks} banks`}. Padding the rows, or a swizzle, spreads them over the banks.`;

@@ -41,7 +41,7 @@ function amount(n, unit, most) {
   if (unit === "s") return duration(n);
   const number = Number.isInteger(n) && n >= most ? count(n) : whole(n);
   if (unit === "B") return /[kMG]$/.test(number) ? `${number}B` : `${number} B`;
-  return /^(FLOP|turns|slots|extra turns|sectors|warp accesses|)$/.test(unit) ? number : `${number} ${unit}`;
+  return /^(FLOP|wavefronts|slots|extra wavefronts|sectors|warp accesses|)$/.test(unit) ? number : `${number} ${unit}`;
 }
 
 /** Rows [name, n, more] with what each was as a fourth element; names that are gone follow with 0. */
@@ -88,7 +88,7 @@ function makeCounters(online) {
     lines.note.textContent = data.lines.length ? "actual / ideal" : "";
     if (!data.lines.length) return contain(lines.body, [h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict.")]);
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
-    contain(lines.body, [table(["line", sectored && "sectors", turned && "turns", "opcode"].filter(Boolean), data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
+    contain(lines.body, [table(["line", sectored && "sectors", turned && "wavefronts", "opcode"].filter(Boolean), data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
       h("tr", null, cell("td", "", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => online(line) }, String(line))),
         sectored ? cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
         turned ? cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "") : null,

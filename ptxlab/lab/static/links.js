@@ -68,7 +68,7 @@ function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plot
     if (says) parts.push(says);
     if (arrays.length) parts.push(`accesses ${arrays.join(", ")}`);
     const cost = lines.length === 1 && fresh("run")?.counters?.lines.find(([line]) => line === lines[0]);
-    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} turns of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank; Debug here shows which`);
+    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} wavefronts of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank; Debug here shows which`);
     if (cost && cost[2] > cost[3]) parts.push(`${count(cost[2])} sectors of global memory where ${count(cost[3])} would hold the bytes`);
     const times = lines.reduce((n, l) => n + (run.get(l) || 0), 0);
     if (times) parts.push(`executed ${count(times)} times`);

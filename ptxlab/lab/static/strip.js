@@ -12,7 +12,7 @@ function figuresOf(code, assembly, run) {
   const none = assembly?.state === "missing" ? "no assembler here" : assembly?.state === "error" ? "✗ refused" : "";
   const refused = assembly?.state === "error" ? "bad" : "";
   const rows = Object.fromEntries((run?.counters?.memory || []).map((r) => [r.name.trim(), r]));
-  const sectors = rows["global sectors"], turns = rows["shared wavefronts"], conflicts = run?.counters ? rows["bank conflicts"]?.value ?? 0 : null;
+  const sectors = rows["global sectors"], waves = rows["shared wavefronts"], conflicts = run?.counters ? rows["bank conflicts"]?.value ?? 0 : null;
   const measured = run?.device === "GPU" ? `GPU: ${duration(run.seconds)}` : "";
   const bytes = (n) => (n >= 1024 ? `${short(n / 1024)} KiB` : `${n} B`), share = (x) => `${short(x)} %`;
   return [
@@ -24,7 +24,7 @@ function figuresOf(code, assembly, run) {
     { label: "executed", key: "executed", value: run?.thread_instructions, text: count, better: LESS, detail: measured || "thread-instr.",
       title: `thread-instructions: one instruction for one active thread${run?.seconds && !measured ? `; the CPU machine took ${duration(run.seconds)}, which says nothing about a GPU` : ""}` },
     { label: "sectors", key: "sectors", value: sectors?.value, text: count, better: LESS, detail: sectors?.ideal ? `×${short(sectors.value / sectors.ideal)} of ideal` : "global memory", title: sectors?.says },
-    { label: "bank conflicts", key: "conflicts", value: conflicts, text: count, better: LESS, detail: turns ? `in ${count(turns.value)} turns` : run?.counters ? "no shared memory" : "",
+    { label: "bank conflicts", key: "conflicts", value: conflicts, text: count, better: LESS, detail: waves ? `in ${count(waves.value)} wavefronts` : run?.counters ? "no shared memory" : "",
       title: rows["bank conflicts"]?.says },
     { label: "max error", key: "max_error", value: e?.max, text: short, detail: e ? `${short(e.ulp, 2)} ULP` : "", title: `against numpy float64 on the same inputs${e ? `; mean ${short(e.mean, 2)}` : ""}` },
     { label: "tolerance", key: "tolerance", value: e?.tolerance, text: short, detail: e ? (e.ok ? "✓ pass" : "✗ FAIL") : "", mood: e ? (e.ok ? "good" : "bad") : "", title: e && `log-sum-exp off by ${short(e.lse)}` },
