@@ -143,13 +143,6 @@ PROGRAMS = {
     "changes under a guard": lambda t: (
         mma(t, D, A, B, D) + "    setp.gt.u32 %p1, %r1, 7;\n    @%p1 mov.b32 %r11, %r22;\n" + mma(t, D, A, B, D)
     ),
-    "ldmatrix writes B": lambda t: (
-        "    .shared .align 16 .b8 tile[512];\n    mov.u32 %r3, tile;\n    shl.b32 %r4, %r1, 4;\n"
-        "    add.u32 %r3, %r3, %r4;\n    st.shared.v4.b32 [%r3], {%r20, %r21, %r22, %r23};\n    bar.sync 0;\n"
-        + mma(t, D, A, B, D)
-        + "    ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r14, %r15}, [%r3];\n" + mma(t, D, A, B, D)
-        + "    ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r14, %r15}, [%r3];\n" + mma(t, D, A, B, D)
-    ),
     "under a guard": lambda t: (
         "    setp.lt.u32 %p1, %r1, 0;\n    @%p1 " + mma(t, D, A, B, D).strip() + "\n" + mma(t, D, A, B, D)
     ),
@@ -168,6 +161,61 @@ PROGRAMS = {
         + mma(t, D, A, B, D)
     ),
     "a literal": lambda t: mma(t, D, A, "{%r14, 0x3C003F80}", D) + mma(t, D, A, "{%r14, 0x3F803C00}", D),
+}  # fmt: skip
+
+
+TILE = (
+    "    .shared .align 16 .b8 tile[512];\n    mov.u32 %r24, tile;\n    shl.b32 %r25, %r1, 4;\n"
+    "    add.u32 %r24, %r24, %r25;\n    st.shared.v4.b32 [%r24], {%r20, %r21, %r22, %r23};\n    bar.sync 0;\n"
+)
+FOUR = "{%r14, %r15, %r16, %r17}"
+ACROSS, PAIRED = "{%r14, %r16}", "{%r15, %r17}"
+
+
+def ldmatrix(d: str, trans: str = "", offset: int = 0) -> str:
+    return f"    ldmatrix.sync.aligned.m8n8.x{d.count('%')}{trans}.shared.b16 {d}, [%r24+{offset}];\n"
+
+
+PROGRAMS |= {
+    "ldmatrix loads B": lambda t: (
+        TILE + mma(t, D, A, B, D) + ldmatrix(B) + mma(t, D, A, B, D) + ldmatrix(B, ".trans") + mma(t, D, A, B, D)
+    ),
+    "ldmatrix loads two": lambda t: TILE + ldmatrix(FOUR) + mma(t, D, A, B, D) + mma(t, D, A, NEXT, D)
+    + ldmatrix(FOUR, ".trans") + mma(t, D, A, ACROSS, D) + mma(t, D, OTHER, PAIRED, D) + mma(t, D, A, ACROSS, D),
+    "ldmatrix loads A and B": lambda t: (
+        TILE + ldmatrix(A) + ldmatrix(B, ".trans") + mma(t, D, A, B, D) + mma(t, D, A, "{%r10, %r15}", D)
+    ),
+    "B is read as well": lambda t: (
+        TILE + ldmatrix(FOUR) + mma(t, D, A, B, D) + "    mov.b32 %r10, %r17;\n" + mma(t, D, A, NEXT, D)
+    ),
+    "B is written again": lambda t: (
+        TILE + ldmatrix(FOUR) + mma(t, D, A, B, D) + "    mov.b32 %r15, %r20;\n" + mma(t, D, A, B, D)
+        + mma(t, D, A, NEXT, D)
+    ),
+    "B is changed before it is used": lambda t: (
+        TILE + ldmatrix(FOUR) + "    mov.b32 %r16, %r20;\n" + mma(t, D, A, B, D) + mma(t, D, A, NEXT, D)
+    ),
+    "B is needed in the next block": lambda t: (
+        "    mov.u32 %r5, 0;\n" + TILE + ldmatrix(FOUR) + "AGAIN:\n" + mma(t, D, A, B, D) + ldmatrix(FOUR, ".trans")
+        + mma(t, D, A, NEXT, D) + "    add.u32 %r5, %r5, 1;\n    setp.lt.u32 %p1, %r5, 3;\n    @%p1 bra AGAIN;\n"
+    ),
+    "many of B at once": lambda t: TILE + "".join(
+        ldmatrix("{" + ", ".join(f"%r{30 + 4 * k + i}" for i in range(4)) + "}", ".trans" * (k % 2)) for k in range(11)
+    ) + "".join(
+        mma(t, D, A, "{" + f"%r{30 + 4 * k + 2 * i}, %r{31 + 4 * k + 2 * i}" + "}", D) for i in range(2)
+        for k in range(11)
+    ),
+    "the last reader has a guard": lambda t: (
+        TILE + "    setp.lt.u32 %p1, %r1, 32;\n" + ldmatrix(B) + "    @%p1 " + mma(t, D, A, B, D).strip() + "\n"
+    ),
+    "the sum goes where B was": lambda t: (
+        TILE + ldmatrix(FOUR) + mma(t, "{%r14, %r15, %r26, %r27}", A, B, D) + mma(t, D, A, NEXT, D)
+        + mma(t, D, A, B, D)
+    ),
+    "half as deep": lambda t: TILE + ldmatrix(FOUR, ".trans") + "".join(
+        f"    {_MMA}.m16n8k8.row.col.f32.{t}.{t}.f32 {D}, {{%r10, %r11}}, {{{b}}}, {D};\n"
+        for b in ("%r14", "%r15", "%r17", "%r15")
+    ),
 }  # fmt: skip
 
 

@@ -26,6 +26,8 @@ EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
 """The columns of B in the order of d's registers."""
 REGISTER = 128
 """Bytes of a register of 32 lanes."""
+WIDE_BLOCK = 256
+"""Bytes of 8x8 elements of a wide B."""
 COPIES = 4
 """How often an element lies in a wide A: four columns are multiplied by it."""
 
@@ -121,14 +123,22 @@ def widening_b(name: str, f: Fragment, declared: set[str]) -> str:
     for left in range(f.columns // 8):
         for block in range(blocks):
             held = slot(t, left * blocks + block)
-            columns = [t.let(f"load <8 x i16>, ptr {at(t, held, 16 * c)}, align 16") for c in EVEN_FIRST]
-            for k, row in enumerate(_transposed(t, columns)):
-                where = at(t, "%wide", 32 * (left * f.rows + 8 * block + k))
-                t.do(f"store <8 x float> {widen(t, f.type, 8, row)}, ptr {where}, align 32")
+            columns = [t.let(f"load <8 x i16>, ptr {at(t, held, 16 * c)}, align 16") for c in range(8)]
+            put_b(t, f.type, columns, at(t, "%wide", 32 * (left * f.rows + 8 * block)), along_k=True)
     return function(t, name, "ptr %wide")
 
 
-def _transposed(t: Text, lines: list[str]) -> list[str]:
+def put_b(t: Text, type_: str, lines: list[str], pointer: str, *, along_k: bool) -> None:
+    """Widens 8x8 elements of B: columns of 8 along k, or rows."""
+    if along_k:
+        rows = transposed(t, [lines[c] for c in EVEN_FIRST])
+    else:
+        rows = [shuffle(t, "i16", 8, line, "poison", EVEN_FIRST) for line in lines]
+    for k, row in enumerate(rows):
+        t.do(f"store <8 x float> {widen(t, type_, 8, row)}, ptr {at(t, pointer, 32 * k)}, align 32")
+
+
+def transposed(t: Text, lines: list[str]) -> list[str]:
     """The transpose of 8 lines of 8 elements of 16 bits. To interleave lines i and i + 4 moves the highest bit of the
     line's number to the end of the element's; after three times they have changed places."""
     for _ in range(3):

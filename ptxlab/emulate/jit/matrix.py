@@ -77,6 +77,7 @@ class Matrices(Part):
                 call(table)
         for r in written:
             registers.forget(r)
+        self.wide.arrived()
         if code.properties.product and self.wide.has_dots(fragments.product(form)):
             self._left = self._left.union(written)
 
@@ -164,10 +165,17 @@ class Matrices(Part):
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.properties.stores
+        code, more = self.e.code, ""
+        (f,) = fragments.operands(form).values()
+        into: list[tuple[str, tuple[int, ...]]] = []
+        wide = [] if stores else self.wide.loaded(code)
+        if wide:
+            at_register = {e.index: k for k, e in enumerate(elements(self.program, code)["d"]) if isinstance(e, Reg)}
+            into = [(each.type, tuple(at_register[r] for r in each.registers)) for each in wide]
+            name += "".join(f"_{type_}_{''.join(map(str, numbers))}" for type_, numbers in into)
+            more = "".join(f", ptr {each.pointer}" for each in wide)
         if name not in self.e.helpers:
-            f = next(iter(fragments.operands(form).values()))
-            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores)
-        code = self.e.code
+            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores, wide=into)
         mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1
@@ -183,9 +191,8 @@ class Matrices(Part):
             t.do(f"store <{W} x i32> {self.m.vector(self.e.memory.rows.in_shared(at))}, ptr %addrs, align 64")
 
         def call(table: str) -> None:
-            bad = t.let(
-                f"call i32 @{name}(ptr %ws, ptr {table}, ptr {where}, i32 {offset}, ptr %shared, i64 %shared.size)"
-            )
+            given = f"ptr {where}, i32 {offset}, ptr %shared, i64 %shared.size{more}"
+            bad = t.let(f"call i32 @{name}(ptr %ws, ptr {table}, {given})")
             if at is not None:
                 self.e.stops.if_any(bad, at)
                 return

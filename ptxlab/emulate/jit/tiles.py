@@ -7,21 +7,23 @@ record the fault themselves and return 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ptxlab.emulate.jit.fragments import Place, function, join, load, pick, places, store
+from ptxlab.emulate.jit.fragments import Place, function, join, load, pick, places, shuffle, slot, store
+from ptxlab.emulate.jit.half_products import WIDE_BLOCK, put_b, transposed
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
 from ptxlab.emulate.runtime.state import Place as Found
-from ptxlab.isa.fragments import Fragment, pieces, rows_of_8
+from ptxlab.isa.fragments import Fragment, pieces
 
 
 def movmatrix(name: str) -> str:
     """`d, a`: the transpose of one 8x8 matrix."""
-    t, source, dest = Text(), rows_of_8(1, False), rows_of_8(1, True)
-    wanted = places(source, dest.row[0].T, dest.column[0].T)
-    store(t, 0, "i16", 2 * W, pick(t, "i16", 2 * W, [load(t, 1, "i16", 2 * W)], wanted))
+    t = Text()
+    store(t, 0, "i16", 2 * W, join(t, "i16", 8, transposed(t, _eight_lines(t, 1))))
     return function(t, name)
 
 
@@ -30,46 +32,75 @@ ROW_ARGUMENTS = ", ptr %at, i32 %offset, ptr %shared, i64 %size"
 memory), and a pointer to shared memory."""
 
 
-def rows(name: str, f: Fragment, declared: set[str], *, stores: bool) -> str:
-    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give."""
+def rows(
+    name: str, f: Fragment, declared: set[str], *, stores: bool, wide: Sequence[tuple[str, tuple[int, ...]]] = ()
+) -> str:
+    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give. wide: what ldmatrix brings
+    into the form of a wide B (see `half_products`) instead of into registers: the element type, and which of the 8x8
+    matrices follow each other along k. A pointer to each follows the other arguments."""
     t = Text()
     t.declared = declared
+    _check_rows(t, f.rows)
+    across = bool((f.row[0, :, 0] != f.row[0, 0, 0]).any())  # a register holds the transpose of what lies in memory
+    for n, (type_, numbers) in enumerate(wide):
+        for block, k in enumerate(numbers):
+            pointer = t.let(f"getelementptr i8, ptr %wide{n}, i64 {WIDE_BLOCK * block}")
+            put_b(t, type_, _eight_rows(t, k), pointer, along_k=not across)
+    for k in range(0 if wide else f.registers):
+        lines = _eight_lines(t, k) if stores else _eight_rows(t, k)
+        if across:
+            lines = transposed(t, lines)
+        if stores:
+            for r, line in enumerate(lines):
+                t.do(f"store <8 x i16> {line}, ptr {_row(t, 8 * k + r)}, align 1")
+        else:
+            store(t, k, "i16", 2 * W, join(t, "i16", 8, lines))
+    more = "".join(f", ptr %wide{n}" for n in range(len(wide)))
+    return function(t, name, ROW_ARGUMENTS + more, "i32", "ret i32 0")
+
+
+def _check_rows(t: Text, count: int) -> None:
+    """Keeps the offsets of the rows in shared memory, and returns if one of them is wrong. A misaligned one rotated to
+    the right is a huge one, so that one comparison tells of range and alignment; first of the largest of all."""
     vec = f"<{W} x i32>"
     at = t.let(f"load {vec}, ptr %at, align 64")
     off = t.let(f"add {vec} {at}, {t.splat('i32', '%offset')}")
+    t.do(f"%offsets = alloca {vec}, align 64")
+    t.do(f"store {vec} {off}, ptr %offsets, align 64")
     rotated = t.call(vec, f"llvm.fshr.v{W}i32", [(vec, off), (vec, off), (vec, "splat (i32 4)")])
-    # one comparison for range and alignment: a misaligned offset becomes a huge one
-    count = t.let(f"trunc i64 {t.let('lshr i64 %size, 4')} to i32")
-    outside = t.let(f"icmp uge {vec} {rotated}, {t.splat('i32', count)}")
-    bad = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {outside} to i32')}, {(1 << f.rows) - 1}")
-    t.do(f"br i1 {t.let(f'icmp eq i32 {bad}, 0')}, label %good, label %bad")
+    parts = [shuffle(t, "i32", W, rotated, "poison", range(first, first + 8)) for first in range(0, count, 8)]
+    largest, eight = parts[0], "<8 x i32>"
+    for part in parts[1:]:
+        largest = t.call(eight, "llvm.umax.v8i32", [(eight, largest), (eight, part)])
+    limit = t.let(f"trunc i64 {t.let('lshr i64 %size, 4')} to i32")
+    limits = t.splat("i32", limit)
+    some = shuffle(t, "i32", W, limits, "poison", range(8))
+    any_outside = t.let(f"bitcast <8 x i1> {t.let(f'icmp uge {eight} {largest}, {some}')} to i8")
+    t.do(f"br i1 {t.let(f'icmp eq i8 {any_outside}, 0')}, label %good, label %bad")
     t.at("bad")
-    t.do(f"ret i32 {bad}")
+    outside = t.let(f"icmp uge {vec} {rotated}, {limits}")
+    lanes = t.let(f"bitcast <{W} x i1> {outside} to i32")
+    t.do(f"ret i32 {t.let(f'and i32 {lanes}, {(1 << count) - 1}')}")
     t.at("good")
-    if stores:
-        registers = [load(t, k, "i16", 2 * W) for k in range(f.registers)]
-        for row in range(f.rows):
-            eight = pick(t, "i16", 2 * W, registers, places(f, np.full(8, row), np.arange(8)))
-            t.do(f"store <8 x i16> {eight}, ptr {_row(t, row)}, align 1")
-    else:
-        parts = []  # all read before any is written: the addresses may lie in one of the registers
-        for k in range(f.registers):
-            lines = [t.let(f"load <8 x i16>, ptr {_row(t, 8 * k + r)}, align 1") for r in range(8)]
-            whole = join(t, "i16", 8, lines)
-            elements = [
-                (int(r) - 8 * k, int(c)) for r, c in zip(f.row[k].T.ravel(), f.column[k].T.ravel(), strict=True)
-            ]
-            parts.append(pick(t, "i16", 2 * W, [whole], [(0, 8 * r + c) for r, c in elements]))
-        for k, part in enumerate(parts):
-            store(t, k, "i16", 2 * W, part)
-    return function(t, name, ROW_ARGUMENTS, "i32", "ret i32 0")
+
+
+def _eight_rows(t: Text, register: int) -> list[str]:
+    """What lies in shared memory for a register."""
+    return [t.let(f"load <8 x i16>, ptr {_row(t, 8 * register + r)}, align 1") for r in range(8)]
+
+
+def _eight_lines(t: Text, register: int) -> list[str]:
+    """A register as 8 lines of 8 elements."""
+    where = slot(t, register)
+    pointers = [t.let(f"getelementptr i8, ptr {where}, i64 {16 * line}") for line in range(8)]
+    return [t.let(f"load <8 x i16>, ptr {p}, align 16") for p in pointers]
 
 
 def _row(t: Text, number: int) -> str:
     """A pointer to a row in shared memory."""
-    p = t.let(f"getelementptr i32, ptr %at, i64 {number}")
-    offset = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, %offset")
-    return t.let(f"getelementptr i8, ptr %shared, i64 {t.let(f'zext i32 {offset} to i64')}")
+    p = t.let(f"getelementptr i32, ptr %offsets, i64 {number}")
+    offset = t.let(f"zext i32 {t.let(f'load i32, ptr {p}')} to i64")
+    return t.let(f"getelementptr i8, ptr %shared, i64 {offset}")
 
 
 WMMA_ARGUMENTS = ", ptr %ctx, ptr %cta, i64 %base, i64 %stride, i32 %space, i32 %code"

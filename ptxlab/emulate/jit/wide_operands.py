@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit import dot_products, half_products
 from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.matrix_operands import Elements, elements
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.isa import fragments
@@ -21,8 +22,8 @@ from ptxlab.isa.fragments import Fragment, Product
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
-PLACES = 8
-"""Operands of each kind that are kept: with 4 KiB for an A of 16 x 16, as much as a first-level cache holds."""
+PLACES = {"a": 8, "b": 16}
+"""Operands of each kind that are kept. Of those 16 deep an A of 16 rows takes 4 KiB, a B of 8 columns 512 bytes."""
 
 Key = tuple[str, tuple[int, ...]]
 """The function that widens an operand, and its registers."""
@@ -34,6 +35,8 @@ class Place:
 
     size: int = 0
     key: Key | None = None
+    alone: bool = False
+    """Whether the registers do not hold it, so that it cannot be widened again."""
 
 
 @dataclass
@@ -42,6 +45,15 @@ class Pool:
 
     name: str
     places: list[Place] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An operand B that is loaded from memory: its type, the registers that are not written, and where it lies."""
+
+    type: str
+    registers: tuple[int, ...]
+    pointer: str
 
 
 class WideOperands(Part):
@@ -54,6 +66,7 @@ class WideOperands(Part):
         self.first = -1
         """The block whose uses are known."""
         self.uses: list[tuple[int, Key]] = []
+        self.arriving: list[tuple[Place, Key]] = []
 
     def begin(self) -> None:
         """A label: nothing is known."""
@@ -85,9 +98,56 @@ class WideOperands(Part):
         k = self._place(pool)
         place = pool.places[k]
         place.size = max(place.size, self.size(which, f))
-        place.key = key if self.e.code.guard is None else None
+        place.key, place.alone = key if self.e.code.guard is None else None, False
         self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr %wide.{pool.name}{k})")
         return f"%wide.{pool.name}{k}"
+
+    def loaded(self, code: Code) -> list[Loaded]:
+        """The operands B that an ldmatrix brings into registers which nobody else reads, and where they are to lie: the
+        registers need not be written. Empty where that is not all that it does, or there is no room."""
+        if self.e.slow or self.e.instruments or code.guard is not None or self.active.partly:
+            return []
+        found = self._only_b(code)
+        pool = self.pools["b"]
+        taken = sum(place.alone and self._next_use(place.key) is not None for place in pool.places)
+        if taken + len(found) >= PLACES["b"]:
+            return []
+        where = []
+        for key, f in found.items():
+            k = self._place(pool)
+            place = pool.places[k]
+            place.size, place.key, place.alone = max(place.size, self.size("b", f)), key, True
+            where.append(Loaded(f.type, key[1], f"%wide.b{k}"))
+            self.arriving.append((place, key))
+        return where
+
+    def arrived(self) -> None:
+        """The instruction's registers count as changed: from here on, their operands lie where `loaded` has said."""
+        for place, key in self.arriving:
+            place.key = key
+        self.arriving.clear()
+
+    def _only_b(self, code: Code) -> dict[Key, Fragment]:
+        """The operands that are made of the registers that an instruction writes, if nothing else reads these."""
+        block, found = self.program.blocks[code.block], dict[Key, Fragment]()
+        left = set(writes(code))
+        for later in self.program.codes[code.index + 1 : block.last]:
+            mine = left.intersection(reads(later))
+            if mine:
+                p = fragments.product(later.form) if later.properties.product else None
+                if p is None or not is_half_product(p) or self.pairs(p.b):
+                    return {}
+                held = elements(self.program, later)
+                key = _key(self.function("b", p.b), held["b"])
+                others = [e.index for name in "ac" for e in held[name] if isinstance(e, Reg)]
+                if key is None or not left.issuperset(key[1]) or left.intersection(others) or later.guard is not None:
+                    return {}
+                found[key] = p.b
+            left.difference_update(writes(later))
+        alive = self.e.alive_after(block)
+        if any(alive >> r & 1 or r in self.e.warpgroups.held for r in left):
+            return {}
+        return found
 
     def function(self, which: str, f: Fragment, *, exact: bool = False) -> str:
         """The function that widens an A or B of this form, for the products that are made of it here; exact: to f32."""
@@ -138,10 +198,10 @@ class WideOperands(Part):
         free = [k for k, use in following.items() if use is None]
         if free:
             return free[0]
-        if len(pool.places) < PLACES:
+        if len(pool.places) < PLACES[pool.name]:
             pool.places.append(Place())
             return len(pool.places) - 1
-        return max(following, key=lambda k: following[k] or 0)
+        return max((k for k in following if not pool.places[k].alone), key=lambda k: following[k] or 0)
 
     def _next_use(self, key: Key | None) -> int | None:
         """The next instruction of the block that takes an operand, this one included."""
