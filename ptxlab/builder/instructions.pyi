@@ -1860,8 +1860,9 @@ class Instructions(Flow):
 
     def discard(self, a: Ptr[Any] | Register[Any], size: Any, *, global_: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """discard{.global}.L2  [a], size:int
-            Says that 128 bytes need not be written back from L2: their contents become undefined. The CPU machine
-            leaves them as they are.
+            Says that 128 bytes, aligned to 128, need not be written back from L2: as after a write that races with
+            all others, nobody knows what they hold. The CPU machine fills them with 0xFF, and in memory of which
+            initcheck knows what is written they count as unwritten.
         """
 
     def createpolicy(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., fractional: bool = ..., primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = ..., secondary: Literal["L2::evict_first", "L2::evict_unchanged"] = ..., range: bool = ..., global_: bool = ..., cvt: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> Any:

@@ -6,14 +6,16 @@ from enum import Enum, auto
 
 
 class Action(Enum):
-    """What an instruction does, and the kind of entries that do it (see `ptxlab.isa.table.Op`). An engine has one body
-    for each action; those of kind "pure" and "lane" share the one that runs the entry's `sem`."""
+    """What an instruction does, the kind of entries that do it (see `ptxlab.isa.table.Op`), and what it does to memory:
+    "load", "store", "atomic", "copy" (from one address to another) or "". An engine has one body for each action; those
+    of kind "pure", "memory" and "lane" share the one that runs the entry's `sem`."""
 
     says: str
     kind: str
+    touches: str
 
-    def __init__(self, says: str, kind: str) -> None:
-        self.says, self.kind = says, kind
+    def __init__(self, says: str, kind: str, touches: str = "") -> None:
+        self.says, self.kind, self.touches = says, kind, touches
 
     COMPUTE = "computes", "pure"
     MOVE = "copies, packs or takes apart registers", "pure"
@@ -39,10 +41,11 @@ class Action(Enum):
     SPECIAL_FUNCTION = "computes a function that a unit of its own computes", "pure"
     EXPONENTIAL = "computes a power of two", "pure"
     COUNT_PENDING = "counts the pending arrivals in the state that an mbarrier gave", "pure"
-    LOAD = "loads", "memory"
-    STORE = "stores", "memory"
-    ATOMIC = "changes memory atomically and gives what was there", "memory"
-    REDUCTION = "changes memory atomically", "memory"
+    LOAD = "loads", "memory", "load"
+    STORE = "stores", "memory", "store"
+    ATOMIC = "changes memory atomically and gives what was there", "memory", "atomic"
+    REDUCTION = "changes memory atomically", "memory", "atomic"
+    DISCARD = "makes bytes undefined", "effect", "store"
     SHUFFLE = "reads another lane's register", "lane"
     VOTE = "asks all lanes", "lane"
     ACTIVE_MASK = "gives the active mask", "lane"
@@ -51,10 +54,10 @@ class Action(Enum):
     ELECT = "picks a lane", "lane"
     MATRIX_PRODUCT = "multiplies matrices", "warp"
     TRANSPOSE = "transposes a matrix", "warp"
-    LOAD_ROWS = "loads matrices, each row by a lane's address", "warp"
-    STORE_ROWS = "stores matrices, each row by a lane's address", "warp"
-    LOAD_FRAGMENT = "loads a matrix into a layout that is not specified", "warp"
-    STORE_FRAGMENT = "stores a matrix from a layout that is not specified", "warp"
+    LOAD_ROWS = "loads matrices, each row by a lane's address", "warp", "load"
+    STORE_ROWS = "stores matrices, each row by a lane's address", "warp", "store"
+    LOAD_FRAGMENT = "loads a matrix into a layout that is not specified", "warp", "load"
+    STORE_FRAGMENT = "stores a matrix from a layout that is not specified", "warp", "store"
     FRAGMENT_PRODUCT = "multiplies matrices in a layout that is not specified", "warp"
     WARPGROUP_PRODUCT = "begins to multiply matrices, four warps together", "warp"
     WARPGROUP_FENCE = "orders the registers of a warpgroup before its products", "warp"
@@ -76,7 +79,7 @@ class Action(Enum):
     SLEEP = "sleeps", "none"
     FENCE = "orders accesses to memory", "none"
     PREFETCH = "brings data closer", "none"
-    FILL = "stores zeros; lowering adds a loop of stores after it", "none"
+    FILL = "stores zeros; lowering adds a loop of stores after it", "none", "store"
     REPLACE_FIELD = "replaces a field of a tensor map; lowering adds loads and stores after it", "none"
     VIDEO = "computes with parts of words; lowering adds the arithmetic after it", "none"
     SAMPLE = "samples a texture; lowering adds loads and arithmetic after it", "none"
@@ -88,21 +91,23 @@ class Action(Enum):
     COPY_MAP = "copies a tensor map; lowering adds loads, stores and a fence after it", "none"
     PASS_ARGUMENTS = "passes arguments in memory; lowering adds it at a call", "none"
     TAKE_REDUCED = "takes the result of a barrier's reduction; lowering adds it after one", "none"
-    COPY = "copies", "async"
-    COPY_REDUCE = "copies and combines", "async"
+    COPY = "copies", "async", "copy"
+    COPY_REDUCE = "copies and combines", "async", "copy"
     COMMIT = "closes a group", "async"
     WAIT_GROUP = "waits for all but some groups", "async"
     WAIT_ALL = "waits for all that the thread started", "async"
-    COPIES_ARRIVE = "lets an mbarrier know when copies have arrived", "async"
-    MBARRIER_INIT = "makes an mbarrier", "async"
-    MBARRIER_INVALIDATE = "makes an mbarrier invalid", "async"
-    MBARRIER_ARRIVE = "arrives at an mbarrier", "async"
-    MBARRIER_COUNT_BYTES = "counts bytes at an mbarrier", "async"
-    MBARRIER_TEST = "asks whether a phase is over", "async"
-    MBARRIER_WAIT = "waits a little for the end of a phase", "async"
+    COPIES_ARRIVE = "lets an mbarrier know when copies have arrived", "async", "atomic"
+    MBARRIER_INIT = "makes an mbarrier", "async", "atomic"
+    MBARRIER_INVALIDATE = "makes an mbarrier invalid", "async", "atomic"
+    MBARRIER_ARRIVE = "arrives at an mbarrier", "async", "atomic"
+    MBARRIER_COUNT_BYTES = "counts bytes at an mbarrier", "async", "atomic"
+    MBARRIER_TEST = "asks whether a phase is over", "async", "atomic"
+    MBARRIER_WAIT = "waits a little for the end of a phase", "async", "atomic"
 
 
 A = Action
+BODIED = frozenset({"warp", "async", "effect"})
+"""Kinds of which each action, or group of actions, has a body of its own in each engine."""
 ATOMICS = frozenset({A.ATOMIC, A.REDUCTION})
 MBARRIER = frozenset(
     {A.COPIES_ARRIVE, A.MBARRIER_INIT, A.MBARRIER_INVALIDATE, A.MBARRIER_ARRIVE, A.MBARRIER_COUNT_BYTES,

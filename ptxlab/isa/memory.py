@@ -238,8 +238,10 @@ op("prefetchu.L1  [a]", """Asks for a cache line to be brought into the uniform 
    version=(2, 0), sm=20)  # fmt: skip
 op("applypriority{.global}.L2::evict_normal  [a], size:int", """Says that 128 bytes in L2 need no longer be kept
    specially.""", does=Action.NOTHING, version=(7, 4), sm=80)  # fmt: skip
-op("discard{.global}.L2  [a], size:int", """Says that 128 bytes need not be written back from L2: their contents become
-   undefined. The CPU machine leaves them as they are.""", does=Action.NOTHING, version=(7, 4), sm=80)  # fmt: skip
+op("discard{.global}.L2  [a], size:int", """Says that 128 bytes, aligned to 128, need not be written back from L2: as
+   after a write that races with all others, nobody knows what they hold. The CPU machine fills them with 0xFF, and in
+   memory of which initcheck knows what is written they count as unwritten.""", does=Action.DISCARD,
+   version=(7, 4), sm=80)  # fmt: skip
 op("createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}", """Makes a cache policy, to be handed to loads
    and stores with `.L2::cache_hint`. It changes speed only; the CPU machine hands out 0.""",
    lambda m, i, fraction=None: m.const("i64", 0),

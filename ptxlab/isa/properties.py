@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptxlab.isa.accesses import Access, accesses_of
 from ptxlab.isa.actions import ATOMICS, MBARRIER, SAMPLERS, Action, AsyncGroup
 from ptxlab.isa.work import NO_WORK, Work, work_of
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 
-_LOADS = frozenset({Action.LOAD, Action.LOAD_ROWS, Action.LOAD_FRAGMENT})
-_STORES = frozenset({Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT, Action.FILL})
-_CHANGES = ATOMICS | MBARRIER | {Action.COPY_REDUCE}
 _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN})
 _STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
 _POLLING_WORDS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
@@ -41,7 +39,7 @@ class Properties:
 
     loads, stores: whether it reads or writes memory (an atomic operation does both). space: the state space of its
     address, "generic" where the opcode names none, "cluster" of `.shared::cluster`, "" where there is no address; of a
-    copy the one that it writes.
+    copy the one that it writes. accesses: what it does at which of its addresses, to how many bytes.
     strong: whether the access may not race with another strong one (PTX calls accesses "strong" that are atomic,
     volatile or ordered). releases, acquires: whether it orders what its thread did before, or does later; a fence does
     both, and what mbarriers order follows from their phases. scope: the threads among which a fence orders memory and a
@@ -60,6 +58,7 @@ class Properties:
     loads: bool = False
     stores: bool = False
     space: str = ""
+    accesses: tuple[Access, ...] = ()
     strong: bool = False
     releases: bool = False
     acquires: bool = False
@@ -126,14 +125,14 @@ class Properties:
         return "adu" if self.plain and space in ("param", "const", "frame") else self.work.pipe
 
     @property
+    def lane_copy(self) -> bool:
+        """Whether each lane copies some bytes and goes on before they have arrived (`cp.async`, but not in bulk)."""
+        return self.action is Action.COPY and self.group is AsyncGroup.CP_ASYNC
+
+    @property
     def touches(self) -> str:
-        """What each lane does at its address, as faults and traces say it: "load", "store", "atomic", or "" (a copy
-        has two addresses, one for each; what a fill stores, others do that lowering adds)."""
-        if self.action is Action.FILL:
-            return ""
-        if self.loads and self.stores:
-            return "" if self.action in (Action.COPY, Action.COPY_REDUCE) else "atomic"
-        return "load" if self.loads else "store" if self.stores else ""
+        """What each lane does at its address: "load", "store", "atomic", or "" where it has none or two."""
+        return self.accesses[0].what if len(self.accesses) == 1 else ""
 
 
 def properties_of(form: Form) -> Properties:
@@ -141,19 +140,20 @@ def properties_of(form: Form) -> Properties:
     entry, action, words = form.op, form.op.does, set(form.opcode.split(".")[1:])
     kind, barrier, fence = action.kind, action is Action.BARRIER, action is Action.FENCE
     cluster = action is Action.CLUSTER_BARRIER
-    mbarrier, changes, copies = action in MBARRIER, action in _CHANGES, action is Action.COPY
+    mbarrier, touches = action in MBARRIER, action.touches
     addressed = any(spec.role == "addr" for spec in entry.operands)
     converges = kind == "warp" or any(spec.name == "membermask" for spec in entry.operands)
     flag = mbarrier and action is not Action.MBARRIER_INIT
     strong = action in ATOMICS or flag or (bool(words & _STRONG_WORDS) and not cluster)
     state = (mbarrier and action is not Action.COPIES_ARRIVE) or action is Action.COUNT_PENDING
     ends = action in (Action.RETURN, Action.EXIT, Action.TRAP)
-    writes = changes or action is Action.STORE
+    stores = touches in ("store", "atomic", "copy")
     return Properties(
         action,
-        loads=action in _LOADS or changes or copies,
-        stores=action in _STORES or changes or copies,
+        loads=touches in ("load", "atomic", "copy"),
+        stores=stores,
         space=_space_of(form) if addressed else "",
+        accesses=accesses_of(form),
         strong=strong,
         releases=fence or (not mbarrier and not cluster and bool(words & _RELEASE_WORDS)),
         acquires=fence or (not mbarrier and not cluster and bool(words & _ACQUIRE_WORDS)),
@@ -169,7 +169,7 @@ def properties_of(form: Form) -> Properties:
         or (cluster and bool(form.wait)),
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
         waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,
-        orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or writes or converges,
+        orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or stores or converges,
         proxy=_proxy_of(form) if fence else "",
         group=entry.group,
         work=work_of(form),

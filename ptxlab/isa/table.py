@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab.isa.actions import COMPUTES, Action, AsyncGroup
+from ptxlab.isa.actions import BODIED, COMPUTES, Action, AsyncGroup
 from ptxlab.isa.modifiers import NEEDS
 from ptxlab.isa.properties import Properties, properties_of
 from ptxlab.isa.types import WIDTH
@@ -94,8 +94,8 @@ class Op:
     @functools.cached_property
     def kind(self) -> str:
         """ "pure" (computed by `sem` alone), "memory", "lane" (reads other lanes), "warp" (matrix instructions), "flow"
-        (branches, calls, barriers: run by the engine), "async", "none" (no effect on results: `prefetch`, `fence`), or
-        "assembled" where it is not executed."""
+        (branches, calls, barriers: run by the engine), "async", "effect" (another effect on memory than these), "none"
+        (no effect on results: `prefetch`, `fence`), or "assembled" where it is not executed."""
         return self.does.kind if self.executed else "assembled"
 
     @functools.cached_property
@@ -231,7 +231,7 @@ def op(
     if literal and not any(s.name == "type" for s in slots):
         fixed = {"type": literal[-1]} | (fixed or {})
     does = does or COMPUTES.get(name, Action.COMPUTE)
-    executed = executed and (sem is not None or does.kind in ("flow", "none", "warp", "async"))
+    executed = executed and (sem is not None or does.kind in ("flow", "none", *BODIED))
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, does, version, sm,
                dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed, loose, specific,
                ended, also)  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.isa import types
-from ptxlab.isa.actions import SAMPLERS, Action, AsyncGroup
+from ptxlab.isa.actions import BODIED, SAMPLERS, Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
@@ -44,7 +44,7 @@ _PIPES = {
 _PIPE = {action: pipe for pipe, actions in _PIPES.items() for action in actions}
 _ARITHMETIC = frozenset({Action.ADD, Action.SUBTRACT, Action.MULTIPLY, Action.MULTIPLY_ADD})
 _COMPARING = frozenset({Action.MINIMUM, Action.MAXIMUM, Action.CHANGE_SIGN, Action.COMPARE, Action.CLASSIFY})
-_MEMORY_KINDS = ("memory", "async", "warp")
+_MEMORY_KINDS = BODIED | {"memory"}
 _LETTERS = {"f32": "f", "f32x2": "f", "f64": "d", "f16": "h", "f16x2": "h", "bf16": "h", "bf16x2": "h"}
 _OPERATIONS = {Action.ADD: "add", Action.SUBTRACT: "add", Action.MULTIPLY: "mul", Action.MULTIPLY_ADD: "fma"}
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")

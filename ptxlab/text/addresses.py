@@ -14,7 +14,7 @@ from ptxlab.text.values import wrong_kind, wrong_value
 GENERIC = ("global", "shared", "local")
 """The state spaces that generic addresses reach."""
 NARROW = frozenset(
-    {Action.LOAD, Action.STORE, Action.ATOMIC, Action.REDUCTION, Action.PREFETCH, Action.NOTHING, *MBARRIER}
+    {action for action in Action if action.kind in ("memory", "effect")} | {Action.PREFETCH, Action.NOTHING} | MBARRIER
 ) - {Action.COPIES_ARRIVE}
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 

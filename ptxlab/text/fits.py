@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptxlab.isa import Action, Form, FormError, form, fragments, types
+from ptxlab.isa.actions import BODIED
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
 from ptxlab.text.addresses import misplaced, space_tested, wrong_address
@@ -273,7 +274,7 @@ def in_braces(found: Form, operand: Operand) -> bool:
         return False
     if found.op.does is Action.BARRIER or (found.single and found.operation) or found.opcode.endswith(".b128"):
         return not found.vec
-    if found.op.kind in ("flow", "none", "warp", "async") or found.properties.plain:
+    if found.op.kind in ("flow", "none", *BODIED) or found.properties.plain:
         return False
     return not (found.op.does is Action.MOVE and str(found.type)[0] == "b")
 

@@ -9,28 +9,30 @@ import functools
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import lane_by_lane
-from ptxlab.emulate.jit.copies import copies
-from ptxlab.emulate.jit.instrument import Instrument
+from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
-from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_order, races, records
+from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, race_order, races, records
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.accesses import Access
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
+KINDS = {"load": READS, "store": WRITES, "atomic": CHANGES}
 THERE = "%check.launch", "%check.block", "%check.warp"
 """The first arguments of rules about a warp."""
+ANYWHERE = str(IN_ONE_ALLOCATION)
 Members = list[tuple[int, int, int]]
 """Accesses that are checked at once: code index, offset from their lowest address, bytes."""
 
@@ -41,7 +43,7 @@ class Checks(Part):
     def __init__(self, e: Emitter, checks: frozenset[str]) -> None:
         super().__init__(e)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
-        self._copies = any(copies(code) or is_bulk(code) for code in self.program.codes)
+        self._copies = any(code.properties.lane_copy or is_bulk(code) for code in self.program.codes)
         self._tiles = follows_tiles(self.program)
 
     @functools.cached_property
@@ -92,6 +94,10 @@ class Checks(Part):
         self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
         self.touch_copied(inside, self.members([(code.index, 0, size)]))
 
+    def of_copies(self, rule: Function, *arguments: str) -> None:
+        """Calls a rule about the copies in flight that these lanes have issued."""
+        self.t.do(call(rule, *THERE[1:], self.active.bits, *arguments))
+
     def if_any(self, lines: list[str]) -> None:
         """Emits lines that run if any lane executes this instruction."""
         t = self.t
@@ -136,6 +142,36 @@ class Checks(Part):
         access = str(code.index << records.CODE | flags)
         self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access))
 
+    def access(self, code: Code, access: Access, kind: int | None = None) -> None:
+        """Lanes access memory anywhere. kind: READS, WRITES or CHANGES, if `access` does not say it."""
+        places = self.m.zext("i64", self.e.operands.address(code, access.operand))
+        self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
+        self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)
+        if access.what != "atomic" and self.may_be_copied(code):
+            self.copied(code, places, access.size)
+
+    def placed_rows(self, code: Code, lanes: int, pattern: str) -> tuple[str, str]:
+        """Rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets. Returns the
+        active ones of these lanes, and the table of the access."""
+        t, write = self.t, code.properties.stores
+        mask = t.let(f"and i32 {self.active.bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
+        members = [(code.index, 0, 16)]
+        start, rows = self.program.shared_start, self.members(members)
+        if self.race:
+            t.do(
+                call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
+                     str(start), self.pieces(members), rows, str(int(write)))
+            )  # fmt: skip
+        if self.init and write:
+            self.stored(code, mask, ANYWHERE, 0, 16)
+        elif self.init:
+            good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
+            with t.unless(good, cold=True):
+                self.unwritten(mask, "%init.shared", str(start), rows)
+        if self.sync:
+            self.touch_copied(mask, rows)
+        return mask, rows
+
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def _listed(self, rows: list[int]) -> str:
@@ -175,6 +211,14 @@ class CheckInstrument(Instrument):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
+
+
+class CheckedBodies(CheckInstrument):
+    """What bodies say of their instructions (see `body`)."""
+
+    def before(self, code: Code) -> After | None:
+        body = self.e.bodies.of(code)
+        return None if body is None else body.check(code, self.checks)
 
 
 def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.jit.affine_access import ONES, ROWS
-from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.irtext import W
@@ -122,7 +121,7 @@ class Counting(Instrument):
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
             address = self.t.splat("i64", seen.group.address) if seen.uniform else self.e.memory.addresses(seen.group)
-            self._anywhere(code.index, address, seen.offset, seen.size)
+            self.anywhere(code.index, address, seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.slow and self.leader[code.index] != code.index:
                 return
@@ -134,7 +133,7 @@ class Counting(Instrument):
                 beyond = self.t.let(f"sub <2 x i64> {need}, splat (i64 1)")
                 self._add(code.index, "slow" if self.e.slow else "fast", beyond)
 
-    def _anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
+    def anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
         """Counts an access in full, out of line."""
         code = self.program.codes[index]
         pairs = str(moves_pairs(code)).lower()
@@ -223,30 +222,17 @@ class Counting(Instrument):
         return switch.phi("<2 x i64>")
 
     def before(self, code: Code) -> None:
-        if code.properties.rows:
-            lanes = 8 * int(code.form.num[1:])
-            rows = self.t.let(f"select i1 {self.active.any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
-            self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
-        elif copies(code):
-            size, reads = self.e.operands.number(code, "size"), self.active.bits
-            given = self.e.operands.read_named(code, "src_size")
-            if given is not None:
-                some = self.m.not_(given) if given.type == "i1" else self.m.ne(given, self.m.const(given.type, 0))
-                reads = self.active.where(some)
-            self._anywhere(code.index, self._place(code, "b"), 0, size, "global", reads)
-            self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
+        body = self.e.bodies.of(code)
+        if body is not None:
+            body.count(code, self)
 
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
         for places, lanes, size in self.e.memory.rows.pieces(code, address, stride):
-            self._anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
+            self.anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
 
     def atomic(self, address: Address) -> None:
         at = self.m.vector(self.m.wide(address))
-        self._anywhere(self.e.code.index, at, 0, access_shape(self.e.code)[2])
-
-    def _place(self, code: Code, name: str) -> str:
-        """The addresses of an operand, a vector of i64."""
-        return self.m.vector(self.m.zext("i64", self.e.operands.address(code, name)))
+        self.anywhere(self.e.code.index, at, 0, access_shape(self.e.code)[2])
 
 
 # -- what a launch leaves ----------------------------------------------------------------------------------------------

@@ -17,21 +17,19 @@ from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Form, Rows
 from ptxlab.emulate.jit.aligned_registers import aligned_registers
 from ptxlab.emulate.jit.atomics import Atomics
-from ptxlab.emulate.jit.bulk import Bulk
-from ptxlab.emulate.jit.copies import Copies, copies
+from ptxlab.emulate.jit.bodies import Bodies, caches
+from ptxlab.emulate.jit.bodies.matrices import Matrices
+from ptxlab.emulate.jit.bodies.warpgroups import Warpgroups
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.far_constants import LONG, FarConstants
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, Text, W
 from ptxlab.emulate.jit.machine import LaneMachine
-from ptxlab.emulate.jit.matrix import Matrices
-from ptxlab.emulate.jit.mbarriers import Mbarriers
 from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.jit.warp_loop import FIRST, WarpLoop
-from ptxlab.emulate.jit.warpgroups import Warpgroups
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -39,6 +37,7 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import ScalarRegister
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checked import Checks
     from ptxlab.emulate.jit.instrument import Instrument
 
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
@@ -72,7 +71,7 @@ class Emitter:
         """The accesses of the block that share a check, by code index."""
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
-        own = [code.index for code in program.codes if code.properties.atomic or copies(code)]
+        own = [code.index for code in program.codes if code.properties.atomic or caches(code)]
         self._own_sites = {index: site for site, index in enumerate(own)}
         """The sites of instructions that are in no group. They are the same in both functions of a program, though one
         may lack blocks: what a site caches holds for accesses of one size only."""
@@ -90,12 +89,12 @@ class Emitter:
         self.stops = Stops(self)
         self.memory = Memory(self)
         self.atomics = Atomics(self)
-        self.matrices = Matrices(self)
-        self.warpgroups = Warpgroups(self)
-        self.copies = Copies(self)
-        self.bulk = Bulk(self)
-        self.mbarriers = Mbarriers(self)
+        self.bodies = Bodies(self)
+        self.matrices = self.bodies.part(Matrices)
+        self.warpgroups = self.bodies.part(Warpgroups)
         self.execution = Execution(self)
+        self.checks: Checks | None = None
+        """The checks, in a build that has any."""
         self.instruments = instruments(self)
 
     # -- the function --------------------------------------------------------------------------------------------------

@@ -11,11 +11,10 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import LLVM, Ops, Value
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.runtime import state as S
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import BODIED, Action
 from ptxlab.isa.machine import Machine
 
 if TYPE_CHECKING:
@@ -64,14 +63,8 @@ class Execution(Part):
             return
         if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that has converged
             return
-        if code.form.op.kind == "warp":
-            self.e.matrices.emit(code)
-            return
-        if code.form.op.kind == "async":
-            if is_bulk(code):
-                self.e.bulk.emit(code)
-                return
-            (self.e.mbarriers if code.properties.mbarrier else self.e.copies).emit(code)
+        if code.form.op.kind in BODIED and (body := self.e.bodies.of(code)) is not None:
+            body.emit(code)
             return
         if sem is None:
             raise unsupported(self.program, code)

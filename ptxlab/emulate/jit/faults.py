@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit.groups import access_shape, plan_groups
+from ptxlab.emulate.jit.groups import plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
@@ -21,10 +21,8 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
-from ptxlab.emulate.step.copies import copy_size
-from ptxlab.emulate.step.mbarriers import refused
+from ptxlab.emulate.step.bodies.mbarriers import refused
 from ptxlab.errors import DeviceFault
-from ptxlab.isa import fragments, types
 
 
 def explain(
@@ -36,16 +34,16 @@ def explain(
     thread = warp * 32 + lane
     if kind == S.OUT_OF_MEMORY_RANGE:
         where, address = _which(program, launch, memory, code, address)
-        what, size = _access(where)
+        (access,) = where.accesses
         if where.properties.rows or where.properties.mbarrier:
             space = "shared"  # also for a generic address
             if space_of(SPACES[where.space], address)[0] == SHARED:
                 address = space_of(SPACES[where.space], address)[1]
         else:
-            space = where.space
+            space = access.space
         return access_fault(
-            program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size, fragment=where.properties.fragment,
+            program, launch, memory, line=where.line, block=block, thread=thread, what=access.what, space=space,
+            address=address, size=access.size, fragment=where.properties.fragment,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
@@ -62,10 +60,11 @@ def explain(
             block=block, thread=thread,
         )  # fmt: skip
     if kind in (S.COPY_FROM, S.COPY_TO):
-        what, space = ("load", "global") if kind == S.COPY_FROM else ("store", "shared")
+        source, to = program.codes[code].accesses
+        access = source if kind == S.COPY_FROM else to
         return access_fault(
-            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=what, space=space,
-            address=address, size=copy_size(program.codes[code]),
+            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=access.what,
+            space=access.space, address=address, size=access.size,
         )  # fmt: skip
     if kind == S.BAD_MBARRIER:
         return refused(program, launch, program.codes[code], which=address, block=block, thread=thread)
@@ -95,20 +94,6 @@ def explain(
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
     message = program.codes[code].reason or f"the kernel executed {program.codes[code].form.op.name}"
     return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-
-
-def _access(code: Code) -> tuple[str, int]:
-    """What an instruction does to memory, and the bytes that are checked together."""
-    form, properties = code.form, code.properties
-    if properties.plain:
-        return properties.touches, access_shape(code)[2]
-    if properties.rows:
-        return properties.touches, 16
-    if properties.fragment:
-        ((_, f),) = fragments.operands(form).items()
-        return properties.touches, fragments.pieces(f, str(form.layout))[0].size
-    count = int(str(form.vec or "v1")[1:])  # the address must be aligned to a whole vector
-    return properties.touches, 8 if properties.mbarrier else types.width(form.type) // 8 * count
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.affine import Form, Rows
-from ptxlab.emulate.jit.checked import Checks
+from ptxlab.emulate.jit.checked import CheckedBodies, Checks
 from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
 from ptxlab.emulate.jit.checked_control import CheckedControl
 from ptxlab.emulate.jit.checked_registers import CheckedRegisters
-from ptxlab.emulate.jit.checked_transfers import CheckedTransfers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
@@ -66,7 +65,7 @@ def parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
     if instruments.counters:
         out.append(Counting(e))
     if instruments.checks:
-        checks = Checks(e, instruments.checks)
-        out += [CheckedControl(e, checks), CheckedTransfers(e, checks), CheckedAccesses(e, checks)]
+        e.checks = checks = Checks(e, instruments.checks)
+        out += [CheckedControl(e, checks), CheckedBodies(e, checks), CheckedAccesses(e, checks)]
         out.append(CheckedRegisters(e, checks))
     return out

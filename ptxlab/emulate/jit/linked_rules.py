@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import lane_by_lane
+from ptxlab.emulate.jit.bodies import all_rules
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.rulecode import GOOD, Function, Part, object_codes
 from ptxlab.emulate.language.rules import rule_of
@@ -15,17 +16,12 @@ from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import (
     async_proxy,
     barriers,
-    bulk_instructions,
     clusters,
-    copies,
-    copies_in_flight,
     diverging,
     halves,
     initcheck,
     lane_masks,
     local_memory,
-    matrix_access,
-    mbarriers,
     memcheck,
     memory_model,
     race_accesses,
@@ -34,11 +30,8 @@ from ptxlab.emulate.rules import (
     register_values,
     rounds,
     scheduling,
-    tile_layouts,
     turns,
-    warpgroup_products,
     warpgroup_registers,
-    warpgroup_tiles,
 )
 from ptxlab.emulate.rules.launches import known_values, scheduled
 
@@ -50,14 +43,10 @@ Functions = tuple[Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.find_together, memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up,
-    diverging.sync_lanes, diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
-    bulk_instructions.issue_lanes, bulk_instructions.finish_groups,
-    copies.copy, matrix_access.find,
-    matrix_access.mark, halves.widened, halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin,
-    warpgroup_products.commit, warpgroup_products.due, warpgroup_products.complete, warpgroup_tiles.first_outside,
-    warpgroup_tiles.fragment_a, warpgroup_tiles.fragment_b,
+    diverging.sync_lanes, diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, halves.widened,
+    halves.narrowed, *all_rules(checks=False),
 )  # fmt: skip
-"""Of every build."""
+"""Of every build; those that bodies call with them."""
 COUNTERS: Functions = (
     memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
     memory_model.differ,
@@ -65,19 +54,17 @@ COUNTERS: Functions = (
 """Of a build with counters."""
 CHECKS: Functions = (
     barriers.arrived,
-    copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
-    copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
+    lane_masks.named, lane_masks.shuffled,
     race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
     race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
     races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
-    register_values.executed, warpgroup_tiles.piece_offsets, warpgroup_registers.touched, warpgroup_registers.wrote,
+    register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
-    async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read,
     local_memory.loaded, local_memory.stored, local_memory.copied,
-    local_memory.accessed_anywhere,
+    local_memory.accessed_anywhere, *all_rules(checks=True),
 )  # fmt: skip
 """Of a build with checks."""
 

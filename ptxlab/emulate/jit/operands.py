@@ -102,9 +102,3 @@ class Operands(Part):
         """An address operand."""
         base = self.base(mem)
         return self.m.add(base, self.m.const(base.type, mem.offset))
-
-    def number(self, code: Code, name: str) -> int:
-        """A literal source."""
-        source, _ = code.named[name]
-        assert isinstance(source, Literal)
-        return int(source.value)

@@ -44,6 +44,11 @@ class RowAddresses(Part):
             "i32", self.m.select(self._in_reach(at), self._offset_in(at), self.m.const("i64", 0xFFFFFFFF))
         )
 
+    def offsets_in_shared(self, code: Code) -> str:
+        """The 32 addresses of an instruction as offsets in the block's shared memory, a vector of i32."""
+        at = self.in_shared(self.e.operands.address(code, "a"))
+        return self.m.vector(self.m.sub(at, self.m.const("i32", self.program.shared_start)))
+
     def _offset_in(self, at: Value) -> Value:
         """The distance of a 64-bit address, generic or not, from the start of shared memory."""
         if self.e.code.space != "generic":

@@ -291,8 +291,9 @@ d.missing:
         self.e.begin(bits)
         self.active.all_of_block()
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
-        if form.op.kind == "warp":
-            self.e.matrices.emit(code)
+        body = self.e.bodies.of(code)
+        if body is not None:
+            body.emit(code)
         else:
             brought = self._brought(code, members) if form.op.sem is not None else []
             for instrument in self.e.instruments:

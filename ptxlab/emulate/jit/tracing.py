@@ -20,18 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Code, Literal, Mem, Program
+from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
-from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -57,21 +55,14 @@ class Layout:
 
 def layout(program: Program, code: Code) -> Layout:
     """The layout of an instruction's data."""
-    at, registers, touches = 0, [], []
+    at, registers, touches = 0, [], list[Touch]()
     for r in dict.fromkeys(writes(code)) if code.action is not Action.CALL else ():
         registers.append((r, at))
         lane = program.registers[r].lane
         at += 64 if lane == "i1" else W * BITS[lane] // 8
-    form, properties, whole = code.form, code.properties, (1 << W) - 1
-    if copies(code):
-        size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
-        touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
-    elif properties.touches:
-        count = int(form.vec[1:]) if form.vec else 1
-        size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
-        lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
-        touches = [(properties.touches, code.space, size, lanes, at)]
-    at += 8 * W * len(touches)
+    for access in code.accesses:
+        touches.append((access.what, access.space, access.size, access.lanes, at))
+        at += 8 * W
     return Layout(tuple(registers), tuple(touches), at)
 
 
@@ -103,16 +94,15 @@ class Tracing(Instrument):
 
     def _addresses_of(self, code: Code) -> list[str]:
         """The 32 addresses (i64) of each access of an instruction."""
-        count = len(layout(self.program, code).touches)
-        places = [s for s in code.sources if isinstance(s, Mem)][:count]
-        out = [self.m.zext("i64", self.e.operands.address_in(mem)) for mem in places]
-        if copies(code):  # it reads its second operand, or nothing, and then writes to its first
-            out.reverse()
-            given = self.e.operands.read_named(code, "src_size")
+        accesses, found, operands = code.accesses, {}, self.e.operands
+        for access in sorted(accesses, key=lambda access: access.operand):
+            found[access] = self.m.zext("i64", operands.address(code, access.operand))
+        for access in accesses:
+            given = operands.read_named(code, access.count) if access.count else None
             if given is not None:
                 nothing = given if given.type == "i1" else self.m.eq(given, self.m.const(given.type, 0))
-                out[0] = self.m.select(nothing, self.m.const("i64", NOWHERE), out[0])
-        return [self.m.vector(at) for at in out]
+                found[access] = self.m.select(nothing, self.m.const("i64", NOWHERE), found[access])
+        return [self.m.vector(found[access]) for access in accesses]
 
     def _step(self, code: Code, places: list[str]) -> None:
         """Records a step, if the warp is recorded and there is room; `places`: from `_addresses_of`."""

@@ -13,13 +13,14 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxlab.errors import LaunchError
 from ptxlab.isa import types
+from ptxlab.isa.accesses import Access
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.table import Form, Op
@@ -149,6 +150,20 @@ class Code:
         """The sources and their types, by the operands' names in the table."""
         names = [spec.name for spec in self.form.op.operands if spec.role != "dst"]
         return dict(zip(names, zip(self.sources, self.source_types, strict=True), strict=False))
+
+    def number(self, name: str) -> int:
+        """The immediate that a source is, by its name in the table."""
+        source, _ = self.named[name]
+        assert isinstance(source, Literal)
+        return int(source.value)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """What lanes do at its addresses, with the bytes and the spaces that its operands and its opcode give."""
+        return tuple(
+            replace(access, size=access.size or self.number("size"), space=access.space or self.space)
+            for access in self.properties.accesses
+        )
 
     def element_type(self, type_: str, count: int) -> str:
         """The type of one of `count` elements of an operand: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""

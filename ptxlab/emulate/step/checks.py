@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code, Literal, Program
+from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import (
@@ -29,18 +29,18 @@ from ptxlab.emulate.rules import (
     register_values,
     warpgroup_registers,
 )
-from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarrier_phases import Early, passed_early
 from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.step.access import Region
+from ptxlab.emulate.step.bodies import body_of
+from ptxlab.emulate.step.body import Look
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
-from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
@@ -135,7 +135,7 @@ class Checker:
         return [self._wrapped(code, step) for code, step in zip(self.program.codes, steps, strict=True)]
 
     def _wrapped(self, code: Code, step: Step) -> Step:
-        look: list[Callable[[Warp, np.ndarray], None]] = []
+        look: list[Look] = []
         if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
@@ -150,12 +150,10 @@ class Checker:
         elif code.properties.releases and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: race_order.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
-            step = self._touching(code, step)
-        if code.action is Action.WARPGROUP_WAIT and self.sync:
-            step = self._waited(code, step)
-        if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
-            look.append(self._at_copy(code))
+        body = body_of(code)
+        if body is not None:
+            step = body.checked(self, code, self._touching(code, step) if body.checked_after else step)
+            look += body.looks(self, code)
         if code.copy is not None and self.init:
             source, dest, size = code.copy
             look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
@@ -183,7 +181,7 @@ class Checker:
 
         return run
 
-    def _at_cluster_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+    def _at_cluster_barrier(self, code: Code) -> Look:
         assert code.form is not None
         arrives, released = bool(code.form.arrive), code.form.order != "relaxed"
 
@@ -195,7 +193,7 @@ class Checker:
 
         return look
 
-    def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
+    def _follow(self, flow: Flow, code: Code) -> Look:
         """initcheck: what an instruction does to the registers that are followed."""
         table = Pointer[int](np.array(flow.table(), np.uint32))
 
@@ -205,9 +203,9 @@ class Checker:
 
         return look
 
-    def _at_warpgroup(self, code: Code) -> list[Callable[[Warp, np.ndarray], None]]:
+    def _at_warpgroup(self, code: Code) -> list[Look]:
         """What an instruction does to registers of products of `wgmma`."""
-        flow, record, look = self.warpgroups, self.record, list[Callable[[Warp, np.ndarray], None]]()
+        flow, record, look = self.warpgroups, self.record, list[Look]()
 
         def watch(rule: Callable[..., None], table: list[int]) -> None:
             listed = Pointer[int](np.array(table, np.uint32))
@@ -230,18 +228,8 @@ class Checker:
             look.append(lambda w, mask: async_proxy.fenced(record, w.spaces.check.record, w.warp))
         return look
 
-    def _waited(self, code: Code, step: Step) -> Step:
-        """A wait for products of `wgmma`."""
-
-        def run(w: Warp) -> int | None:
-            result = step(w)
-            async_proxy.waited(w.spaces.check.record, w.warp, code.index, w.in_flight)
-            return result
-
-        return run
-
     def _touching(self, code: Code, step: Step) -> Step:
-        """A matrix instruction or asynchronous copy: the accesses checked are those that it reports to a recorder."""
+        """An instruction whose body tells of its accesses: they are checked after it."""
 
         def run(w: Warp) -> int | None:
             kept, w.touches = w.touches, []
@@ -252,29 +240,14 @@ class Checker:
             assert isinstance(w, CheckedWarp)
             self.begin()
             for touch in touches:
-                w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
+                w.look(code, touch, touch.what)
             return result
 
         return run
 
-    def _at_copy(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        action = code.action
-        left = next((int(s.value) for s in code.sources if isinstance(s, Literal)), 0)
-
-        def look(w: Warp, mask: np.ndarray) -> None:
-            block, lanes = w.spaces.check.record, mask_bits(mask)
-            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # a wait for the mbarrier waits for these copies, too
-                in_flight.commit(block, w.warp, lanes)
-            elif action is Action.WAIT_ALL:
-                in_flight.wait_all(block, w.warp, lanes)
-            elif action is Action.WAIT_GROUP:
-                in_flight.wait_group(block, w.warp, lanes, left)
-
-        return look
-
     # -- synccheck -----------------------------------------------------------------------------------------------------
 
-    def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+    def _at_barrier(self, code: Code) -> Look:
         sources = [s for s in code.sources if s is not None]
         if code.form.red:
             sources = sources[:-1]
@@ -315,7 +288,7 @@ class Checker:
         if self.race:
             race_order.arrived(block.check.record, warp.warp, barrier)
 
-    def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+    def _orders(self, code: Code) -> Look:
         """racecheck: an instruction that synchronizes lanes of a warp orders them."""
         given = members_of(code)
         if given is None or code.form.op.kind == "warp":
@@ -328,7 +301,7 @@ class Checker:
 
         return look
 
-    def _at_sync(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+    def _at_sync(self, code: Code) -> Look:
         """synccheck: the member masks; of a diverged warp when all lanes have arrived, since others may exit before."""
         members = self.translator.members(code)
         if code.form.warp:

@@ -44,7 +44,8 @@ class Watch:
         """The steps of the program, counted."""
         out = []
         for code, step in zip(self.program.codes, steps, strict=True):
-            if code.space in ("global", "shared", "cluster", "local", "generic"):
+            traffic = all(access.traffic for access in code.properties.accesses)
+            if traffic and code.space in ("global", "shared", "cluster", "local", "generic"):
                 step = self._accessing(code, step)
             if is_branch(code):
                 step = self._branching(code, step)

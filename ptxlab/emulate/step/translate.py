@@ -19,10 +19,10 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import unsupported
-from ptxlab.emulate.step import bulk, copies, flow, matrix, mbarriers, warpgroups
+from ptxlab.emulate.step import flow
 from ptxlab.emulate.step.access import Site
+from ptxlab.emulate.step.bodies import body_of, step_of
 from ptxlab.emulate.step.lanes import SIGNED, constant
 from ptxlab.emulate.step.warp import ALL, NONE, Warp
 from ptxlab.isa import types
@@ -101,11 +101,10 @@ class Translator:
             return flow.translate(self, code)
         elif code.form.op.kind == "none":
             step = _nothing
-        elif code.form.op.kind == "warp":
-            return matrix.translate(self, code, warpgroups.MAKERS.get(code.action))
-        elif code.form.op.kind == "async":
-            room = mbarriers if code.properties.mbarrier else bulk if is_bulk(code) else copies
-            step = room.translate(self, code)
+        elif (body := body_of(code)) is not None:
+            step = step_of(self, body, code)
+            if body.guards:
+                return step
         elif code.form.op.sem is None:
             raise unsupported(self.program, code)
         elif (members := self.members(code)) is not None:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.bodies.matrices import SINK
+from ptxlab.emulate.jit.body import Body, executes
+from ptxlab.emulate.jit.checked import ANYWHERE, THERE, Checks
 from ptxlab.emulate.jit.fragments import store
 from ptxlab.emulate.jit.half_products import is_half_product
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.matrix import SINK
-from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.products import product_function
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
-from ptxlab.emulate.program.model import Code, Literal, Reg
+from ptxlab.emulate.program.model import Code, Reg
+from ptxlab.emulate.program.warpgroup_flow import follows_layouts
+from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, product_operands, tile_a, tile_b
-from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b
+from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b, piece_offsets
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
@@ -32,8 +36,17 @@ GROUP = 8
 """Columns of d that one product of `mma.sync` computes."""
 
 
-class Warpgroups(Part):
+@executes(
+    Action.WARPGROUP_PRODUCT, Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT,
+)  # fmt: skip
+class Warpgroups(Body):
     """The instructions of `wgmma`."""
+
+    rules = (
+        products.is_full, products.begin, products.commit, products.due, products.complete, first_outside, fragment_a,
+        fragment_b,
+    )  # fmt: skip
+    check_rules = (piece_offsets, async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read)
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -48,6 +61,7 @@ class Warpgroups(Part):
         )
         """Registers of products: they are kept in the warp's state, where products find them late."""
         self.codes = codes
+        self._layouts = follows_layouts(e.program)
 
     def emit(self, code: Code) -> None:
         """An instruction of `wgmma`, executed by all 32 lanes, or, where its guard holds nowhere, by none."""
@@ -83,7 +97,7 @@ class Warpgroups(Part):
         if code.action is Action.WARPGROUP_COMMIT:
             t.do(call(products.commit, queue))
         elif code.action is Action.WARPGROUP_WAIT:
-            left = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+            left = code.number("n")
             self._wait(t, str(left))
         else:
             self._begin(code, queue)
@@ -267,6 +281,61 @@ class Warpgroups(Part):
             rows += [*own, *a, *b, *own, *e]
         each = 2 * part.d.registers + part.a.registers + part.b.registers + len(e)
         return each, self.e.constant("registers", "i32", rows, shared=True)
+
+    # -- the checks ----------------------------------------------------------------------------------------------------
+
+    def check(self, code: Code, checks: Checks) -> After | None:
+        if code.action is Action.WARPGROUP_WAIT:
+            return lambda: self._waited(code, checks)
+        return self._tiles_of_product(code, checks) if code.action is Action.WARPGROUP_PRODUCT else None
+
+    def _waited(self, code: Code, checks: Checks) -> None:
+        """After a wait for products of `wgmma`."""
+        if checks.sync and self.e.file.products:
+            products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+            self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
+
+    def _tiles_of_product(self, code: Code, checks: Checks) -> After:
+        """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""
+        given = product_operands(code)
+        operands, warp = self.e.operands, self.t.let("and i32 %check.warp, 3")
+        tiles = []
+        if given.a is not None:
+            tile = tile_a(code, 0, given.a_mn)
+            first = self.t.let(f"mul i32 {warp}, {2 if given.a_mn else 16}")
+            lines = ("0", first) if given.a_mn else (first, "0")
+            tiles.append((self.m.lane_0(operands.read(given.a, "b64")).text, *lines, tile, given.a_mn))
+        tile = tile_b(code, given.b_mn)
+        tiles.append((self.m.lane_0(operands.read(given.b, "b64")).text, "0", "0", tile, given.b_mn))
+
+        def look() -> None:
+            if checks.sync:
+                products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+                self.t.do(call(async_proxy.joined, *THERE, self.active.bits, str(code.index), products))
+            for descriptor, line, piece, tile, mn_major in tiles:
+                for first in range(0, tile.lines * tile.pieces, W):
+                    count = min(W, tile.lines * tile.pieces - first)
+                    self.t.do(call(
+                        piece_offsets, descriptor, line, piece, str(tile.pieces),
+                        "true" if mn_major else "false", str(self.program.shared_start), str(first), str(count),
+                        "%addrs",
+                    ))  # fmt: skip
+                    self._read(code, checks, (1 << count) - 1)
+                if checks.sync and self._layouts:
+                    self.t.do(call(
+                        tile_layouts.read, *THERE, self.active.bits, str(code.index), descriptor, line,
+                        str(tile.lines), piece, str(tile.pieces), "true" if mn_major else "false",
+                        str(self.program.shared_start),
+                    ))  # fmt: skip
+
+        return look
+
+    def _read(self, code: Code, checks: Checks, lanes: int) -> None:
+        """The product reads rows of 16 bytes, one for each of the first lanes; %addrs holds their offsets."""
+        mask, rows = checks.placed_rows(code, lanes, ANYWHERE)
+        if checks.sync:
+            products, start = self._queue(self.t), str(self.program.shared_start)
+            self.t.do(call(async_proxy.product_reads, *THERE, mask, "%addrs", rows, start, products))
 
 
 def _zero(name: str, registers: int) -> str:

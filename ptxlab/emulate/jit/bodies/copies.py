@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.body import Body, executes
+from ptxlab.emulate.jit.checked import ANYWHERE, THERE, Checks
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Mem, Reg
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import race_accesses
+from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.copies import copy
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -15,23 +20,24 @@ SIZES = 16 * W
 """Where in the buffer %data the bytes that lanes read are passed: after the addresses."""
 
 
-def copies(code: Code) -> bool:
-    """Whether this is a `cp.async` itself, not a commit or a wait."""
-    return code.action is Action.COPY and code.properties.group is AsyncGroup.CP_ASYNC
-
-
-class Copies(Part):
+@executes(Action.COPY, Action.COMMIT, Action.WAIT_GROUP, Action.WAIT_ALL, group=AsyncGroup.CP_ASYNC)
+class Copies(Body):
     """`cp.async` and the instructions that commit to copies or wait for them."""
 
+    rules = (copy,)
+    check_rules = (
+        in_flight.start, in_flight.commit, in_flight.wait_group, in_flight.wait_all, in_flight.touched,
+    )  # fmt: skip
+    caches = frozenset({Action.COPY})
+
     def emit(self, code: Code) -> None:
-        """An instruction of kind "async" that is not about an mbarrier."""
-        if not copies(code):
+        if not code.properties.lane_copy:
             return
         t, operands = self.t, self.e.operands
         (to, _), (from_, _) = code.named["a"], code.named["b"]
         assert isinstance(to, Mem)
         assert isinstance(from_, Mem)
-        count = operands.number(code, "size")
+        count = code.number("size")
         to_at, to_add, whole = self._addresses(to, "i32", "%data")
         from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
         sizes = self._sizes(operands.read_named(code, "src_size"), count)
@@ -87,3 +93,53 @@ class Copies(Part):
         p = self.t.let(f"getelementptr i8, ptr %data, i64 {SIZES}")
         self.t.do(f"store <{W} x i32> {self.m.vector(given)}, ptr {p}, align 64")
         return p
+
+    # -- the checks ----------------------------------------------------------------------------------------------------
+
+    def check(self, code: Code, checks: Checks) -> After | None:
+        if code.properties.lane_copy:
+            return self._checked_copy(code, checks)
+        if checks.sync and code.action is Action.COMMIT:
+            checks.of_copies(in_flight.commit)
+        elif checks.sync and code.action is Action.WAIT_ALL:
+            checks.of_copies(in_flight.wait_all)
+        elif checks.sync:
+            checks.of_copies(in_flight.wait_group, str(code.number("n")))
+        return None
+
+    def _checked_copy(self, code: Code, checks: Checks) -> After:
+        """A cp.async: reads its operands before it."""
+        size = code.number("size")
+        offsets = self.e.memory.rows.offsets_in_shared(code)
+        source = self.m.vector(self.m.zext("i64", self.e.operands.address(code, "b")))
+        whole = self._complete(code, size)
+        return lambda: self._copied(code, checks, size, offsets, source, whole)
+
+    def _copied(self, code: Code, checks: Checks, size: int, offsets: str, source: str, whole: str) -> None:
+        """After a cp.async, when its addresses have been checked: its reads and writes."""
+        t = self.t
+        if checks.race or checks.init:
+            t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
+            with self.active.only(whole):
+                checks.each(0, size, code, READS, "global")
+        t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        members = [(code.index, 0, size)]
+        if checks.race:
+            t.do(
+                call(race_accesses.at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
+                     self.e.memory.patterns.of(offsets, size), str(self.program.shared_start),
+                     checks.pieces(members), checks.members(members), "true")
+            )  # fmt: skip
+        if checks.init:
+            checks.stored(code, self.active.bits, ANYWHERE, 0, size)
+        if checks.sync:
+            checks.of_copies(in_flight.start, "%addrs", str(size), str(code.index))
+            checks.tile_stored(self.active.bits, checks.members(members), self.program.shared_start)
+
+    def _complete(self, code: Code, size: int) -> str:
+        """i32: the lanes that copy all their bytes, and not zeros."""
+        given = self.e.operands.read_named(code, "src_size")
+        if given is None:
+            return self.active.bits
+        full = self.m.not_(given) if given.type == "i1" else self.m.ule(self.m.const(given.type, size), given)
+        return self.active.where(full)

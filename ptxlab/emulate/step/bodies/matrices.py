@@ -31,6 +31,7 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.flow import diverging
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
@@ -50,13 +51,19 @@ _HALVES = np.dtype(np.uint16)
 Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], None]]
 
 
-def translate(t: Translator, code: Code, make: Maker | None = None) -> Step:
-    """The step of an instruction of kind "warp"; `make` makes what all 32 lanes do, if not this module. Raises
-    `PtxError` where an operand has the wrong registers."""
-    held = elements(t.program, code)
-    act = (make or _MAKERS[code.action])(t, code, held)
-    step = _converged(t, code, act)
-    return step if code.guard is None else _guarded(t, code, step)
+class OfWarp(Body):
+    """Instructions of the whole warp."""
+
+    tells = checked_after = guards = True
+
+    def act(self, t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+        """What all 32 lanes do; held: the registers of each operand."""
+        raise NotImplementedError
+
+    def step(self, t: Translator, code: Code) -> Step:
+        """Raises `PtxError` where an operand has the wrong registers."""
+        step = _converged(t, code, self.act(t, code, elements(t.program, code)))
+        return step if code.guard is None else _guarded(t, code, step)
 
 
 # -- all lanes of the warp ---------------------------------------------------------------------------------------------
@@ -353,3 +360,11 @@ _MAKERS: dict[Action, Maker] = {
     Action.LOAD_ROWS: _ldmatrix, Action.STORE_ROWS: _stmatrix, Action.LOAD_FRAGMENT: _wmma_access,
     Action.STORE_FRAGMENT: _wmma_access,
 }  # fmt: skip
+
+
+@executes(*_MAKERS)
+class Matrices(OfWarp):
+    """Products of matrices in registers, and their loads and stores."""
+
+    def act(self, t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+        return _MAKERS[code.action](t, code, held)

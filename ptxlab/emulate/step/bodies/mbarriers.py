@@ -18,11 +18,15 @@ from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.bodies.copies import commits
+from ptxlab.emulate.step.body import Body, Look, executes
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
+from ptxlab.isa.actions import MBARRIER, Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.step.checks import Checker
     from ptxlab.emulate.step.translate import Step, Translator
     from ptxlab.emulate.step.warp import Warp
 
@@ -39,8 +43,21 @@ def remote_space(space: int, address: int) -> str:
     return "generic" if generic else "cluster" if space == CLUSTER else "shared"
 
 
-def translate(t: Translator, code: Code) -> Step:
-    """The step of an mbarrier instruction."""
+@executes(*MBARRIER)
+class Mbarriers(Body):
+    """Instructions that operate on mbarriers."""
+
+    tells = True
+
+    def step(self, t: Translator, code: Code) -> Step:
+        return _operation(t, code)
+
+    def looks(self, checker: Checker, code: Code) -> list[Look]:
+        # a wait for the mbarrier waits for these copies, too
+        return [commits] if checker.sync and code.action is Action.COPIES_ARRIVE else []
+
+
+def _operation(t: Translator, code: Code) -> Step:
     what, reads, write = operation(code), t.named(code), t.write(code)
 
     def amount(w: Warp, given: int | str) -> np.ndarray:

@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import tiles
+from ptxlab.emulate.jit.body import Body, executes
+from ptxlab.emulate.jit.checked import ANYWHERE, Checks
+from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.half_products import is_half_product
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.products import product_function
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.jit.wide_operands import WideOperands
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
+from ptxlab.emulate.rules import matrix_access
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
-from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Product
 from ptxlab.isa.table import Form
 
@@ -35,7 +39,11 @@ SINK = S.Warp.offset("given.2")
 """The destination of the sink `_`."""
 
 
-class Matrices(Part):
+@executes(
+    Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.TRANSPOSE, Action.LOAD_ROWS, Action.STORE_ROWS,
+    Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT,
+)  # fmt: skip
+class Matrices(Body):
     """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
 
     def __init__(self, e: Emitter) -> None:
@@ -47,12 +55,11 @@ class Matrices(Part):
         self._left: frozenset[int] = frozenset()
         self.wide = WideOperands(e)
 
+    rules = (matrix_access.find, matrix_access.mark)
+
     def emit(self, code: Code) -> None:
-        """An instruction of kind "warp". All 32 lanes must execute it, or, where its guard holds nowhere, none."""
+        """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        if code.properties.group is AsyncGroup.WGMMA:
-            self.e.warpgroups.emit(code)
-            return
         held = elements(self.program, code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
@@ -231,6 +238,43 @@ class Matrices(Part):
                 instrument.tile(code, at, stride)
 
         return call
+
+    # -- counters and checks -------------------------------------------------------------------------------------------
+
+    def count(self, code: Code, counting: Counting) -> None:
+        if not code.properties.rows:  # of wmma: see `Instrument.tile`
+            return
+        (access,) = code.accesses
+        lanes = access.lanes - (1 << 32) if access.lanes >> 31 else access.lanes
+        rows = self.t.let(f"select i1 {self.active.any()}, i32 {lanes}, i32 0")
+        counting.anywhere(code.index, self.places(code, access), 0, access.size, mask=rows)
+
+    def check(self, code: Code, checks: Checks) -> After | None:
+        if code.properties.rows:
+            (access,) = code.accesses
+            offsets = self.e.memory.rows.offsets_in_shared(code)
+            return lambda: self._rows_checked(code, checks, offsets, access.lanes)
+        if code.properties.fragment and code.accesses:
+            self._tile(code, checks)
+        return None
+
+    def _rows_checked(self, code: Code, checks: Checks, offsets: str, lanes: int) -> None:
+        """Rows of 16 bytes in shared memory, one for each of the first lanes."""
+        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        checks.placed_rows(code, lanes, self.e.memory.patterns.of(offsets, 16) if lanes >> 31 else ANYWHERE)
+
+    def _tile(self, code: Code, checks: Checks) -> None:
+        """The pieces of a matrix that wmma loads or stores."""
+        address = self.m.zext("i64", self.e.operands.address(code, "a"))
+        given = self.e.operands.read_named(code, "stride", "u32")
+        stride = None if given is None else self.m.zext("i64", given)
+        for places, lanes, size in self.e.memory.rows.pieces(code, address, stride):
+            self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
+            there = self.active.any()
+            with self.active.only(self.t.let(f"select i1 {there}, i32 {lanes}, i32 0")):
+                checks.each(0, size, code, int(code.properties.stores))
+                if checks.may_be_copied(code):
+                    checks.copied(code, places, size)
 
 
 def _crossed(d: Elements, c: Elements) -> bool:

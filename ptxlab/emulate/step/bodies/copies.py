@@ -9,33 +9,60 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code, Literal
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.copies import move
 from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.body import Body, Look, executes
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.step.checks import Checker
     from ptxlab.emulate.step.translate import Step, Translator
 
 
-def copy_size(code: Code) -> int:
-    """The bytes a lane copies: 4, 8 or 16."""
-    return next(int(s.value) for s in code.sources if isinstance(s, Literal))
+@executes(Action.COPY, Action.COMMIT, Action.WAIT_GROUP, Action.WAIT_ALL, group=AsyncGroup.CP_ASYNC)
+class Copies(Body):
+    """`cp.async`; a commit or a wait does nothing, but for the checks."""
+
+    tells = checked_after = True
+
+    def step(self, t: Translator, code: Code) -> Step:
+        return _Copy(t, code).run if code.properties.lane_copy else lambda w: None
+
+    def looks(self, checker: Checker, code: Code) -> list[Look]:
+        if not checker.sync or code.properties.lane_copy:
+            return []
+        return [commits] if code.action is Action.COMMIT else [_waits(code)]
 
 
-def translate(t: Translator, code: Code) -> Step:
-    """The step of an instruction of kind "async"; a commit or a wait does nothing."""
-    if code.action is not Action.COPY:
-        return lambda w: None
-    return _Copy(t, code).run
+def commits(w: Warp, mask: np.ndarray) -> None:
+    """synccheck: copies that these lanes have issued belong to a group."""
+    in_flight.commit(w.spaces.check.record, w.warp, mask_bits(mask))
+
+
+def _waits(code: Code) -> Look:
+    """synccheck: lanes have waited for all groups, or all but some."""
+    everything = code.action is Action.WAIT_ALL
+    left = 0 if everything else code.number("n")
+
+    def look(w: Warp, mask: np.ndarray) -> None:
+        block, lanes = w.spaces.check.record, mask_bits(mask)
+        if everything:
+            in_flight.wait_all(block, w.warp, lanes)
+        else:
+            in_flight.wait_group(block, w.warp, lanes, left)
+
+    return look
 
 
 class _Copy:
     """One `cp.async`."""
 
     def __init__(self, t: Translator, code: Code) -> None:
-        self.code, self.size = code, copy_size(code)
+        self.code, self.size = code, code.number("size")
         reads = t.named(code)
         self.to: Callable[[Warp], Any] = reads["a"]
         self.source: Callable[[Warp], Any] = reads["b"]

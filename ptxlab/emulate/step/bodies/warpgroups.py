@@ -13,7 +13,7 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
-from ptxlab.emulate.program.model import Code, Literal
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagree
 from ptxlab.emulate.rules.warpgroup_faults import (
@@ -38,14 +38,16 @@ from ptxlab.emulate.rules.warpgroup_products import (
 )
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.matrix import Maker, multiply, reader, writer
+from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
+from ptxlab.emulate.step.body import executes
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.step.translate import Translator
+    from ptxlab.emulate.step.checks import Checker
+    from ptxlab.emulate.step.translate import Step, Translator
 
 
 def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -183,19 +185,30 @@ def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[W
 
 
 def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    left = groups_left(code)
+    left = code.number("n")
     return lambda w: _complete(w, left)
 
 
-def groups_left(code: Code) -> int:
-    """How many groups may be in flight after a wait."""
-    return next(int(s.value) for s in code.sources if isinstance(s, Literal))
-
-
-MAKERS: dict[Action, Maker] = {
-    Action.WARPGROUP_PRODUCT: _product,
-    Action.WARPGROUP_FENCE: _fence,
-    Action.WARPGROUP_COMMIT: _commit,
+_MAKERS: dict[Action, Maker] = {
+    Action.WARPGROUP_PRODUCT: _product, Action.WARPGROUP_FENCE: _fence, Action.WARPGROUP_COMMIT: _commit,
     Action.WARPGROUP_WAIT: _wait,
-}
-"""What all 32 lanes of a warp do."""
+}  # fmt: skip
+
+
+@executes(*_MAKERS)
+class Warpgroups(OfWarp):
+    """The instructions of `wgmma`."""
+
+    def act(self, t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+        return _MAKERS[code.action](t, code, held)
+
+    def checked(self, checker: Checker, code: Code, step: Step) -> Step:
+        if code.action is not Action.WARPGROUP_WAIT or not checker.sync:
+            return step
+
+        def run(w: Warp) -> int | None:
+            result = step(w)
+            async_proxy.waited(w.spaces.check.record, w.warp, code.index, w.in_flight)
+            return result
+
+        return run

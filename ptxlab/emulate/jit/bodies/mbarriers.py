@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxlab.emulate.jit.body import Body, executes
+from ptxlab.emulate.jit.checked import THERE, Checks
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules.accesses import CHANGES, WRITES
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import operate, operation
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
+from ptxlab.isa.actions import MBARRIER, Action
 
 
-class Mbarriers(Part):
-    """Instructions that operate on mbarriers. `checks`: a pointer to the checks' record of the block."""
+@executes(*MBARRIER)
+class Mbarriers(Body):
+    """Instructions that operate on mbarriers."""
 
-    checks = "null"
+    rules = (operate,)
 
     def emit(self, code: Code) -> None:
-        """An instruction that operates on an mbarrier."""
         t, what = self.t, operation(code)
         given: dict[str, Any] = {name: self.e.operands.read(*source) for name, source in code.named.items()}
         base = given["a"].base
@@ -35,8 +39,9 @@ class Mbarriers(Part):
         for value, buffer in ((self.m.zext("i64", address), "%addrs"), (first, "%data"), (more, self._second())):
             t.do(f"store <{W} x i64> {self.m.vector(value)}, ptr {buffer}, align 64")
         flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
+        checks = "null" if self.e.checks is None else THERE[1]
         stops = t.let(call(
-            operate, "%ctx", "%cta", "%ws", self.checks, self.active.bits, "%addrs", "%data", self._second(),
+            operate, "%ctx", "%cta", "%ws", checks, self.active.bits, "%addrs", "%data", self._second(),
             "%out", str(what.action), str(flags), str(S.SPACES[code.space]), str(code.index),
         ))  # fmt: skip
         t.fault_if(stops)
@@ -46,6 +51,12 @@ class Mbarriers(Part):
         self.e.operands.write(
             code.dests[0], code.dest_types[0], self.m.trunc("i1", out) if what.action == WAIT else out
         )
+
+    def check(self, code: Code, checks: Checks) -> None:
+        (access,) = code.accesses
+        checks.access(code, access, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
+        if code.action is Action.COPIES_ARRIVE and checks.sync:
+            checks.of_copies(in_flight.commit)  # a wait for the mbarrier waits for these copies, too
 
     def _second(self) -> str:
         return self.t.let(f"getelementptr i8, ptr %data, i64 {8 * W}")

@@ -1,0 +1,22 @@
+"""`discard` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.discards`)."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit.body import Body, executes
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.discards import discard
+from ptxlab.isa.actions import Action
+
+
+@executes(Action.DISCARD)
+class Discards(Body):
+    """Bytes become undefined."""
+
+    rules = (discard,)
+
+    def emit(self, code: Code) -> None:
+        (access,) = code.accesses
+        self.t.do(f"store <{W} x i64> {self.places(code, access)}, ptr %addrs, align 64")
+        self.t.fault_if(self.t.let(call(discard, "%ctx", "%cta", "%ws", self.active.bits, "%addrs", str(code.index))))

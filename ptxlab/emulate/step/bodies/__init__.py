@@ -1,0 +1,13 @@
+"""The bodies of all actions that have one: a file for each effect, which registers itself (see `body`)."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from ptxlab.emulate.step.body import body_of, step_of
+
+__all__ = ["body_of", "step_of"]
+
+for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")

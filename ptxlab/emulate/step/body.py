@@ -1,0 +1,95 @@
+"""What the stepping engine does for the actions that the table's `sem` does not say: one body for each effect.
+
+    @executes(Action.DISCARD)
+    class Discards(Body):
+        def step(self, t, code): ...
+
+The files of `bodies/` are all read, and each names the actions that it executes. Which bytes an instruction accesses
+stands in the table (`Code.accesses`); counters, checks and traces are told of it before the step, unless a body says
+that it tells them itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import numpy as np
+
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action, AsyncGroup
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step.checks import Checker
+    from ptxlab.emulate.step.translate import Step, Translator
+
+Look = Callable[[Warp, np.ndarray], None]
+"""Something that the checks do before a step, given the lanes whose guard holds."""
+
+
+class Body:
+    """How instructions of some actions are executed. tells: whether its steps append their accesses to `w.touches`;
+    checked_after: whether these are then checked (if not, it has told the checks itself). guards: whether its steps
+    apply the guard."""
+
+    tells: ClassVar[bool] = False
+    checked_after: ClassVar[bool] = False
+    guards: ClassVar[bool] = False
+
+    def step(self, t: Translator, code: Code) -> Step:
+        """The step of an instruction."""
+        raise NotImplementedError
+
+    def looks(self, checker: Checker, code: Code) -> list[Look]:
+        """What checks do before it, beside looking at its accesses."""
+        return []
+
+    def checked(self, checker: Checker, code: Code, step: Step) -> Step:
+        """The step with what checks do after it."""
+        return step
+
+
+B = TypeVar("B", bound=Body)
+_BODIES: dict[tuple[Action, AsyncGroup | None], Body] = {}
+
+
+def executes(*actions: Action, group: AsyncGroup | None = None) -> Callable[[type[B]], type[B]]:
+    """Registers a body for actions, of one asynchronous group or of all that have no body of their own."""
+
+    def register(body: type[B]) -> type[B]:
+        _BODIES.update(dict.fromkeys(((action, group) for action in actions), body()))
+        return body
+
+    return register
+
+
+def body_of(code: Code) -> Body | None:
+    """What executes an instruction; None of those whose entries have semantics, no effect, or one on control flow."""
+    return _BODIES.get((code.action, code.properties.group)) or _BODIES.get((code.action, None))
+
+
+def step_of(t: Translator, body: Body, code: Code) -> Step:
+    """The step of an instruction that has a body, without its guard if that does not apply it."""
+    step = body.step(t, code)
+    return step if body.tells else _told(t, code, step)
+
+
+def _told(t: Translator, code: Code, step: Step) -> Step:
+    """A step whose accesses are told of before it."""
+    accesses = [(access, t.read(code.named[access.operand][0], "addr", code)) for access in code.accesses]
+
+    def run(w: Warp) -> int | None:
+        check = w.spaces.check
+        if check is None and w.touches is None:
+            return step(w)
+        for access, address in accesses:
+            touch = Touch(access.what, access.space, address(w).astype(np.uint64), access.size, w.mask)
+            if w.touches is not None:
+                w.touches.append(touch)
+            if check is not None:
+                check.touched(w, code, touch)
+        return step(w)
+
+    return run
