@@ -1,6 +1,6 @@
 """Matrix products as LLVM functions, one for each form: `f(ptr %ws, ptr %table)`, the registers of d, a, b and c.
 
-`ptxlab.emulate.step.bodies.matrices` describes how numbers are computed; both engines agree to the last bit. Kinds of code:
+`ptxlab.emulate.step.bodies.matrices` says how numbers are computed; both engines agree to the last bit. Kinds of code:
 
 - `_general` follows the fragments: for each k it arranges one column of A and one row of B over the lanes like the
   fragment of the sum, and multiplies. It serves every form; for a sparse A with factors from

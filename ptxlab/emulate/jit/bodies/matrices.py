@@ -46,6 +46,8 @@ SINK = S.Warp.offset("given.2")
 class Matrices(Body):
     """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
 
+    rules = (matrix_access.find, matrix_access.mark)
+
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self._whole = ""
@@ -54,8 +56,6 @@ class Matrices(Body):
         """The lanes' mask where the products began that left these registers."""
         self._left: frozenset[int] = frozenset()
         self.wide = WideOperands(e)
-
-    rules = (matrix_access.find, matrix_access.mark)
 
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
