@@ -45,25 +45,23 @@ def _inputs(m: Machine, i: Form, a: Value) -> Value:
     return flush(m, "f32", a) if i.ftz else a
 
 
-def _power_of_two(m: Machine, exponent: Value) -> Value:
-    """2.0**exponent (i32, -126 to 127)."""
-    return m.bitcast("f32", m.shl(m.add(exponent, m.const("i32", 127)), m.const("i32", 23)))
-
-
 # -- exponential and logarithm -----------------------------------------------------------------------------------------
 
 
 def ex2_f32(m: Machine, a: Value) -> Value:
     """2**a: a = n + f, a polynomial for 2**f, and 2**n in two factors so that subnormal results come out right."""
     low, high = m.const("f32", -152.0), m.const("f32", 129.0)
-    x = m.select(m.flt(a, low), low, m.select(m.flt(high, a), high, a))  # NaN stays
+    x = m.select(m.flt(high, a), high, a)  # NaN stays
+    x = m.select(m.flt(x, low), low, x)
     magic = m.const("f32", ROUND_MAGIC)
     shifted = m.fadd(x, magic)
     fraction = m.fsub(x, m.fsub(shifted, magic))
-    n = m.sub(m.bitcast("i32", shifted), m.bitcast("i32", magic))
-    half = m.ashr(n, m.const("i32", 1))
+    # n plus the exponents' bias for each factor: its halves are the exponents of the factors as they are encoded
+    n = m.add(m.bitcast("i32", shifted), m.sub(m.const("i32", 2 * 127), m.bitcast("i32", magic)))
+    half, fields = m.ashr(n, m.const("i32", 1)), m.const("i32", 23)
+    factors = [m.bitcast("f32", m.shl(exponent, fields)) for exponent in (half, m.sub(n, half))]
     p = _polynomial(m, EX2, fraction)
-    return m.fmul(m.fmul(p, _power_of_two(m, half)), _power_of_two(m, m.sub(n, half)))
+    return m.fmul(m.fmul(p, factors[0]), factors[1])
 
 
 def ex2(m: Machine, i: Form, a: Value) -> Value:

@@ -115,11 +115,12 @@ op("tanh.approx.f32  d, a", """The hyperbolic tangent, to a relative error of 2*
 def extremum(m: Machine, type: str, larger: bool, a: Value, b: Value) -> Value:
     """min or max of f32 or f64: -0 below +0, a NaN operand is ignored (both NaN: the canonical NaN)."""
     lane = rounding.BITS[type]
-    x, y = m.bitcast(lane, a), m.bitcast(lane, b)
-    # equal operands differ in the sign of zero at most: or / and of the bits picks the right one
-    equal = m.bitcast(type, m.and_(x, y) if larger else m.or_(x, y))
-    first = m.flt(b, a) if larger else m.flt(a, b)
-    d = m.select(first, a, m.select(m.feq(a, b), equal, b))
+    less, more = (a, b) if larger else (b, a)
+    # two selections that agree but where the operands are equal: these differ in the sign of zero at most, and or / and
+    # of the bits picks the right one
+    ways = [m.select(m.flt(less, more), b, a), m.select(m.flt(more, less), a, b)]
+    x, y = (m.bitcast(lane, way) for way in ways)
+    d = m.bitcast(type, m.and_(x, y) if larger else m.or_(x, y))
     d = m.select(m.isnan(b), a, m.select(m.isnan(a), b, d))
     return m.select(m.isnan(d), canonical_nan(m, type), d)
 

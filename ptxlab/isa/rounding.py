@@ -95,7 +95,8 @@ def to_float(m: Machine, type: str, bits: Value) -> Value:
 
 def from_float(m: Machine, type: str, a: Value, rnd: str = "rn") -> Value:
     """f32 to f16 or bf16 bits in any rounding mode; NaN becomes the canonical 0x7fff."""
-    if type == "f16":
+    if type == "f16":  # of the canonical NaN comes the canonical one
+        a = m.select(m.isnan(a), m.bitcast("f32", m.const("i32", CANONICAL_NAN["f32"])), a)
         nearest = m.float_to_half(a)
     else:
         bits = m.bitcast("i32", a)
@@ -104,6 +105,8 @@ def from_float(m: Machine, type: str, a: Value, rnd: str = "rn") -> Value:
     if rnd != "rn":
         back = to_float(m, type, nearest)
         nearest = adjust(m, "i16", rnd, nearest, m.flt(back, a), m.flt(a, back))
+    if type == "f16":
+        return nearest
     return m.select(m.isnan(a), m.const("i16", CANONICAL_NAN[type]), nearest)
 
 

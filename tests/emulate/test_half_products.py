@@ -149,6 +149,10 @@ PROGRAMS = {
     "c in another order": lambda t: mma(t, D, A, B, "{%f2, %f0, %f3, %f1}") + mma(t, "{%f1, %f2, %f3, %f0}", A, B, D),
     "the sum becomes A": lambda t: mma(t, D, A, B, D) + "".join(
         f"    mov.b32 %r{10 + k}, %f{k};\n" for k in range(4)) + mma(t, D, A, B, D),
+    "the sum begins with other NaNs": lambda t: (
+        "    mul.f32 %f0, %f0, 0f7F800000;\n    sub.f32 %f0, %f0, %f0;\n    fma.rn.f32 %f1, %f0, %f2, %f3;\n"
+        + mma(t, D, A, B, D) + "    add.f32 %f2, %f2, %f1;\n" + mma(t, D, A, NEXT, "{%f1, %f1, %f2, %f3}")
+    ),
     "d is A": lambda t: mma(t, "{%r10, %r11, %r12, %r13}", A, B, D) + mma(t, D, A, B, D),
     "more than there is room for": lambda t: "".join(
         f"    add.u32 %r{30 + k}, %r{10 + k % 4}, {k * 8};\n" for k in range(40)

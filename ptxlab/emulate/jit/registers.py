@@ -165,12 +165,14 @@ class Registers(Part):
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
                 self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
 
-    def settle(self, r: int) -> None:
-        """Stores a register in the warp's state, for all lanes."""
+    def settle(self, r: int, *, raw: bool = False) -> None:
+        """Stores a register in the warp's state, for all lanes. raw: what reads it there is arithmetic that also writes
+        it, so that a NaN need not be the canonical one."""
         scalar = self.scalar(r)
         if r in self.dirty or scalar:
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
-            value = self.m.vector(self.read(r))
+            held = self.read(r)
+            value = self.m.vector(held.raw or held if raw else held)
             self.t.do(f"store <{W} x {LLVM[self.program.registers[r].lane]}> {value}, ptr {p}, align 64")
             self.e.matrices.changed(r)
             if not self.e.scalars[r]:  # of those `flush` notes that they have changed

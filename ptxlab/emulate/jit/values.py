@@ -24,15 +24,16 @@ BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
 class Value:
     """One operand. `text` is an SSA name or a literal; `lanes` is the numpy array of a constant, else None. `raw` is
     the same number before its NaN was made canonical: enough for arithmetic, where a NaN stays one. `bits`: of a
-    predicate its lanes as an i32, where that is known."""
+    predicate its lanes as an i32, where that is known; `nan_of`: the number of which it tells whether it is NaN."""
 
-    __slots__ = ("_text", "bits", "lanes", "raw", "type", "uniform")
+    __slots__ = ("_text", "bits", "lanes", "nan_of", "raw", "type", "uniform")
 
     def __init__(
         self, text: str, type: str, uniform: bool, lanes: np.ndarray | None = None, raw: Value | None = None
     ) -> None:
         self._text, self.type, self.uniform, self.lanes, self.raw = text, type, uniform, lanes, raw
         self.bits = ""
+        self.nan_of: Value | None = None
 
     @property
     def text(self) -> str:
@@ -282,9 +283,12 @@ class Ops:
         folded = self._fold("isnan", "i1", (a,))
         if folded is not None:
             return folded
+        a = a.raw or a
         uniform, (arg,) = self._args((a,))
         zero = "0.0" if uniform else "zeroinitializer"
-        return Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
+        test = Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
+        test.nan_of = a
+        return test
 
     # -- floating point
     fadd, fsub = _operation("fadd", "fadd", rounded=True), _operation("fsub", "fsub", rounded=True)
@@ -330,6 +334,9 @@ class Ops:
         folded = self._fold("select", a.type, (condition, a, b))
         if folded is not None:
             return folded
+        if b.raw is not None and condition.nan_of is b.raw and a.lanes is not None:
+            if (a.lanes.view(np.uint8) == np.full(W, NAN[b.type], DTYPE[b.type]).view(np.uint8)).all():
+                return b  # as it is
         uniform, (c, x, y) = self._args((condition, a, b))
         ty = self._ty(a.type, uniform)
         return Value(self.t.let(f"select {self._ty('i1', uniform)} {c}, {ty} {x}, {ty} {y}"), a.type, uniform)

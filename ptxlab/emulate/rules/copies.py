@@ -62,8 +62,9 @@ def copy_lanes(
     if mask == FULL and all_together(context, to, to_start, source, source_start, counts, site, size, log2):
         there = u32(to_start - u32(context.memory.shared_start))
         here = u64(source_start - site.base)
+        shared, host = cta.shared, site.host
         for k in range(32):
-            move(cta.shared + u32(to[k] + there), site.host + u64(source[k] + here), size, size)
+            copy_bytes(shared + u32(to[k] + there), host + u64(source[k] + here), size)
         return False
     for lane in lanes_of(mask):
         target = u64(u32(to[lane] + to_start))

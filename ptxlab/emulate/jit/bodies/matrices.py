@@ -64,7 +64,8 @@ class Matrices(Body):
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
         for name in sources:
-            self._settle(held[name], literals, fragments.operands(form)[name].width)
+            raw = held["d"] if name == "c" and code.guard is None else ()
+            self._settle(held[name], literals, fragments.operands(form)[name].width, raw)
         written = [e.index for name in dests for e in held[name] if isinstance(e, Reg)]
         table = self._table(
             [self._offset(e, literals, fragments.operands(form)[n].width) for n in dests + sources for e in held[n]]
@@ -90,11 +91,11 @@ class Matrices(Body):
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
-    def _settle(self, operands: Elements, literals: dict[int, int], width: int) -> None:
-        """Stores these registers in the warp's state."""
+    def _settle(self, operands: Elements, literals: dict[int, int], width: int, written: Elements) -> None:
+        """Stores these registers in the warp's state. written: those that only this instruction reads from there."""
         for e in operands:
             if isinstance(e, Reg):
-                self.e.registers.settle(e.index)
+                self.e.registers.settle(e.index, raw=e in written)
             elif isinstance(e, Literal) and bits_of(e, width) not in literals:
                 if len(literals) == len(SPARE):
                     raise UnsupportedInstruction(
