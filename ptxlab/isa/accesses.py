@@ -59,9 +59,7 @@ def accesses_of(form: Form) -> tuple[Access, ...]:
     if action in (Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT):
         return (Access(what, _piece(form)),)
     if action.kind == "effect":
-        return (
-            Access(what, space="global" if "global" in form.__dict__ else ""),
-        )  # a generic address of global memory
+        return (Access(what, space=_named_space(form), traffic=False),)
     return (Access(what, types.width(str(form.type)) // 8 * int(str(form.vec or "v1")[1:])),)
 
 

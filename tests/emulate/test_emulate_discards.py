@@ -91,6 +91,14 @@ def test_memcheck(device: str, address: str, says: str) -> None:
     assert says in str(caught.value)
 
 
+@devices
+def test_no_bytes_move(device: str) -> None:
+    _, done = run(device, SOME, counters=True)
+    assert done.counters is not None
+    (line,) = (of for of in done.counters.by_line.values() if of.opcode == "discard.global.L2")
+    assert (line.warps, line.threads, line.on_threads, line.requests, line.bytes) == (1, 32, 8, 0, 0)
+
+
 def test_what_both_engines_report() -> None:
     """Values, faults, counters, findings and traces, with guards, diverged, and of several warps."""
     apart = "@!%p1 bra REST;\n    discard.global.L2 [%rd3], 128;\n    REST:"

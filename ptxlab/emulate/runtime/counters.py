@@ -85,11 +85,6 @@ class LineCounters:
         """Wavefronts that bank conflicts added."""
         return self.wavefronts - self.ideal_wavefronts
 
-    @property
-    def sectors_per_request(self) -> float:
-        """4 is the best for 4 bytes per lane, 32 the worst."""
-        return self.sectors / self.requests if self.requests else 0.0
-
 
 @dataclass(frozen=True)
 class Counters:

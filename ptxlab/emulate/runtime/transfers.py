@@ -8,8 +8,6 @@ ROOM = 128
 """Most copies of a cluster that are in flight at once; before one more is issued, the oldest is performed."""
 COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE = range(6)
 """What a transfer does. WRITE: stores a value that came with it."""
-NO_RANK = 255
-
 
 MOVED = (
     "bulk_copies", "bulk_global_ld", "bulk_global_st", "bulk_global_red", "bulk_arrived", "bulk_shared_st",
