@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.jit import emit, far_constants
+from ptxlab.emulate.jit import emit, far_constants, tabled
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.values import constant
 
@@ -79,3 +79,45 @@ def test_constants_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_which_constants_are_far(lane: str, numbers: np.ndarray, far: list[float]) -> None:
     table = far_constants.FarConstants(Text(), "fast")
     assert [n for n in numbers if table.takes(constant(np.full(32, n, numbers.dtype), lane))] == far
+
+
+BODY = (
+    "mad.lo.u32 %r2, %r2, %r1, {n};", "add.u32 %r3, %r2, {n};", "xor.b32 %r2, %r2, %r3;",
+    "setp.lt.u32 %p1, %r3, {n};", "selp.b32 %r3, %r2, {n}, %p1;", "setp.gt.and.s32 %p2, %r3, %r2, !%p1;",
+    "selp.b32 %r2, %r2, %r3, %p2;", "mul.wide.u32 %rd4, %r2, {n};", "add.u64 %rd3, %rd3, %rd4;",
+    "cvt.u32.u64 %r3, %rd3;", "cvt.rn.f32.u32 %f2, %r3;", "fma.rn.f32 %f1, %f2, 0f3A83126F, %f1;",
+    "mul.f64 %d1, %d1, 0d3FF000010C6F7A0B;", "cvt.u16.u32 %h1, %r3;", "add.u16 %h1, %h1, {k};",
+    "cvt.s32.s16 %r4, %h1;", "add.u32 %r2, %r2, %r4;", "add.u32 %r2, %r2, %r6;", "min.s32 %r3, %r2, %r6;",
+    "lop3.b32 %r2, %r2, %r3, {n}, 0x96;",
+)  # fmt: skip
+
+
+def runs(times: int, branch: str) -> str:
+    """All kinds of rows: vectors, predicates, one number for all lanes, numbers of 16, 32 and 64 bits; and among them
+    instructions that are none. Then the lanes that `branch` leaves run some more."""
+
+    def lines(k: int) -> str:
+        return "\n".join(BODY).format(n=2654435761 * k % (1 << 31) + 1, k=k % 1000)
+
+    head = HEAD.replace(".reg .f64", ".reg .pred %p<4>; .reg .b16 %h<2>; .reg .f64").replace("%r<8>", "%r<9>")
+    head += "mov.u32 %r6, %ctaid.x;\nadd.u32 %r6, %r6, 77;\nsetp.lt.u32 %p3, %r1, 11;\n"
+    guarded = "\n@%p3 add.u32 %r2, %r2, 3;\n"
+    more = "\n".join(lines(k) for k in range(3))
+    return head + guarded.join(map(lines, range(times))) + f"\n{branch}\n{more}\nend:\n" + TAIL
+
+
+@pytest.mark.parametrize("branch", ["", "@%p3 bra end;"])
+def test_runs_of_instructions_that_only_compute(branch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = runs(110, branch)
+    rows: list[int] = []
+    made = tabled.Tabled.text
+
+    def counted(self: tabled.Tabled) -> list[str]:
+        rows.append(len(self._rows))
+        return made(self)
+
+    monkeypatch.setattr(tabled.Tabled, "text", counted)
+    found = run(text, "cpu")
+    assert max(rows) > 1500
+    assert (len(rows) == 2) == bool(branch), "with and without the function for diverged warps"
+    assert (found == run(text, "step")).all()

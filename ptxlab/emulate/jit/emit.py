@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxlab.emulate.jit import tabled
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Form, Rows
@@ -28,6 +29,7 @@ from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
+from ptxlab.emulate.jit.tabled import Tabled
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.jit.warp_loop import FIRST, WarpLoop
 from ptxlab.emulate.language import Record
@@ -96,6 +98,8 @@ class Emitter:
         self.checks: Checks | None = None
         """The checks, in a build that has any."""
         self.instruments = instruments(self)
+        in_table = small and len(program.codes) > tabled.LONG and not self.instruments and not file.products
+        self.tabled = Tabled(self) if in_table else None
 
     # -- the function --------------------------------------------------------------------------------------------------
 
@@ -119,6 +123,7 @@ class Emitter:
         lines = [f"define i32 @{self.name}({SIGNATURE}{warp}) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
         tables = self.constants + (self.far.text() if self.far is not None else [])
+        tables += self.tabled.text() if self.tabled is not None else []
         return "\n".join(tables) + "\n" + "\n".join(lines) + "\n"
 
     def plan(self, block: Block) -> None:
@@ -225,6 +230,8 @@ class Emitter:
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
         self.code = code
+        if self.tabled is not None and code.index in self.tabled.inside:
+            return
         if self.small and self.uncut == CUT:
             self.uncut = 0
             label = self.t.label("cut")

@@ -8,10 +8,26 @@ import numpy as np
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import BITS, Address, Value, constant
+from ptxlab.emulate.jit.values import BITS, Address, Ops, Value, constant
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Symbol
 from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
+
+
+def resized(m: Ops, value: Value, lane: str, *, signed: bool) -> Value:
+    """A value as another lane type: reinterpreted at the same width, else truncated or extended."""
+    have, want = BITS[value.type], BITS[lane]
+    if value.type == lane:
+        return value
+    if have == want:
+        return m.bitcast(lane, value)
+    as_int = value if value.type[0] == "i" else m.bitcast(f"i{have}", value)
+    target = f"i{want}"
+    if have > want:
+        cut = m.trunc(target, as_int)
+    else:
+        cut = m.sext(target, as_int) if signed else m.zext(target, as_int)
+    return cut if lane == target else m.bitcast(lane, cut)
 
 
 class Operands(Part):
@@ -39,7 +55,7 @@ class Operands(Part):
         value = self.e.registers.read(source.index) if isinstance(source, Reg) else self.m.special(source.name)
         if type_ == "vec":
             type_ = str(self.e.code.form.type)
-        return value if type_ in ("any", "int") else self._resize(value, types.lane(type_), signed=False)
+        return value if type_ in ("any", "int") else resized(self.m, value, types.lane(type_), signed=False)
 
     def _immediate(self, source: Literal, lane: str, type_: str) -> Value:
         """An immediate as an operand; `0f` literals keep every bit, NaN payloads included."""
@@ -53,21 +69,6 @@ class Operands(Part):
         if isinstance(mem.base, Reg):
             return self.e.registers.read(mem.base.index)
         return self.m.const("i32" if self.e.code.space == "shared" else "i64", int(mem.base.value))
-
-    def _resize(self, value: Value, lane: str, *, signed: bool) -> Value:
-        """A value as another lane type: reinterpreted at the same width, else truncated or extended."""
-        have, want = BITS[value.type], BITS[lane]
-        if value.type == lane:
-            return value
-        if have == want:
-            return self.m.bitcast(lane, value)
-        as_int = value if value.type[0] == "i" else self.m.bitcast(f"i{have}", value)
-        target = f"i{want}"
-        if have > want:
-            cut = self.m.trunc(target, as_int)
-        else:
-            cut = self.m.sext(target, as_int) if signed else self.m.zext(target, as_int)
-        return cut if lane == target else self.m.bitcast(lane, cut)
 
     def write(self, dest: Reg | Group | None, type_: str, result: Any) -> None:
         """Writes a result to its destination."""
@@ -85,7 +86,7 @@ class Operands(Part):
         if type_ == "vec":
             type_ = str(self.e.code.form.type)
         signed = type_ in types.WIDTH and types.is_signed(type_)
-        self.e.registers.write(dest.index, self._resize(result, lane, signed=signed))
+        self.e.registers.write(dest.index, resized(self.m, result, lane, signed=signed))
 
     def read_named(self, code: Code, name: str, type_: str = "") -> Any:
         """The value of a source, by its name in the instruction's syntax."""

@@ -165,6 +165,12 @@ class Registers(Part):
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
                 self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
 
+    def put(self, r: int) -> None:
+        """Stores a register, if it has changed, where it is kept."""
+        others, self.dirty = self.dirty - {r}, self.dirty & {r}
+        self.flush(-1)
+        self.dirty = others
+
     def settle(self, r: int, *, raw: bool = False) -> None:
         """Stores a register in the warp's state, for all lanes. raw: what reads it there is arithmetic that also writes
         it, so that a NaN need not be the canonical one."""

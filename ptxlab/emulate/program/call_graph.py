@@ -50,7 +50,8 @@ class CallGraph:
                     for operand in instruction.operands:
                         if id(operand) not in seen:
                             seen.add(id(operand))
-                            names |= dict.fromkeys(operand_names(operand))
+                            for name in operand_names(operand):
+                                names[name] = None
                 elif (target := called(instruction)) in bodies:
                     calls[f.name].add(target)
                 elif target not in declared:

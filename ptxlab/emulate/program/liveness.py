@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Program, Reg, Source
 from ptxlab.isa.actions import Action
 
@@ -19,22 +21,41 @@ def registers_of(source: Source | None) -> list[int]:
     return []
 
 
+def _of_all(operands: Iterable[Source | None]) -> list[int]:
+    """The registers of some operands."""
+    out = []
+    for operand in operands:
+        if type(operand) is Reg:  # most are
+            out.append(operand.index)
+        else:
+            out += registers_of(operand)
+    return out
+
+
+def bit_set(numbers: Collection[int]) -> int:
+    """The set as the bits of an int. To set one bit after the other would copy the whole each time."""
+    octets = bytearray(max(numbers, default=0) // 8 + 1)
+    for n in numbers:
+        octets[n >> 3] |= 1 << (n & 7)
+    return int.from_bytes(octets, "little")
+
+
 def reads(code: Code) -> list[int]:
     """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
-    out = [r for s in code.sources for r in registers_of(s)]
+    out = _of_all(code.sources)
     if code.guard is not None:
         out.append(code.guard[0])
-        out += [r for d in code.dests for r in registers_of(d)]
+        out += _of_all(code.dests)
     if code.action is Action.RETURN and code.register >= 0:
         out.append(code.register)
     if code.action is Action.WARPGROUP_PRODUCT:  # what it adds to
-        out += [r for d in code.dests for r in registers_of(d)]
+        out += _of_all(code.dests)
     return out
 
 
 def writes(code: Code) -> list[int]:
     """Registers written by an instruction."""
-    out = [r for d in code.dests for r in registers_of(d)]
+    out = _of_all(code.dests)
     if code.action is Action.CALL:
         out.append(code.register)
     return out
@@ -44,14 +65,12 @@ def live_in(program: Program) -> list[int]:
     """For each block the registers alive at its start, as a bit set."""
     use, define = [], []
     for block in program.blocks:
-        used = defined = 0
+        used, defined = set[int](), set[int]()
         for code in program.codes[block.first : block.last]:
-            for r in reads(code):
-                used |= (1 << r) & ~defined
-            for r in writes(code):
-                defined |= 1 << r
-        use.append(used)
-        define.append(defined)
+            used.update(r for r in reads(code) if r not in defined)
+            defined.update(writes(code))
+        use.append(bit_set(used))
+        define.append(bit_set(defined))
     alive = [0] * len(program.blocks)
     changed = True
     while changed:

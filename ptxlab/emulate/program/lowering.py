@@ -58,6 +58,8 @@ class Lowering(Names):
         self.params, self.param_size = layout.params(self.kernel.params)
         self.functions = {f.name: f for f in module.functions if f.body is not None}
         self.codes: list[Code] = []
+        self.fitting: set[tuple[Form, tuple[str, ...]]] = set()
+        """Forms and types of operands that fit (see `resolving`)."""
         self.routines: dict[str, Routine] = {}
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 def resolve(low: Lowering, code: Code, instruction: Instruction, scope: Scope, routine: Routine) -> None:
     """Sets what an instruction reads and writes, with the types, and which space it accesses."""
     line, found = instruction.line, code.form
+    if routine.frame is None and _plainly(low, code, instruction, scope, routine):
+        return
     given, place = _given(low, instruction, found)
     dests: list[Reg | Group | None] = []
     sources: list[Source | None] = []
@@ -58,6 +61,55 @@ def resolve(low: Lowering, code: Code, instruction: Instruction, scope: Scope, r
     low.note_space(code, found)
     if routine.frame is not None:
         code.sources = tuple(low.on_stack(code, s) for s in sources)
+
+
+def _plainly(low: Lowering, code: Code, instruction: Instruction, scope: Scope, routine: Routine) -> bool:
+    """Does what `resolve` does where an instruction only computes and all operands are registers and numbers of types
+    that fit, as in nearly all lines of a long text. False, and nothing has been done, for all others."""
+    shape = _plain_shape(code.form)
+    if shape is None or len(instruction.operands) != sum(map(len, shape)):
+        return False
+    resolved: list[Reg | Literal] = []
+    kinds = []
+    for operand in instruction.operands:
+        if type(operand) is model.Name:
+            found = scope.registers.get(operand.text) or low.name(operand.text, scope, routine, instruction.line)
+            if type(found) is not Reg:
+                return False
+            resolved.append(found)
+            kinds.append(low.registers[found.index].type)
+        elif type(operand) is model.Number:
+            resolved.append(Literal(operand.value, operand.kind, operand.bits))
+            kinds.append("number")
+        else:
+            return False
+    dest_types, source_types = shape
+    dests = tuple(each for each in resolved[: len(dest_types)] if isinstance(each, Reg))
+    if len(dests) != len(dest_types):
+        return False
+    code.dests, code.sources = dests, tuple(resolved[len(dests) :])
+    code.dest_types, code.source_types = dest_types, source_types
+    key = code.form, tuple(kinds)
+    if key not in low.fitting:
+        if misfit(code, low.registers):
+            code.dest_types = code.source_types = ()
+            return False
+        low.fitting.add(key)
+    return True
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_shape(form: Form) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The types of what a form writes and reads, where it only computes and each operand is one register or number."""
+    specs = form.op.operands
+    types_ = [form.operand_type(spec) for spec in specs]
+    roles = [spec.role for spec in specs]
+    if form.op.kind != "pure" or any(spec.second for spec in specs) or roles != sorted(roles) or "addr" in roles:
+        return None
+    if not all(type_ == "pred" or (type_ in types.WIDTH and type_ != "b128") for type_ in types_):
+        return None
+    dests = roles.count("dst")
+    return tuple(types_[:dests]), tuple(types_[dests:])
 
 
 def _given(
