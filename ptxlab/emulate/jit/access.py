@@ -17,6 +17,7 @@ from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.affine_access import AffineAccesses
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import COLD, W
+from ptxlab.emulate.jit.local_memory import LocalMemory
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.patterns import Patterns
 from ptxlab.emulate.jit.row_addresses import RowAddresses
@@ -49,7 +50,7 @@ class Memory(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.transfers, self.patterns, self.rows = Transfers(e), Patterns(e), RowAddresses(e)
-        self.affine = AffineAccesses(e, self)
+        self.affine, self.local = AffineAccesses(e, self), LocalMemory(e, self.transfers.scattered)
         self.mixed: set[int] = set()
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ class Memory(Part):
         """The access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
         space = self.e.code.space
         if space in ("local", "frame"):
-            values = self._local(address, stored)
+            values = self.local.access(address, stored)
             for i in reversed(self.e.instruments):
                 i.accessed_local(address, access_shape(self.e.code)[2], stored is not None)
             return values
@@ -86,34 +87,6 @@ class Memory(Part):
         for k in range(count):
             p = self.t.let(f"getelementptr i8, ptr %params, i64 {at + k * size // count}")
             out.append(Value(self.t.let(f"load {LLVM[lane]}, ptr {p}"), lane, True))
-        return tuple(out)
-
-    # -- local memory: 32 separate stretches ---------------------------------------------------------------------------
-
-    def _local(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
-        lane, count, size = access_shape(self.e.code)
-        each, limit = self.program.local_stride, self.program.local_size - size
-        at = self.m.wide(address)
-        if at.lanes is not None and at.uniform:
-            where = int(at.lanes[0])
-            if where > limit or where % size:
-                self.e.stops.always(where)
-                return tuple(self.m.const(lane, 0) for _ in range(count)) if stored is None else ()
-        else:
-            inside = self.m.ule(at, self.m.const("i64", max(limit, 0)))
-            low = self.m.and_(at, self.m.const("i64", size - 1))
-            good = self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0)))
-            bad = self.active.where_not(good) if limit >= 0 else self.active.bits
-            self.e.stops.if_any(bad, at)
-        offsets = self.m.add(constant(np.arange(W, dtype=np.uint64) * np.uint64(each), "i64"), at)
-        out = []
-        for k in range(count):
-            spot = self.m.add(offsets, self.m.const("i64", k * size // count))
-            pointers = self.t.let(f"getelementptr i8, ptr %local, <{W} x i64> {self.m.vector(spot)}")
-            if stored is None:
-                out.append(self.transfers.gather(lane, pointers))
-            else:
-                self.transfers.scatter(lane, pointers, self.m.vector(stored[k]))
         return tuple(out)
 
     # -- shared, global, const, generic --------------------------------------------------------------------------------

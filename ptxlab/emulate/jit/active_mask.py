@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
 
@@ -19,22 +18,37 @@ class ActiveMask:
 
     def __init__(self, e: Emitter) -> None:
         self.e, self.t = e, e.t
-        self.bits, self.vector = "", ""
-        self.block_bits, self.block_vector = "", ""
+        self.bits, self.block_bits = "", ""
+        self._mask: Value | None = None
+        self._block_mask: Value | None = None
         self.guard: Value | None = None
         self.partly = False
         """Whether live lanes may not be running the block: those keep what their registers hold."""
 
+    @property
+    def mask(self) -> Value:
+        """The lanes as a predicate."""
+        assert self._mask is not None
+        return self._mask
+
+    @property
+    def vector(self) -> str:
+        """The lanes as a <32 x i1>."""
+        return self.mask.text
+
     def begin(self, bits: str, *, partly: bool) -> None:
         """At a label: these lanes run."""
         self.partly = partly
-        self.block_bits = bits
-        self.block_vector = self.lanes(bits)
-        self.bits, self.vector = bits, self.block_vector
+        self.narrow(bits)
+        self.block_bits, self._block_mask = bits, self._mask
+
+    def narrow(self, bits: str) -> None:
+        """These lanes are active."""
+        self.bits, self._mask = bits, self.e.machine.of_bits(bits)
 
     def lanes(self, bits: str) -> str:
         """Bits as a vector."""
-        return self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
+        return self.e.machine.lanes_of(bits)
 
     def guarded(self, code: Code) -> None:
         """Narrows the mask to the lanes whose guard holds."""
@@ -47,23 +61,21 @@ class ActiveMask:
             held = self.e.machine.of_bits(inverted) if inverted else self.e.machine.not_(held)
         self.guard = held
         if held.uniform:
-            self.bits = self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0")
+            self.narrow(self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0"))
         else:
-            bits = held.bits or self.t.let(f"bitcast <{W} x i1> {held.text} to i32")
-            self.bits = self.t.let(f"and i32 {bits}, {self.block_bits}")
-        self.vector = self.lanes(self.bits)
+            self.narrow(self.t.let(f"and i32 {self.e.machine.bits_of(held)}, {self.block_bits}"))
 
     def all_of_block(self) -> None:
         """All lanes that run the block are active."""
         self.guard = None
-        self.bits, self.vector = self.block_bits, self.block_vector
+        self.bits, self._mask = self.block_bits, self._block_mask
 
     @contextmanager
     def only(self, bits: str) -> Iterator[None]:
         """In this context rules are called with these lanes (an i32)."""
-        before, vector, self.bits = self.bits, self.vector, bits
+        before, mask, self.bits = self.bits, self._mask, bits
         yield
-        self.bits, self.vector = before, vector
+        self.bits, self._mask = before, mask
 
     # -- facts about the active lanes
 
@@ -89,14 +101,13 @@ class ActiveMask:
 
     def where(self, condition: Value) -> str:
         """i32: the active lanes in which an i1 holds."""
-        bits = self.t.let(f"bitcast <{W} x i1> {self.e.machine.vector(condition)} to i32")
-        return self.t.let(f"and i32 {bits}, {self.bits}")
+        return self.t.let(f"and i32 {self.e.machine.bits_of(condition)}, {self.bits}")
 
     def where_not(self, condition: Value) -> str:
         """i32: the active lanes in which an i1 fails."""
         if condition.uniform:
             return self.t.let(f"select i1 {condition.text}, i32 0, i32 {self.bits}")
-        bits = self.t.let(f"bitcast <{W} x i1> {self.e.machine.vector(condition)} to i32")
+        bits = self.e.machine.bits_of(condition)
         return self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.bits}")
 
     def first_value(self, value: Value) -> str:

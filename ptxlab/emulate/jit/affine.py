@@ -30,7 +30,8 @@ import numpy as np
 
 from ptxlab.emulate.jit.aligned_registers import low_zeros
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
+from ptxlab.emulate.jit.operations import Ops
+from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 
 FARTHEST = 1 << 30
 """Limit of the distance between two lanes, before scaling: so the order of two lanes tells whether one has wrapped

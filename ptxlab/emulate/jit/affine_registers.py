@@ -36,6 +36,7 @@ class Sketch:
     def __init__(self, program: Program, rows: Rows, aligned: dict[int, int]) -> None:
         self.program, self.rows, self.aligned = program, rows, aligned
         self.slow = self.small = False
+        self.wide = True
         self.far = self.tabled = None
         self.t = Text()
         self.instruments: tuple[()] = ()

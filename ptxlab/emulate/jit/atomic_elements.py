@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
+from ptxlab.emulate.jit.operations import Ops
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import form as table_form
 

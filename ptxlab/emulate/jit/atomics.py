@@ -20,9 +20,10 @@ import numpy as np
 
 from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, whole
 from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
-from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value, constant
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.liveness import reads, registers_of
 from ptxlab.emulate.rules.memcheck import find_lanes, find_together

@@ -167,10 +167,10 @@ class Emitter:
         result."""
         if name in self.helpers:
             return
-        around, here, self.t.lines = self.t.lines, self.t.here, []
+        around, here, self.t.lines, self.t.here = self.t.lines, self.t.here, [], f"entry of {name}"
         with self.active.only("%bits"), self.machine.own_splats():
             self.machine.forget_splats()
-            self.active.vector = self.active.lanes("%bits")
+            self.active.narrow("%bits")
             result = body()
         lines, self.t.lines, self.t.here = self.t.lines, around, here
         kind, last = ("void", "ret void") if result is None else (result.llvm, f"ret {result.llvm} {result.text}")

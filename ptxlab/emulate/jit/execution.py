@@ -7,9 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
-from ptxlab.emulate.jit.values import LLVM, Ops, Value
+from ptxlab.emulate.jit.values import LLVM, Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.rules.faults import unsupported
@@ -136,17 +137,12 @@ class Execution(Part):
 
     def _copy(self, source: int, dest: int, size: int) -> None:
         """Arguments and results of a call, from frame to frame in every lane."""
-        each, transfers = self.program.local_stride, self.e.memory.transfers
-        lanes = "<" + ", ".join(f"i64 {k * each}" for k in range(W)) + ">"
+        each, scattered = self.program.local_stride, self.e.memory.transfers.scattered
         at = 0
         while at < size:
             step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)
-            pointers = []
-            for frame in (source, dest):
-                base = self.t.let(f"getelementptr i8, ptr %local, i64 {frame + at}")
-                pointers.append(self.t.let(f"getelementptr i8, ptr {base}, <{W} x i64> {lanes}"))
-            value = transfers.gather(f"i{8 * step}", pointers[0])
-            transfers.scatter(f"i{8 * step}", pointers[1], value.text)
+            given, taken = (self.t.let(f"getelementptr i8, ptr %local, i64 {frame + at}") for frame in (source, dest))
+            scattered.store_apart(f"i{8 * step}", taken, each, scattered.load_apart(f"i{8 * step}", given, each).text)
             at += step
         for instrument in reversed(self.e.instruments):
             instrument.copied_frame(source, dest, size)

@@ -39,6 +39,7 @@ class LaneMachine(AffineOps):
         super().__init__(e.t)
         self.e = e
         self.affine = not e.slow
+        self.masks = e.wide
 
     def operand(self, value: Value) -> str:
         far = self.e.far
@@ -56,7 +57,7 @@ class LaneMachine(AffineOps):
 
     # -- where a lane is
     def active(self) -> Value:
-        return Value(self.e.active.vector, "i1", False)
+        return self.e.active.mask
 
     def special(self, name: str) -> Value:
         base, _, axis = name.partition(".")
@@ -140,8 +141,7 @@ class LaneMachine(AffineOps):
 
     # -- other lanes
     def ballot(self, a: Value) -> Value:
-        bits = self.t.let(f"bitcast <{W} x i1> {self.vector(a)} to i32")
-        return Value(self.t.let(f"and i32 {bits}, {self.e.active.bits}"), "i32", True)
+        return Value(self.t.let(f"and i32 {self.bits_of(a)}, {self.e.active.bits}"), "i32", True)
 
     def lane_read(self, a: Value, index: Value) -> Value:
         if a.uniform:
@@ -163,13 +163,10 @@ class LaneMachine(AffineOps):
 
     # -- the carry flag
     def carry_get(self) -> Value:
-        bits = self.t.let("load i32, ptr %carry.at")
-        return Value(self.t.let(f"bitcast i32 {bits} to <{W} x i1>"), "i1", False)
+        return self.of_bits(self.t.let("load i32, ptr %carry.at"))
 
     def carry_set(self, carry: Value) -> None:
-        new = self.t.let(
-            f"and i32 {self.t.let(f'bitcast <{W} x i1> {self.vector(carry)} to i32')}, {self.e.active.bits}"
-        )
+        new = self.t.let(f"and i32 {self.bits_of(carry)}, {self.e.active.bits}")
         kept = self.t.let(f"xor i32 {self.e.active.bits}, -1")
         old = self.t.let(f"and i32 {self.t.let('load i32, ptr %carry.at')}, {kept}")
         self.t.do(f"store i32 {self.t.let(f'or i32 {new}, {old}')}, ptr %carry.at")

@@ -63,6 +63,5 @@ class Patterns(Part):
         return Value(t.let(f"select i1 {whole}, i32 {some}, i32 {others}"), "i32", True)
 
     def with_gaps(self) -> bool:
-        """Whether rows with inactive lanes are told from other addresses: where some lanes are likely to be inactive,
-        and the CPU has loads and stores under a mask."""
-        return self.e.wide and (self.e.small or self.active.partly or self.e.code.guard is not None)
+        """Whether rows with inactive lanes are told from other addresses: where some are likely to be inactive."""
+        return self.e.small or self.active.partly or self.e.code.guard is not None

@@ -93,11 +93,11 @@ class Registers(Part):
             scalar = self.scalar(r)
             at = self.e.file.scalar[r] if scalar else self.e.file.vector[r]
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+            if lane == "i1" and not scalar:
+                found = self.values[r] = self.m.of_bits(self.t.let(f"load i32, ptr {p}"))
+                return found
             if lane == "i1":
-                if scalar:
-                    text = self.t.let(f"icmp ne i8 {self.t.let(f'load i8, ptr {p}')}, 0")
-                else:
-                    text = self.t.let(f"bitcast i32 {self.t.let(f'load i32, ptr {p}')} to <{W} x i1>")
+                text = self.t.let(f"icmp ne i8 {self.t.let(f'load i8, ptr {p}')}, 0")
             else:
                 ty = LLVM[lane] if scalar else f"<{W} x {LLVM[lane]}>"
                 text = self.t.let(f"load {ty}, ptr {p}, align {8 if scalar else 64}")
@@ -108,8 +108,10 @@ class Registers(Part):
 
     def write(self, r: int, value: Value) -> None:
         """A write: inactive lanes keep the old value."""
+        if self.program.registers[r].lane == "i1" and not self.scalar(r):
+            value = self.m.short(value)
         if self.active.partly and not self.scalar(r):
-            value = self.m.select(Value(self.active.vector, "i1", False), value, self.read(r))
+            value = self.m.select(self.active.mask, value, self.read(r))
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
         if r in self.e.affine and not self.e.slow:
@@ -137,11 +139,10 @@ class Registers(Part):
                 continue
             changed |= self.e.scalars[r] << r % 64
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
-            vector = self.m.vector(value)
             if lane == "i1":
-                self.t.do(f"store i32 {self.t.let(f'bitcast <{W} x i1> {vector} to i32')}, ptr {p}")
+                self.t.do(f"store i32 {self.m.bits_of(value)}, ptr {p}")
             else:
-                self.t.do(f"store <{W} x {LLVM[lane]}> {vector}, ptr {p}, align 64")
+                self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
         if changed:
             self.t.bump(self.t.field(Warp, "changed"), "or i64", str(changed))
         self.dirty.clear()

@@ -299,7 +299,7 @@ d.missing:
             for instrument in self.e.instruments:
                 instrument.synced(code, brought)
             if form.op.sem is not None:
-                self.active.bits, self.active.vector = members, self.active.lanes(members)
+                self.active.narrow(members)
                 result = form.op.sem(self.m, form, *brought)
                 self.active.all_of_block()
                 self.e.execution.results(code, result)

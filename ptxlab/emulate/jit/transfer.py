@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.groups import Group
-from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.scattered import Scattered
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
 
-LARGE = 1500
-"""Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ class Seen:
 
 class Transfers(Part):
     """Moves data between registers and checked memory."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.scattered = Scattered(e)
 
     # -- the access itself ---------------------------------------------------------------------------------------------
 
@@ -87,7 +93,7 @@ class Transfers(Part):
 
     def _by_pattern(self, seen: Seen) -> tuple[Value, ...]:
         """An arm of code for each pattern."""
-        t, group, lane, mask = self.t, seen.group, seen.lane, self.active.vector
+        t, group, lane = self.t, seen.group, seen.lane
         stored = self._vectors(seen)
         arms: dict[str, tuple[int, ...]] = {}
         if group.patterns & {0, 4}:
@@ -110,13 +116,7 @@ class Transfers(Part):
             with switch.arm("gaps") as results:
                 results += self._row_with_gaps(seen, stored)
         with switch.arm("any") as results:
-            for k in range(seen.count):
-                base = t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset + k * seen.step}")
-                pointers = t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {self.e.memory.offsets(group)}")
-                if seen.write:
-                    self.scatter(lane, pointers, stored[k], mask)
-                else:
-                    results.append(self.gather(lane, pointers, mask).text)
+            results += self._any(seen, stored)
         if "each" in arms:
             with switch.arm("each") as results:
                 results += [value.text for value in self.each_lane(seen)]
@@ -125,10 +125,23 @@ class Transfers(Part):
             return ()
         return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
 
+    def _any(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Anywhere in one allocation."""
+        offsets, results = self.e.memory.offsets(seen.group), []
+        for k in range(seen.count):
+            base = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.offset + k * seen.step}")
+            if seen.write:
+                self.scattered.store(seen.lane, base, offsets, stored[k])
+            else:
+                results.append(self.scattered.load(seen.lane, base, offsets).text)
+        return results
+
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
         """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
         t, group, row = self.t, seen.group, f"<{W} x i32>"
         name = f"{'store' if seen.write else 'load'}.{seen.lane}.{seen.count}"
+        if not self.e.wide and seen.code.space == "shared":
+            name += ".shared"
 
         def body() -> None:
             there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
@@ -206,15 +219,24 @@ class Transfers(Part):
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         width, block = W * count // 2, self._interleave(ty, stored) if seen.write else ""
         half, parts = f"<{width} x {ty}>", []
+        shared = not self.e.wide and seen.code.space == "shared"
+        if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
+            return self._any(seen, stored)
         for k, spot in enumerate(self._halves(seen)):
-            lanes = ", ".join(f"i32 {k * W // 2 + n // count}" for n in range(width))
-            vector = f"<{W} x i1>"
-            mask = t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{lanes}>")
+            mask = self._mask_of_half(k, count)
             if seen.write:
                 own = ", ".join(f"i32 {k * width + n}" for n in range(width))
                 wide = f"<{W * count} x {ty}>"
                 cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{width} x i32> <{own}>")
-                t.store_masked(half, seen.step, cut, spot, mask)
+                if shared:  # nobody else writes there, and there is room on both sides
+                    # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
+                    old = t.let(f"load volatile {half}, ptr {spot}, align {seen.step}")
+                    new = t.let(f"select <{width} x i1> {mask}, {half} {cut}, {half} {old}")
+                    t.do(f"store {half} {new}, ptr {spot}, align {seen.step}")
+                else:
+                    t.store_masked(half, seen.step, cut, spot, mask)
+            elif shared:
+                parts.append(t.let(f"load {half}, ptr {spot}, align {seen.step}"))
             else:
                 parts.append(t.load_masked(half, seen.step, spot, mask))
         if seen.write:
@@ -222,6 +244,19 @@ class Transfers(Part):
         both = ", ".join(f"i32 {n}" for n in range(W * count))
         whole = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
         return self._deinterleave(ty, whole, count)
+
+    def _mask_of_half(self, k: int, count: int) -> str:
+        """The active lanes of the first half of the warp or the second, each for `count` elements."""
+        t, width = self.t, W * count // 2
+        lanes = [k * W // 2 + n // count for n in range(width)]
+        if self.e.wide:
+            vector, order = f"<{W} x i1>", ", ".join(f"i32 {lane}" for lane in lanes)
+            return t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{order}>")
+        words = f"<{width} x i32>"
+        first = t.let(f"insertelement {words} poison, i32 {self.active.bits}, i64 0")
+        every = t.let(f"shufflevector {words} {first}, {words} poison, {words} zeroinitializer")
+        own = ", ".join(f"i32 {1 << lane}" for lane in lanes)
+        return t.let(f"icmp ne {words} {t.let(f'and {words} {every}, <{own}>')}, zeroinitializer")
 
     def _load_ones(self, seen: Seen) -> list[str]:
         """Each half of the warp has one address."""
@@ -302,44 +337,3 @@ class Transfers(Part):
                 )
             )
         return out
-
-    def gather(self, lane: str, pointers: str, mask: str | None = None) -> Value:
-        ty = LLVM[lane]
-        if self._inline(lane):
-            text = self.t.gather(ty, BITS[lane] // 8, pointers, mask or self.active.vector, "zeroinitializer")
-        else:
-            text = self.t.let(
-                f"call <{W} x {ty}> @{self._out_of_line('gather', lane)}(<{W} x ptr> {pointers}, "
-                f"i32 {self.active.bits})"
-            )
-        return Value(text, lane, False)
-
-    def scatter(self, lane: str, pointers: str, value: str, mask: str | None = None) -> None:
-        ty = LLVM[lane]
-        if self._inline(lane):
-            self.t.scatter(ty, BITS[lane] // 8, value, pointers, mask or self.active.vector)
-            return
-        name = self._out_of_line("scatter", lane)
-        self.t.do(f"call void @{name}(<{W} x {ty}> {value}, <{W} x ptr> {pointers}, i32 {self.active.bits})")
-
-    def _inline(self, lane: str) -> bool:
-        """Whether gathers are inlined: the CPU has an instruction for them, and the program is not built for size."""
-        return self.e.wide and BITS[lane] >= 32 and len(self.program.codes) < LARGE
-
-    def _out_of_line(self, what: str, lane: str) -> str:
-        """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM splits such an access into one
-        for each lane: inlined, that would be most of the code, and of the time to build it."""
-        name, t = f"{what}.{lane}", Text()
-        if name not in self.e.helpers:
-            vec, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
-            t.do(f"%mask = bitcast i32 %bits to <{W} x i1>")
-            if what == "gather":
-                got = t.gather(LLVM[lane], size, "%p", "%mask", "zeroinitializer")
-                head, tail = f"define internal {vec} @{name}(<{W} x ptr> %p, i32 %bits)", f"  ret {vec} {got}"
-            else:
-                t.scatter(LLVM[lane], size, "%x", "%p", "%mask")
-                head, tail = f"define internal void @{name}({vec} %x, <{W} x ptr> %p, i32 %bits)", "  ret void"
-            self.t.declared |= t.declared
-            lines = "\n".join(t.lines)
-            self.e.helpers[name] = f"{head} noinline nounwind {{\n{lines}\n{tail}\n}}\n"
-        return name

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit import Run
     from ptxlab.emulate.jit.build import Loaded
 
+MARGIN = 512
+"""Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see `jit.transfer`."""
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
 _wide_lock = np.zeros(1, np.uint32)
@@ -123,7 +125,7 @@ class Slot:
     def __init__(self, run: Run, mates: Pointer[Mates] | None, rank: int) -> None:
         image, warps, each = run.image, run.launch.warps, 32 * run.program.local_stride
         octets, self.memory = image.cta.new()
-        self.shared = zeroed(run.shared_size + 64)
+        self.shared = zeroed(run.shared_size + 2 * MARGIN)[MARGIN : MARGIN + run.shared_size]
         states, local = self.memory["states"], zeroed(each * warps)
         states[:, : Warp.size] = image.octets
         first = start_of(local)
