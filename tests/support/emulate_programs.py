@@ -24,6 +24,9 @@ DEVICES = tuple({"step": "step", "jit": "cpu"}[engine] for engine in ENGINES)
 """The engines as devices of `pl.launch`."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
+WAYS = (*ENGINES, "good") if "jit" in ENGINES else ENGINES
+"""The engines, and "good": `jit` with the code of launches that take long (see `improve`)."""
+
 NUMPY = {"b32": np.dtype(np.int32), "u32": np.dtype(np.int32), "b64": np.dtype(np.int64), "f32": np.dtype(np.float32)}
 """PTX type of a scalar parameter -> the numpy type that packs it."""
 
@@ -112,3 +115,15 @@ def launch(
         module, program.name, engine=engine, grid=grid, block=block, params=bytes(params), memory=memory, shared=shared,
         workers=workers, **options,
     )  # fmt: skip
+
+
+def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
+    """Builds the code of a launch in full quality."""
+    from ptxlab.emulate.jit.affine import Rows
+    from ptxlab.emulate.jit.build import prepare
+    from ptxlab.emulate.jit.instruments import Instruments
+
+    program = lower(parse(text), shared_gaps="initcheck" in checks)
+    x, y, z = (*block, 1, 1)[:3]
+    built, _ = prepare(program, None, Instruments(counters, frozenset(checks) - {"memcheck"}), Rows.of((x, y, z)))
+    built.improve()

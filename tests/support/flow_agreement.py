@@ -2,8 +2,9 @@
 
     python tests/support/flow_agreement.py COUNT [FIRST SEED]
 
-runs so many programs of `random_flow` on both engines, 16 in a kernel, prints each kernel that they differ on, a line
-for each 1600 programs, and a tally. Every fourth kernel is run with counters.
+runs so many programs of `random_flow` on both engines, and on the compiling one with code of full quality, 4 in a
+kernel, prints each kernel that they differ on, a line for each 1600 programs, and a tally. Every
+fourth kernel is run with counters.
 """
 
 from __future__ import annotations
@@ -12,23 +13,26 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import ENGINES, run
+from emulate_programs import WAYS, improve, run
 from random_flow import kernel_of
 from seeded_programs import compare
 
 from ptxlab.errors import DeviceFault
 
 BUDGET = 4_000_000
-KERNEL = 16
+KERNEL = 4
 """Programs in a kernel."""
 
 
-def outcome(engine: str, first: int, count: int) -> tuple[Any, ...]:
+def outcome(way: str, first: int, count: int) -> tuple[Any, ...]:
     """What programs leave: `out`, `x`, warp-instructions, thread-instructions, both by line, counters; or the fault."""
     text, threads = kernel_of(first, count)
     x = np.zeros(8 * count, np.uint32)
     counters = first // count % 4 == 0
+    if way == "good":
+        improve(text, (threads,), counters, ("memcheck",))
     try:
+        engine = "step" if way == "step" else "jit"
         out, report = run(engine, text, threads=threads, blocks=count, x=x, budget=BUDGET, counters=counters)
     except DeviceFault as fault:
         return ("fault", str(fault))
@@ -38,16 +42,14 @@ def outcome(engine: str, first: int, count: int) -> tuple[Any, ...]:
 
 def differences(first: int, count: int = KERNEL) -> list[str]:
     """What the other engines give otherwise than the first, in words."""
-    expected = outcome(ENGINES[0], first, count)
+    expected = outcome(WAYS[0], first, count)
     found = []
-    for engine in ENGINES[1:]:
-        other = outcome(engine, first, count)
+    for way in WAYS[1:]:
+        other = outcome(way, first, count)
         if other != expected:
             names = ("out", "x", "warp-instructions", "thread-instructions", "lines", "counters")
             parts = [n for n, a, b in zip(names, expected, other, strict=False) if a != b]
-            found.append(
-                f"programs {first} to {first + count - 1}: {ENGINES[0]} and {engine} differ in {', '.join(parts)}"
-            )
+            found.append(f"programs {first} to {first + count - 1}: {WAYS[0]} and {way} differ in {', '.join(parts)}")
     return found
 
 

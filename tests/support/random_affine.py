@@ -17,11 +17,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 from seeded_programs import compare
-
-from ptxlab.emulate import lower
-from ptxlab.text import parse
 
 BLOCKS = ((64,), (48,), (100,), (32, 3), (16, 4), (16, 5), (8, 8), (4, 16), (16, 3, 2), (8, 4, 3), (20, 4), (96, 1, 2))
 """Of 32, 16 and 8 threads in a row, and others."""
@@ -30,7 +27,6 @@ NARROW, WIDE = range(10, 18), range(10, 18)
 """The numbers of the registers that a program computes with: %r10 to %r17, %rd10 to %rd17."""
 WORDS = 128
 """Of `x`, which programs load from and store to."""
-WAYS = (*ENGINES, "good") if "jit" in ENGINES else ENGINES
 SHARED = ".shared .align 16 .b8 tile[1024];"
 
 
@@ -281,18 +277,6 @@ def outcome(way: str, seed: int) -> tuple[Any, ...]:
     )
     found = sorted({(f.check, f.kind) for f in report.findings})
     return out.tolist(), x.tolist(), report.lines, report.counters, found
-
-
-def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
-    """Builds the code of a launch in full quality."""
-    from ptxlab.emulate.jit.affine import Rows
-    from ptxlab.emulate.jit.build import prepare
-    from ptxlab.emulate.jit.instruments import Instruments
-
-    program = lower(parse(text), shared_gaps="initcheck" in checks)
-    x, y, z = (*block, 1, 1)[:3]
-    built, _ = prepare(program, None, Instruments(counters, frozenset(checks) - {"memcheck"}), Rows.of((x, y, z)))
-    built.improve()
 
 
 def differences(first: int, count: int) -> list[str]:

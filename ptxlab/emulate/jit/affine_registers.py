@@ -149,10 +149,10 @@ def _apart_at_joins(program: Program, uniform: list[bool], alive: list[int]) -> 
     ways hold values of their own there, so that a warp which insists on their form could not return to the function for
     converged warps."""
     found = set()
-    for blocks, join in regions(program, uniform):
-        if join >= 0:
-            for block in blocks:
-                found |= _written(program.codes[program.blocks[block].first : program.blocks[block].last], alive[join])
+    for region in regions(program, uniform):
+        if region.join >= 0:
+            for block in map(program.blocks.__getitem__, region.blocks):
+                found |= _written(program.codes[block.first : block.last], alive[region.join])
     return found
 
 

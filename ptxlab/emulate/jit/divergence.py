@@ -8,6 +8,9 @@ block that is missing, the whole function is built, and they continue in it wher
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Code, Group, Program, Reg
@@ -20,27 +23,36 @@ MOST = 0.25
 """The share of a program's instructions that the function may have in place of all."""
 
 
+@dataclass(frozen=True)
+class Region:
+    """The blocks between a block's branch, which lanes may take differently, and `join`, the immediate post-dominator,
+    -1 if there is none."""
+
+    branch: int
+    blocks: frozenset[int]
+    join: int
+
+
 def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | None:
     """The blocks between branches that lanes may take differently and their immediate post-dominators, as far as they
     are few: a branch around half of the program rather tells warps apart than lanes. None if there are none.
 
     uniform: the registers that are known to be the same in all lanes of a converged warp."""
     found: set[int] = set()
-    for region in sorted((blocks for blocks, _ in regions(program, uniform)), key=lambda r: _size(program, r)):
-        if _size(program, found | region) > MOST * len(program.codes):
+    for blocks in sorted((each.blocks for each in regions(program, uniform)), key=lambda b: size_of(program, b)):
+        if size_of(program, found | blocks) > MOST * len(program.codes):
             break
-        found |= region
+        found |= blocks
     return frozenset(found) or None
 
 
-def regions(program: Program, uniform: list[bool]) -> list[tuple[set[int], int]]:
-    """For each branch that lanes may take differently: the blocks up to its immediate post-dominator, and that block,
-    -1 if there is none."""
+def regions(program: Program, uniform: list[bool]) -> list[Region]:
+    """The region of each branch that lanes may take differently."""
     after = [successors(program, block.index) for block in program.blocks]
     ends = [program.codes[block.last - 1] for block in program.blocks]
     apart = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
     meeting = _immediate_post_dominators(after) if apart else []
-    return [(_between(program, after, after[at], meeting[at]), meeting[at]) for at in apart]
+    return [Region(at, frozenset(_between(program, after, after[at], meeting[at])), meeting[at]) for at in apart]
 
 
 def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:
@@ -50,7 +62,7 @@ def _between(program: Program, after: list[list[int]], starts: list[int], end: i
     return found.union(*(body(program.codes, program.blocks, start) for block in calls for start in block.targets))
 
 
-def _size(program: Program, blocks: set[int]) -> int:
+def size_of(program: Program, blocks: Iterable[int]) -> int:
     """The instructions of some blocks."""
     return sum(program.blocks[b].last - program.blocks[b].first for b in blocks)
 

@@ -78,6 +78,8 @@ class Emitter:
         """The sites of instructions that are in no group. They are the same in both functions of a program, though one
         may lack blocks: what a site caches holds for accesses of one size only."""
         self.sites = len(own)
+        self.words: list[str] = []
+        """Names of i32 of the function's own, which begin as 0."""
         self.constants: list[str] = []
         self._shared: dict[tuple[str, str], str] = {}
         self.helpers: dict[str, str] = {}
@@ -104,13 +106,17 @@ class Emitter:
     # -- the function --------------------------------------------------------------------------------------------------
 
     def function(
-        self, block: Callable[[Block], None], dispatch: Callable[[], None], loop: WarpLoop | None = None
-    ) -> str:
+        self, block: Callable[[Block], None], dispatch: Callable[[], None], loop: WarpLoop | None = None,
+        more: Callable[[], None] | None = None,
+    ) -> str:  # fmt: skip
         """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` the jump from the
-        function's entry to the warp's program counter. loop: that over the warps, if it has one."""
+        function's entry to the warp's program counter. loop: that over the warps, if it has one; more: writes what
+        other code is needed besides."""
         for each in self.program.blocks:
             self.plan(each)
             block(each)
+        if more is not None:
+            more()
         if loop is not None:
             loop.end()
         body, self.t.lines = self.t.lines, []
@@ -137,6 +143,9 @@ class Emitter:
             t.do(f"%{buffer} = alloca {kind}, align 64")
         t.do("%mask.p = alloca i32")
         self.matrices.wide.room()
+        for word in self.words:
+            t.do(f"{word} = alloca i32")
+            t.do(f"store i32 0, ptr {word}")
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
             (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.regions import Regions
 from ptxlab.emulate.jit.sides import Sides, sides_of
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.jit.warp_loop import WarpLoop
@@ -29,13 +30,13 @@ class Fast(Part):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        self.control = Control(e, self)
+        self.control, self.regions = Control(e, self), Regions(e, self)
         self.loop = None if e.instruments else WarpLoop(e)
         """The loop over warps. With counters and checks, each has its turn from the scheduler."""
 
     def function(self) -> str:
         """Its LLVM text."""
-        return self.e.function(self.block, self.dispatch, self.loop)
+        return self.e.function(self.block, self.dispatch, self.loop, self.regions.emit)
 
     def dispatch(self) -> None:
         """The jump from the function's entry to the warp's block."""
@@ -99,6 +100,8 @@ class Fast(Part):
         if sides is not None:
             self._run_sides(sides)
             return
+        if self.regions.enter(block):
+            return
         others = f"splat (i32 {self.e.pc(block.next)})"
         pcs = t.let(
             f"select <{W} x i1> {self.active.vector}, <{W} x i32> {self.m.vector(target)}, <{W} x i32> {others}"
@@ -135,10 +138,15 @@ class Fast(Part):
 
     def _split(self, pcs: str, alive: int) -> None:
         """The warp diverges: each lane gets its own program counter and its own copy of what was kept as scalars."""
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
         if self.e.code.rounds:
             self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
-        self.t.do(f"store i64 0, ptr {self.t.field(S.Warp, 'changed')}")
+        self.diverge(pcs, alive, 0)
+
+    def diverge(self, pcs: str, alive: int, changed: int) -> None:
+        """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
+        those of which lanes have their own values already."""
+        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
+        self.t.do(f"store i64 {changed}, ptr {self.t.field(S.Warp, 'changed')}")
         name, count = self.e.scalar_table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
         self.t.do(f"ret i32 {S.DIVERGED}")

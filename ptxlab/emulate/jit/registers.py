@@ -59,6 +59,8 @@ class Registers(Part):
         super().__init__(e)
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
+        self.apart: frozenset[int] = frozenset()
+        """Registers that are scalars elsewhere and of which all lanes are kept here."""
         self.keeps_all = False
         """Whether registers are stored even if they are not alive."""
 
@@ -68,7 +70,11 @@ class Registers(Part):
 
     def scalar(self, r: int) -> bool:
         """Whether a register is kept as a scalar, or as two."""
-        return (self.e.uniform[r] or r in self.e.affine) and not self.e.slow
+        return self.e.scalars[r] and not self.e.slow and r not in self.apart
+
+    def _form(self, r: int) -> Form | None:
+        """The form of a register that is kept as an affine value."""
+        return self.e.affine.get(r) if self.scalar(r) else None
 
     def _affine(self, r: int, form: Form) -> Value:
         """An affine register."""
@@ -85,7 +91,7 @@ class Registers(Part):
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
-        form = None if self.e.slow else self.e.affine.get(r)
+        form = self._form(r)
         if found is None and form is not None:
             found = self.values[r] = self._affine(r, form)
         if found is None:
@@ -114,7 +120,7 @@ class Registers(Part):
             value = self.m.select(self.active.mask, value, self.read(r))
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
-        if r in self.e.affine and not self.e.slow:
+        if self._form(r) is not None:
             value = self._of_form(r, value)
         elif self.scalar(r):
             self.m.note_zeros(value, self.e.aligned.get(r, 0))
@@ -128,7 +134,7 @@ class Registers(Part):
             if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
                 continue
             value, lane = self.values[r], self.program.registers[r].lane
-            if r in self.e.affine and not self.e.slow:
+            if self._form(r) is not None:
                 self._store_affine(r, value)
                 continue
             if self.scalar(r):
@@ -143,7 +149,7 @@ class Registers(Part):
                 self.t.do(f"store i32 {self.m.bits_of(value)}, ptr {p}")
             else:
                 self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
-        if changed:
+        if changed and self.e.slow:
             self.t.bump(self.t.field(Warp, "changed"), "or i64", str(changed))
         self.dirty.clear()
 
@@ -171,6 +177,15 @@ class Registers(Part):
         others, self.dirty = self.dirty - {r}, self.dirty & {r}
         self.flush(-1)
         self.dirty = others
+
+    def keep_lanes(self, r: int) -> None:
+        """Stores a register for all lanes, beside the scalar that it is."""
+        value, lane = self.read(r), self.program.registers[r].lane
+        p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
+        if lane == "i1":
+            self.t.do(f"store i32 {self.t.let(f'sext i1 {value.text} to i32')}, ptr {p}")
+        else:
+            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
 
     def settle(self, r: int, *, raw: bool = False) -> None:
         """Stores a register in the warp's state, for all lanes. raw: what reads it there is arithmetic that also writes

@@ -64,12 +64,12 @@ def _onward(program: Program, block: Block) -> int:
         return -1
     last = codes[-1]
     jumps = last.action is Action.BRANCH and last.guard is None
-    if not all(_simple(code) for code in (codes[:-1] if jumps else codes)):
+    if not all(simple(code) for code in (codes[:-1] if jumps else codes)):
         return -1
     return last.target if jumps else block.next
 
 
-def _simple(code: Code) -> bool:
+def simple(code: Code) -> bool:
     """Whether an instruction concerns the lanes that execute it and no other."""
     properties = code.properties
     kind = code.form.op.kind
