@@ -64,24 +64,40 @@ class Masked:
 
 
 def masked_regions(program: Program, uniform: list[bool], scalars: list[bool]) -> dict[int, Masked]:
-    """By the block of their branch, the regions that run under masks. uniform: the registers that are the same in all
-    lanes of a converged warp; scalars: those that are kept as scalars."""
+    """By the block of their branch, the regions that run under masks. Those with one join share the copies of their
+    blocks where that saves half of them: of a chain of conditions, each region is the rest of the one before.
+
+    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars.
+    """
     if len(program.codes) >= LARGE:
         return {}
+    by_join: dict[int, list[Region]] = {}
+    for region in regions(program, uniform):
+        if _fits(program, region):
+            by_join.setdefault(region.join, []).append(region)
     found: dict[int, Masked] = {}
-    known: dict[tuple[frozenset[int], int], Masked] = {}
+    known: dict[frozenset[int], Masked] = {}
     left = IN_ALL
-    for region in sorted(regions(program, uniform), key=lambda each: size_of(program, each.blocks)):
-        key, size = (region.blocks, region.join), size_of(program, region.blocks)
-        if key not in known:
-            if size > min(MOST, left) or not _fits(program, region):
-                continue
-            left -= size
-            codes = [code for b in region.blocks for code in program.codes[program.blocks[b].first : _end(program, b)]]
-            apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
-            known[key] = Masked(len(known), tuple(sorted(region.blocks)), region.join, apart)
-        found[region.branch] = known[key]
+    for join, alike in sorted(by_join.items(), key=lambda each: size_of(program, _union(each[1]))):
+        union = _union(alike)
+        shared = sum(size_of(program, blocks) for blocks in {r.blocks for r in alike}) > 2 * size_of(program, union)
+        for region in alike:
+            blocks = union if shared else region.blocks
+            if blocks not in known:
+                size = size_of(program, blocks)
+                if size > min(MOST, left):
+                    continue
+                left -= size
+                codes = [code for b in blocks for code in program.codes[program.blocks[b].first : _end(program, b)]]
+                apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
+                known[blocks] = Masked(len(known), tuple(sorted(blocks)), join, apart)
+            found[region.branch] = known[blocks]
     return found
+
+
+def _union(alike: list[Region]) -> frozenset[int]:
+    """The blocks of several regions."""
+    return frozenset[int]().union(*(region.blocks for region in alike))
 
 
 def _end(program: Program, block: int) -> int:
@@ -189,8 +205,8 @@ class Regions(Part):
         self._lead_on(region, block, after)
 
     def _lead_on(self, region: Masked, block: Block, after: str) -> None:
-        """The end of a block: its lanes wait at its successors, and the region goes on at the label `after`, unless some
-        have gone backwards."""
+        """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some have
+        gone backwards."""
         t, code = self.t, self.e.code
         ways = {block.next: self.active.block_bits}
         if code.action is Action.BRANCH:
