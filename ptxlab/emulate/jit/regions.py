@@ -205,8 +205,8 @@ class Regions(Part):
         self._lead_on(region, block, after)
 
     def _lead_on(self, region: Masked, block: Block, after: str) -> None:
-        """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some have
-        gone backwards."""
+        """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
+        have gone backwards."""
         t, code = self.t, self.e.code
         ways = {block.next: self.active.block_bits}
         if code.action is Action.BRANCH:

@@ -97,9 +97,9 @@ def _load(t: Text, lane: str) -> None:
     """The body of a gather."""
     ty, size = LLVM[lane], BITS[lane] // 8
     _keep(t, "at", f"<{W} x i32>", "%offsets")
+    _keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
     with t.ends_if(t.let("icmp eq i32 %bits, -1")):
         _load_all(t, lane, lambda k: _offset(t, str(k)))
-    _keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
     with _each(t) as k:
         p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, k)}")
         x = t.let(f"load {ty}, ptr {p}, align {size}")
@@ -112,13 +112,13 @@ def _store(t: Text, lane: str, apart: int = 0) -> None:
     ty, size = LLVM[lane], BITS[lane] // 8
     if not apart:
         _keep(t, "at", f"<{W} x i32>", "%offsets")
+    _keep(t, "given", f"<{W} x {ty}>", "%x")
     with t.ends_if(t.let("icmp eq i32 %bits, -1")):
         for n in range(W):
             p = t.let(f"getelementptr i8, ptr %base, i64 {n * apart if apart else _offset(t, str(n))}")
             x = t.let(f"extractelement <{W} x {ty}> %x, i64 {n}")
             t.do(f"store {ty} {x}, ptr {p}, align {size}")
         t.do("ret void")
-    _keep(t, "given", f"<{W} x {ty}>", "%x")
     with _each(t) as k:
         offset = t.let(f"mul i64 {k}, {apart}") if apart else _offset(t, k)
         p = t.let(f"getelementptr i8, ptr %base, i64 {offset}")
