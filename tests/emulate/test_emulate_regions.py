@@ -1,0 +1,199 @@
+"""Loops and conditions that lanes take differently, in code of full quality: as the stepping engine runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+
+pytest.importorskip("llvmlite")
+
+LEFT_ONE_BY_ONE = """
+    mov.u32 %r10, %r1;
+    mov.u32 %r11, 0;
+LOOP:
+    mad.lo.u32 %r11, %r11, 5, %r10;
+    sub.u32 %r10, %r10, 1;
+    setp.gt.s32 %p1, %r10, 0;
+    @%p1 bra LOOP;
+    st.global.u32 [%rd3], %r11;
+"""
+"""Lane k makes k rounds."""
+
+COUNTER = """
+    and.b32 %r10, %r1, 7;
+    mov.u32 %r11, 0;
+    mov.u32 %r12, 1;
+LOOP:
+    mad.lo.u32 %r12, %r12, 3, %r11;
+    add.u32 %r11, %r11, 1;
+    setp.lt.u32 %p1, %r11, %r10;
+    @%p1 bra LOOP;
+    {after}
+    st.global.u32 [%rd3], %r12;
+"""
+"""%r11 is the same in all lanes as long as they are in the loop."""
+
+NESTED = """
+    mov.u32 %r13, 0;
+    mov.u32 %r10, 0;
+OUTER:
+    mad.lo.u32 %r11, %r1, 7, %r10;
+    and.b32 %r11, %r11, 3;
+INNER:
+    setp.eq.u32 %p2, %r11, 2;
+    @%p2 bra EVEN;
+    mad.lo.u32 %r13, %r13, 31, 1;
+    bra BOTH;
+EVEN:
+    mad.lo.u32 %r13, %r13, 17, %r11;
+BOTH:
+    activemask.b32 %r14;
+    xor.b32 %r13, %r13, %r14;
+    sub.u32 %r11, %r11, 1;
+    setp.ge.s32 %p1, %r11, 0;
+    @%p1 bra INNER;
+    add.u32 %r10, %r10, 1;
+    and.b32 %r15, %r1, 5;
+    setp.le.u32 %p1, %r10, %r15;
+    @%p1 bra OUTER;
+    st.global.u32 [%rd3], %r13;
+"""
+
+CHAIN = """
+    mov.u32 %r10, 1;
+    and.b32 %r11, %r1, 15;
+    setp.lt.u32 %p1, %r11, 2;
+    @%p1 bra END;
+    mad.lo.u32 %r10, %r10, 7, 2;
+    setp.lt.u32 %p1, %r11, 5;
+    @%p1 bra END;
+    mad.lo.u32 %r10, %r10, 7, 3;
+    setp.lt.u32 %p1, %r11, 9;
+    @%p1 bra END;
+    mad.lo.u32 %r10, %r10, 7, 4;
+    setp.lt.u32 %p1, %r11, 12;
+    @%p1 bra END;
+    mad.lo.u32 %r10, %r10, 7, 5;
+END:
+    st.global.u32 [%rd3], %r10;
+"""
+"""Conditions that all leave to one place, and that share the code for lanes which have diverged."""
+
+CONTINUES = """
+    mov.u32 %r10, 0;
+    mov.u32 %r12, %r1;
+LOOP:
+    add.u32 %r10, %r10, 1;
+    mad.lo.u32 %r12, %r12, 1664525, 1013904223;
+    setp.gt.u32 %p2, %r10, 20;
+    @%p2 bra OUT;
+    and.b32 %r11, %r12, 0x30000;
+    setp.ne.u32 %p1, %r11, 0;
+    @%p1 bra LOOP;
+    activemask.b32 %r14;
+    xor.b32 %r12, %r12, %r14;
+    and.b32 %r11, %r12, 0x100;
+    setp.ne.u32 %p1, %r11, 0;
+    @%p1 bra LOOP;
+OUT:
+    st.global.u32 [%rd3], %r12;
+"""
+"""Two ways back to the head of a loop: lanes in it are in different rounds."""
+
+LONG = """
+    and.b32 %r10, %r1, 3;
+    mul.lo.u32 %r10, %r10, 1500;
+    mov.u32 %r11, 0;
+LOOP:
+    activemask.b32 %r14;
+    mad.lo.u32 %r11, %r11, 5, %r14;
+    sub.u32 %r10, %r10, 1;
+    setp.gt.s32 %p1, %r10, 0;
+    @%p1 bra LOOP;
+    activemask.b32 %r14;
+    mad.lo.u32 %r11, %r11, 7, %r14;
+    st.global.u32 [%rd3], %r11;
+"""
+"""So many rounds that lanes at the join get turns before the others arrive, and that quanta end in the loop."""
+
+MEMORY = """
+    mov.u32 %r10, %r1;
+    mov.u32 %r11, 0;
+    mov.u32 %r12, tile;
+    shl.b32 %r13, %r1, 2;
+    add.u32 %r12, %r12, %r13;
+    st.shared.u32 [%r12], %r1;
+LOOP:
+    ld.shared.u32 %r14, [%r12];
+    add.u32 %r11, %r11, %r14;
+    st.shared.u32 [%r12], %r11;
+    and.b32 %r15, %r11, 31;
+    mul.wide.u32 %rd6, %r15, 4;
+    add.u64 %rd6, %rd2, %rd6;
+    ld.global.u32 %r16, [%rd6];
+    mad.lo.u32 %r11, %r11, 3, %r16;
+    sub.u32 %r10, %r10, 3;
+    setp.gt.s32 %p1, %r10, 0;
+    @%p1 bra LOOP;
+    st.global.u32 [%rd3], %r11;
+"""
+
+BODIES = {
+    "left one by one": LEFT_ONE_BY_ONE,
+    "a counter that nobody reads afterwards": COUNTER.format(after=""),
+    "a counter that is read afterwards": COUNTER.format(after="add.u32 %r12, %r12, %r11;"),
+    "nested": NESTED,
+    "a chain of conditions": CHAIN,
+    "two ways back": CONTINUES,
+    "long": LONG,
+    "memory": MEMORY,
+}
+"""Bodies of kernels (see `emulate_programs.kernel`)."""
+
+
+def left(way: str, body: str, **options: Any) -> tuple[Any, ...]:
+    """What a kernel leaves: results, counts by line, counters, what the checks find."""
+    text, threads = kernel(body, ".shared .align 16 .b8 tile[1024];"), 75
+    if way == "good":
+        improve(text, (threads,), "counters" in options, options.get("checks", ("memcheck",)))
+    out, report = run("step" if way == "step" else "jit", text, threads=threads, blocks=2, **options)
+    found = sorted({(f.check, f.kind) for f in report.findings})
+    return out.tolist(), report.lines, report.counters, found
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"counters": True}, {"checks": ALL_CHECKS}], ids=["plain", "counters", "checks"]
+)
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_engines_agree(body: str, options: dict[str, Any]) -> None:
+    step, *others = (left(way, body, **options) for way in WAYS)
+    assert others == [step] * len(others)
+
+
+@pytest.mark.parametrize("body", [NESTED, CONTINUES, LONG], ids=["nested", "two ways back", "long"])
+def test_short_quanta(body: str) -> None:
+    """A seed makes quanta short: warps give up regions anywhere."""
+    step, *others = (left(way, body, seed=5)[:2] for way in WAYS)
+    assert others == [step] * len(others)
+
+
+def test_what_runs_under_masks() -> None:
+    """The branch of a loop that lanes leave one by one has a region, and one that lanes leave together has none."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.affine import Rows
+    from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.regions import masked_regions
+    from ptxlab.text import parse
+
+    def regions(body: str) -> list[tuple[int, ...]]:
+        program = lower(parse(kernel(body)))
+        uniform = uniform_registers(program, Rows())
+        return sorted({region.blocks for region in masked_regions(program, uniform, uniform).values()})
+
+    assert regions(LEFT_ONE_BY_ONE) == [(1,)]
+    assert regions(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mov.u32 %r10, 9;")) == []
+    assert regions(CHAIN) == [(1, 2, 3, 4)]  # one copy for all four branches
+    assert np.unique([len(region) for region in regions(NESTED)]).tolist() == [2, 4, 6]
