@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import BITS, Address, Ops, Value, constant
+from ptxlab.emulate.jit.values import BITS, Address, Value, constant
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Symbol
 from ptxlab.isa import types
 from ptxlab.isa.convert import unpack

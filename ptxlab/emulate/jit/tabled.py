@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.operands import resized
+from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.model import Code, Inverted, Literal, Reg, Source
 from ptxlab.isa import types
