@@ -15,6 +15,7 @@ An f16 product is exact in f32, so that without fused multiply-adds a multiplica
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.fragments import join, shuffle, slot
@@ -49,8 +50,8 @@ class Vectors:
 
 
 def vectors(features: str) -> Vectors:
-    """By the CPU's features, as LLVM writes them."""
-    neon = "+neon" in features
+    """By the CPU's features, as LLVM writes them. Not all ARM CPUs have theirs named; NEON is in all of them."""
+    neon = "+neon" in features or platform.machine().lower() in ("arm64", "aarch64")
     lanes = 16 if "+avx512f" in features else 8 if "+avx" in features else 4
     return Vectors(lanes, "+fma" in features or neon, neon, "+avx512bf16" in features)
 

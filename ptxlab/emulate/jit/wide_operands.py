@@ -7,6 +7,7 @@ room for a few of each; what is needed last, or not at all, makes room.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,35 @@ class Loaded:
     pointer: str
 
 
+@dataclass(frozen=True)
+class Taken:
+    """The operands of a product (None where one is not in registers alone), and the registers of A and C."""
+
+    form: Product
+    a: Key | None
+    b: Key | None
+    beside_b: tuple[int, ...]
+    guarded: bool
+
+
+@dataclass
+class Uses:
+    """Of a block, by its first instruction: those that read and write each register, and that take each operand."""
+
+    first: int
+    reads: dict[int, list[int]] = field(default_factory=dict)
+    writes: dict[int, list[int]] = field(default_factory=dict)
+    operands: dict[Key, list[int]] = field(default_factory=dict)
+    products: dict[int, Taken] = field(default_factory=dict)
+
+    def add(self, index: int, taken: Taken) -> None:
+        """A product, after those before it."""
+        self.products[index] = taken
+        for key in (taken.a, taken.b):
+            if key is not None:
+                self.operands.setdefault(key, []).append(index)
+
+
 class WideOperands(Part):
     """A and B of half products."""
 
@@ -63,9 +93,7 @@ class WideOperands(Part):
         super().__init__(e)
         self.cpu = half_products.vectors(e.features)
         self.pools = {"a": Pool("a"), "b": Pool("b")}
-        self.first = -1
-        """The block whose uses are known."""
-        self.uses: list[tuple[int, Key]] = []
+        self.uses = Uses(-1)
         self.arriving: list[tuple[Place, Key]] = []
 
     def begin(self) -> None:
@@ -129,24 +157,20 @@ class WideOperands(Part):
 
     def _only_b(self, code: Code) -> dict[Key, Fragment]:
         """The operands that are made of the registers that an instruction writes, if nothing else reads these."""
-        block, found = self.program.blocks[code.block], dict[Key, Fragment]()
-        left = set(writes(code))
-        for later in self.program.codes[code.index + 1 : block.last]:
-            mine = left.intersection(reads(later))
-            if mine:
-                p = fragments.product(later.form) if later.properties.product else None
-                if p is None or not is_half_product(p) or self.pairs(p.b):
-                    return {}
-                held = elements(self.program, later)
-                key = _key(self.function("b", p.b), held["b"])
-                others = [e.index for name in "ac" for e in held[name] if isinstance(e, Reg)]
-                if key is None or not left.issuperset(key[1]) or left.intersection(others) or later.guard is not None:
-                    return {}
-                found[key] = p.b
-            left.difference_update(writes(later))
+        block, uses, found = self.program.blocks[code.block], self._uses(), dict[Key, Fragment]()
+        ends = {r: next((k for k in uses.writes[r] if k > code.index), -1) for r in writes(code)}
         alive = self.e.alive_after(block)
-        if any(alive >> r & 1 or r in self.e.warpgroups.held for r in left):
+        if any(end < 0 and (alive >> r & 1 or r in self.e.warpgroups.held) for r, end in ends.items()):
             return {}
+        last = {r: end if end >= 0 else block.last for r, end in ends.items()}
+        for index in sorted({k for r in ends for k in uses.reads.get(r, ()) if code.index < k <= last[r]}):
+            product = uses.products.get(index)
+            if product is None or product.b is None or self.pairs(product.form.b) or product.guarded:
+                return {}
+            beside = any(index <= last.get(r, -1) for r in product.beside_b)
+            if beside or any(index > last.get(r, -1) for r in product.b[1]):
+                return {}
+            found[product.b] = product.form.b
         return found
 
     def function(self, which: str, f: Fragment, *, exact: bool = False) -> str:
@@ -207,27 +231,30 @@ class WideOperands(Part):
         """The next instruction of the block that takes an operand, this one included."""
         if key is None:
             return None
-        return next((index for index, used in self._uses() if used == key and index >= self.e.code.index), None)
+        taken = self._uses().operands.get(key, [])
+        following = bisect_left(taken, self.e.code.index)
+        return taken[following] if following < len(taken) else None
 
-    def _uses(self) -> list[tuple[int, Key]]:
-        """What the products of the block take, in order."""
+    def _uses(self) -> Uses:
+        """What the instructions of the block take, in order."""
         block = self.program.blocks[self.e.code.block]
-        if self.first != block.first:
-            self.first, self.uses = block.first, []
+        if self.uses.first != block.first:
+            self.uses = uses = Uses(block.first)
             for code in self.program.codes[block.first : block.last]:
-                held = _operands(self, code)
-                self.uses += [(code.index, key) for key in held if key is not None]
+                for r in reads(code):
+                    uses.reads.setdefault(r, []).append(code.index)
+                for r in writes(code):
+                    uses.writes.setdefault(r, []).append(code.index)
+                if code.properties.product and is_half_product(fragments.product(code.form)):
+                    uses.add(code.index, self._taken(code))
         return self.uses
 
-
-def _operands(wide: WideOperands, code: Code) -> list[Key | None]:
-    if not code.properties.product:
-        return []
-    p = fragments.product(code.form)
-    if not is_half_product(p):
-        return []
-    held = elements(wide.program, code)
-    return [_key(wide.function(which, f), held[which]) for which, f in (("a", p.a), ("b", p.b)) if which in held]
+    def _taken(self, code: Code) -> Taken:
+        """What a product takes."""
+        p, held = fragments.product(code.form), elements(self.program, code)
+        a, b = (_key(self.function(which, f), held[which]) for which, f in (("a", p.a), ("b", p.b)))
+        beside = [e.index for name in "ac" for e in held[name] if isinstance(e, Reg)]
+        return Taken(p, a, b, tuple(beside), code.guard is not None)
 
 
 def _key(name: str, held: Elements) -> Key | None:
