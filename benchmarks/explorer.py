@@ -15,10 +15,13 @@ is painted, which waits besides for the next frame of a display with 60 a second
 time of the page's own thread, which other programs on the machine do not lengthen.
 
 New settings come in a row, so that from the third on they have been built ahead; `--no-ahead` leaves that out. `--busy`
-keeps one core busy all the time. `--json FILE` keeps the numbers, `--write` the tables, in `results/explorer.md`. All
-kernels take about eight minutes. Run it on a quiet machine: everything shares its cores with the browser. How quiet it
-was is printed too: how much longer than its CPU time a small job took, and the CPU time that one press of the key cost
-in all processes together (server, kernel, browser), which others on the machine do not change much.
+keeps one core busy all the time, with a process that does nothing else; `--both` measures all without it and then with
+it. `--json FILE` keeps the numbers, `--write` the tables, in their section of `results/explorer.md`. All kernels take
+about eight minutes on a quiet machine, with a busy core more.
+
+Run it on a quiet machine: everything shares its cores with the browser. How quiet it was is printed too: the load at
+the beginning and at the end, how much longer than its CPU time a small job took, and the CPU time that one press of the
+key cost in all processes together (server, kernel, browser), which others on the machine change less.
 """
 
 from __future__ import annotations
@@ -324,23 +327,43 @@ def busy(wanted: bool) -> Iterator[None]:
             process.wait()
 
 
-_said: list[str] = []
+QUIET, BUSY = "No core kept busy", "One core kept busy"
+"""The sections of the results."""
+_said: list[tuple[str, list[str]]] = []
+"""What was said, under its headings."""
 
 
 def say(line: str) -> None:
     """Prints a line at once, and keeps it for the results."""
-    _said.append(line)
+    _said[-1][1].append(line)
     print(line, flush=True)
 
 
+def measure_with(core_busy: bool, names: Sequence[str], only: str | None, times: int) -> dict[str, Any]:
+    """All tables under a heading of their own, with one core kept busy or not, and the machine's load."""
+    heading = BUSY if core_busy else QUIET
+    _said.append((heading, []))
+    print(f"# {heading}", flush=True)
+    before = os.getloadavg()[0]
+    with busy(core_busy):
+        found = measure(names, only, times)
+    say(f"load of {os.cpu_count()} cores: {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end")
+    return found
+
+
 def write(how: str) -> None:
-    """Writes what was said into the results, with the machine and the day."""
+    """Writes what was said into the results, with the machine and the day; sections of which nothing was said stay."""
+    from llvmlite import binding
+
     versions = f"JupyterLab {metadata.version('jupyterlab')} in Chromium, headless; Python {platform.python_version()}"
-    where = f"{platform.system()}, {os.cpu_count()} cores"
+    where = f"{platform.system()}, {os.cpu_count()} cores ({binding.get_host_cpu_name()})"
     about = textwrap.fill(f"`{how}` on {date.today()}: {versions}, {where}.", 120)
-    tables = "\n".join(_said)
+    title, *sections = RESULTS.read_text(encoding="utf-8").split("\n## ")
+    kept = dict(section.split("\n", 1) for section in sections)
+    for heading, lines in _said:
+        kept[heading] = "\n".join(["", about, "", "```", *lines, "```", ""])
     RESULTS.write_text(
-        f"# The explorer and the debugger in the browser\n\n{about}\n\n```\n{tables}\n```\n", encoding="utf-8"
+        "\n## ".join([title, *(f"{heading}\n{text}" for heading, text in kept.items())]), encoding="utf-8"
     )
 
 
@@ -350,13 +373,15 @@ if __name__ == "__main__":
     parser.add_argument("--only", choices=("explorer", "debugger"), help="one of the two widgets")
     parser.add_argument("--times", type=int, default=TIMES, help=f"presses of the key for each measure ({TIMES})")
     parser.add_argument("--busy", action="store_true", help="with one core kept busy")
+    parser.add_argument("--both", action="store_true", help="first without that, then with it")
     parser.add_argument("--no-ahead", action="store_true", help="without building ahead")
     parser.add_argument("--write", action="store_true", help="write the tables into results/explorer.md")
     parser.add_argument("--json", metavar="FILE", type=Path)
     options = parser.parse_args()
     os.environ["PTXLAB_BUILD_AHEAD"] = "off" if options.no_ahead else "on"
-    with busy(options.busy):
-        results = measure(options.kernels, options.only, options.times)
+    ways = (False, True) if options.both else (options.busy,)
+    found = {way: measure_with(way, options.kernels, options.only, options.times) for way in ways}
+    results = {"quiet": found[False], "busy": found[True]} if options.both else found[options.busy]
     if options.write:
         write(" ".join(["python benchmarks/explorer.py", *sys.argv[1:]]))
     if options.json:

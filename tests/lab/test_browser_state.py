@@ -272,5 +272,11 @@ def test_a_kernel_that_is_gone_is_said(lab: Any) -> None:
     assert text(lab, ".pl-status [role=status]") == "the kernel is gone: run the cell again"
     assert dimmed(lab, ".pl-strip")
     assert dimmed(lab, "section[aria-label=PTX]")
+    lab.wait_for_selector(".ptxlab-parameters .jupyter-widgets-disconnected")
+    marks = lab.eval_on_selector_all(
+        ".ptxlab-app, .ptxlab-app .jupyter-widgets-disconnected",
+        "all => all.map(e => getComputedStyle(e, '::before').display)",
+    )
+    assert set(marks) == {"none"}, "a mark at each control would move them all"
     assert violations(lab, f"{EXPLORER} .pl-head") == []
     shot(lab, "state-gone")

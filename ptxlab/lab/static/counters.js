@@ -34,7 +34,7 @@ function changed(now, was, text) {
   return [h("span.pl-was", null, `${text(was)} → `), text(now)];
 }
 
-const whole = (n) => (typeof n === "number" && Number.isInteger(n) ? n.toLocaleString("en") : short(n, 4));
+const whole = (n) => (typeof n === "number" && Number.isInteger(n) ? grouped.format(n) : short(n, 4));
 
 /** An amount for people: from `most` on rounded, so that the columns beside it stay in sight. */
 function amount(n, unit, most) {

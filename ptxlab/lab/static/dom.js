@@ -62,6 +62,8 @@ function count(n) {
   return String(Math.round(n));
 }
 
+const grouped = new Intl.NumberFormat("en"); // 1234567 -> "1,234,567"; `toLocaleString` would make one for each number
+
 const hex = (n) => "0x" + n.toString(16);
 
 /** Seconds -> "12.3 ms". */

@@ -65,7 +65,7 @@ function makePane(title, onselect) {
     cell.shown = shown;
     cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
     cell.style.setProperty("--heat", n ? (Math.log1p(n) / most).toFixed(3) : 0);
-    cell.title = n === undefined ? "" : `${n.toLocaleString("en")} thread-instructions`;
+    cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
   }
 
   /** What is in sight, and a few lines around it, now; the rest when there is time. */
