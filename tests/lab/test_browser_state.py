@@ -8,7 +8,9 @@ from typing import Any
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, choose, figures, number, settle, shot, text, type_on_slider, until
+from explorer_page import EXPLORER, choose, figures, number, settle, shot, text, type_on_slider, until, whole
+
+from ptxlab import kernels
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -90,6 +92,27 @@ def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
     assert abs(now[1] - was[1]) < 2
     assert text(lab, ".pl-picked-line").startswith("PTX line ")
     lab.keyboard.press("Escape")
+
+
+def test_lines_that_have_moved_keep_their_elements_and_say_what_the_kernel_says(lab: Any) -> None:
+    """By few lines and by many, up and down: a pane moves its lines, and rewrites what is another number now."""
+    line = lab.locator(f"{PTX} .pl-line:has(.o:has-text('ex2'))").first
+    line.evaluate("e => { window.kept = e }")
+    for head_dim in (49, 20, 64, 47):
+        before = number(lab)
+        type_on_slider(lab, "head dim", head_dim)
+        settle(lab, before)
+        if head_dim == 49:
+            assert lab.evaluate("window.kept.isConnected && window.kept.lastChild.textContent.includes('ex2')")
+        whole(lab)
+        shown = lab.eval_on_selector_all(
+            f"{PTX} .pl-line",
+            "all => all.map(e => [e.dataset.line, e.querySelector('.pl-no').textContent, e.lastChild.textContent])",
+        )
+        wanted = kernels.get("scalar").build(head_dim=head_dim).ptx.splitlines()
+        assert [[n, no, text.strip()] for n, no, text in shown] == [
+            [str(n), str(n), text.strip()] for n, text in enumerate(wanted, 1)
+        ]
 
 
 def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:

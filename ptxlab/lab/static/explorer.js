@@ -52,7 +52,7 @@ function render({ model, el }) {
     const c = code();
     if (!c) return;
     const before = painted?.seq === c.seq ? null : painted, same = before?.title === c.title, kept = same && ptx.place((line) => carried(before, c, line) !== null);
-    const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
+    const goes = kept ? [carried(before, c, kept[0]), kept[1], kept[0]] : null;
     painted = c;
     title.textContent = c.title;
     entry.textContent = c.name;

@@ -20,58 +20,73 @@ function makePane(title, onselect) {
   const name = h("span.pl-pane-name");
   const note = h("span.pl-note");
   const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
-  // Of each chunk: its element, the HTML that it should have and has, its lines' elements and the counts painted on them.
-  let chunks = [], counts = new Map(), most = 1, current = 0, waiting = 0, changed = 0, scrolled = 0, room = 0;
+  // Of each chunk: its element, the lines that it should have and has, their elements and the counts painted on them.
+  let chunks = [], head = CHUNK; // the first chunk has `head` lines, so that lines that have moved all by as many stay together
+  let counts = new Map(), most = 1, current = 0, waiting = 0, changed = 0, scrolled = 0, room = 0;
   let total = 0, goesTo = null, stands = 0; // lines in all; where `put` scrolls to, until the page is laid out; where the pane is scrolled to
 
   /** Brings the elements of a chunk up to date: those lines that are others now. */
   function refresh(chunk) {
-    if (chunk.shown !== chunk.html) {
-      const had = chunk.rows.length === chunk.html.length ? chunk.shown : null;
-      if (had) chunk.html.forEach((html, k) => { if (html !== had[k]) rewrite(chunk.rows[k], html); });
+    if (chunk.shown !== chunk.lines) {
+      const had = chunk.rows.length === chunk.lines.length ? chunk.shown : null;
+      if (had) chunk.lines.forEach((line, k) => { if (!same(line, had[k])) rewrite(chunk.rows[k], line, had[k]); }); // `heat` follows
       else {
-        chunk.el.innerHTML = chunk.html.join("");
+        chunk.el.innerHTML = chunk.lines.map(([html, line, no]) =>
+          `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
+          `<span class="pl-no">${no}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`).join("");
         chunk.rows = [...chunk.el.children];
+        chunk.heat = null;
       }
-      chunk.shown = chunk.html;
+      chunk.shown = chunk.lines;
       chunk.el.style.height = "";
-      chunk.heat = null;
     }
     if (chunk.heat !== counts) chunk.rows.forEach(heatLine);
     chunk.heat = counts;
   }
   /** Another line in place of one. What is alike in both stays; the count is left to `heatLine`. */
-  function rewrite(row, html) {
+  function rewrite(row, [html, line, no], [had]) {
+    if (row.classList.contains("pl-current")) row.classList.remove("pl-current"); // to write it where nothing changes costs, too
+    row.dataset.line = line;
+    row.firstChild.textContent = no;
+    if (html === had) return;
+    if (!html || !had) {
+      for (const [name, value] of [["data-blank", "1"], ["aria-label", "blank"]]) {
+        if (html) row.removeAttribute(name);
+        else row.setAttribute(name, value);
+      }
+    }
     const holder = document.createElement("template");
-    holder.innerHTML = html;
-    const next = holder.content.firstChild;
-    next.children[1].replaceWith(row.children[1].cloneNode(true));
-    become(row, next);
+    holder.innerHTML = `<code>${html || " "}</code>`;
+    contain(row.lastChild, holder.content.firstChild.childNodes);
   }
   /** What a chunk was stands nowhere any more, not even out of sight. */
   function clear(chunk) {
-    if (chunk.shown === null || chunk.shown === chunk.html) return;
+    if (chunk.shown === null || chunk.shown === chunk.lines) return;
     chunk.el.style.height = chunk.el.style.containIntrinsicHeight;
     chunk.el.replaceChildren();
     chunk.shown = null;
     chunk.rows = [];
   }
-  const stale = (chunk) => chunk.shown !== chunk.html || chunk.heat !== counts;
+  const stale = (chunk) => chunk.shown !== chunk.lines || chunk.heat !== counts;
+  const same = ([html, line, no], [had, was, before]) => html === had && line === was && no === before;
+  /** Which chunk has a line, and the first line of a chunk. */
+  const chunkOf = (line) => (line <= head ? 0 : 1 + Math.floor((line - 1 - head) / CHUNK));
+  const firstOf = (k) => (k ? head + (k - 1) * CHUNK + 1 : 1);
 
   /** Colour, bar length and number of an execution count all say the same. */
   function heatLine(line) {
-    const n = counts.get(Number(line.dataset.line)), cell = line.children[1], shown = n ? `${n} ${most}` : n;
-    if (cell.shown === shown) return; // writing it again would cost a layout
-    cell.shown = shown;
+    const n = counts.get(Number(line.dataset.line)), cell = line.children[1], size = n ? (Math.log1p(n) / most).toFixed(3) : "0";
+    if (cell.size !== size) cell.style.setProperty("--heat", (cell.size = size)); // to write what is there already costs a layout
+    if (cell.n === n) return;
+    cell.n = n;
     cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
-    cell.style.setProperty("--heat", n ? (Math.log1p(n) / most).toFixed(3) : 0);
     cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
   }
 
   /** What is in sight, and a few lines around it, now; the rest when there is time. */
   function refreshSeen() {
-    const at = (y) => Math.floor(y / LINE / CHUNK);
-    for (let k = Math.max(0, at(scrolled - MARGIN)); k <= at(scrolled + (room || 400) + MARGIN) && k < chunks.length; k++) refresh(chunks[k]);
+    const at = (y) => chunkOf(Math.floor(y / LINE) + 1);
+    for (let k = at(scrolled - MARGIN); k <= at(scrolled + (room || 400) + MARGIN) && k < chunks.length; k++) refresh(chunks[k]);
     refreshLater();
   }
   function refreshLater() {
@@ -97,10 +112,10 @@ function makePane(title, onselect) {
 
   /** The element of a line, which is made if it is not there yet. */
   function row(line) {
-    const chunk = chunks[Math.floor((line - 1) / CHUNK)];
+    const k = chunkOf(line), chunk = line < 1 ? undefined : chunks[k];
     if (!chunk) return undefined;
     refresh(chunk);
-    return chunk.rows[(line - 1) % CHUNK];
+    return chunk.rows[line - firstOf(k)];
   }
   function markCurrent(line) {
     const next = row(line);
@@ -138,6 +153,23 @@ function makePane(title, onselect) {
     setCurrent(row(line) ? line : current, true);
   });
 
+  /** An empty chunk, after or before all others. */
+  function made(place, first = false) {
+    const el = h("div.pl-chunk", { role: "presentation" });
+    if (first) place.prepend(el);
+    else place.append(el);
+    return { el, lines: [], shown: null, rows: [], heat: null };
+  }
+  /** Moves the chunks by so many lines, the chunk of a `line` among them: what was there then has its elements already. */
+  function align(lines, line) {
+    if (!lines || !chunks.length) return;
+    const was = chunkOf(line);
+    head = ((((head + lines - 1) % CHUNK) + CHUNK) % CHUNK) + 1;
+    const by = chunkOf(line + lines) - was;
+    for (const gone of chunks.splice(0, -by)) gone.el.remove();
+    for (let k = 0; k < by; k++) chunks.unshift(made(body, true));
+  }
+
   /** Scrolls so that a line is so many pixels below the top. */
   function put(line, below) {
     if (body.querySelector(".pl-complaint")) { // lines are where the page puts them
@@ -152,29 +184,28 @@ function makePane(title, onselect) {
   return {
     el, body, name, note, row, markCurrent,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `goes`, where given, is
-     * [a line, its pixels below the top] to scroll to. */
+     * [a line, its pixels below the top, the line that it was] to scroll to. */
     fill(lines, numbers, goes) {
       total = lines.length;
+      if (!chunks.length) body.replaceChildren();
+      align(goes ? goes[0] - goes[2] : 0, goes?.[2]);
       const now = [];
       lines.forEach((html, k) => {
-        if (k % CHUNK === 0) now.push([]);
-        now[now.length - 1].push(
-          `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-          `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`);
+        if (k === 0 || (k >= head && (k - head) % CHUNK === 0)) now.push([]);
+        now[now.length - 1].push([html, k + 1, numbers ? numbers[k] || "" : k + 1]);
       });
-      const same = (a, b) => a.length === b.length && a.every((html, k) => html === b[k]);
-      if (!chunks.length) body.replaceChildren();
-      if (now.length === chunks.length && now.every((html, k) => same(html, chunks[k].html))) return goes && put(...goes);
+      const alike = (a, b) => a.length === b.length && a.every((line, k) => same(line, b[k]));
+      if (now.length === chunks.length && now.every((part, k) => alike(part, chunks[k].lines))) return goes && put(goes[0], goes[1]);
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
       for (const gone of chunks.splice(now.length)) gone.el.remove();
-      now.forEach((html, k) => {
-        const chunk = (chunks[k] ||= { el: body.appendChild(h("div.pl-chunk", { role: "presentation" })), html: [], shown: null, rows: [], heat: null });
-        if (same(chunk.html, html)) return;
-        chunk.html = html;
-        chunk.el.style.containIntrinsicHeight = `${LINE * html.length}px`;
+      now.forEach((part, k) => {
+        const chunk = (chunks[k] ||= made(body));
+        if (alike(chunk.lines, part)) return;
+        chunk.lines = part;
+        chunk.el.style.containIntrinsicHeight = `${LINE * part.length}px`;
         if (chunk.shown === null) chunk.el.style.height = chunk.el.style.containIntrinsicHeight;
       });
-      if (goes) put(...goes);
+      if (goes) put(goes[0], goes[1]);
       else refreshSeen();
       chunks.forEach(clear);
       if (!body.querySelector(".pl-current")) body.removeAttribute("aria-activedescendant"); // it was another text's line
