@@ -12,7 +12,7 @@ import pytest
 from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
-from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, races
+from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, race_rows, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
@@ -62,7 +62,7 @@ class World:
             np.array([{7: SWAPS, 5: NARROW, 3: VOLATILE}.get(code, 0) for code in range(CODES)], np.uint8)
         )
         self.memory = Pointer[int](np.zeros(4 * WORDS, np.uint8))
-        self.shadow = races.Shadow(4 * WORDS, granule)
+        self.shadow = races.Shadow(4 * WORDS, granule, by_rows=summaries)
         for k, block in enumerate(self.blocks):
             call(started, block, k)
 
@@ -135,13 +135,28 @@ class World:
         of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
-            "records": self.shadow.records.array[: 3 * self.shadow.stride].tolist(),
+            "records": words_of(self.shadow, rows=self.launch.summaries),
             "masks": self.launch.masks.array.tolist(),
             "published": self.launch.published.array.tolist(),
             "now": self.launch.now,
             "notes": notes[notes["key"] != 0].tolist(),
             "blocks": [{name: _plain(getattr(block, name)) for name in of_blocks} for block in self.blocks],
         }
+
+
+def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
+    """The three records of each word; rows: lines may be kept as one record."""
+    stride, every = shadow.stride, shadow.records.array
+    found: list[int] = every[: 3 * stride].tolist()
+    if rows and not every[3 * stride + race_rows.BY_WORDS]:
+        epoch, first = int(every[3 * stride + race_rows.EPOCH]), race_rows.line_of(shadow.records, stride, 0).start
+        for line, (*kept, how) in enumerate(every[first : first + stride // 4].reshape(-1, 4).tolist()):
+            for third, record in enumerate(kept if how >> race_rows.AGE == epoch else [0, 0, 0]):
+                bits = how >> 8 * third & 0xFF if how >> race_rows.AGE == epoch else 0
+                if bits != race_rows.OF_WORDS:
+                    at = third * stride + 16 * line
+                    found[at : at + 16] = [record + (j >> bits) if record else 0 for j in range(16)]
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -194,7 +209,9 @@ class Tiles(World):
             super().step(draw)
         else:
             self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(4), 0xFFFFFFFF)
-            lines = self.shadow.records.array[3 * self.shadow.stride + race_lines.LINES :]
+            kept = self.shadow.records.array[3 * self.shadow.stride :]
+            lines = kept[race_rows.LINES :][: race_rows.numbers(self.shadow.stride)]
+            lines = lines[: lines.size * (int(kept[race_lines.ANY_SETTLED]) == race_lines.SOME)]
             self.settled += int(((lines != 0) & (lines & race_lines.WARPS != race_lines.WARPS)).sum())
 
 

@@ -149,6 +149,8 @@ class Run:
             finally:
                 team.dismiss()
                 _running.pop(id(self), None)
+                if self.checks is not None:
+                    self.checks.ended()
         if self.errors:
             raise self.errors[0]
         for worker in self.workers:

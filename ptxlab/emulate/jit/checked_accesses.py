@@ -6,6 +6,8 @@ threads or a store. Consecutive addresses, or one address for all lanes, are che
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks, Members
@@ -17,7 +19,7 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES, WRITES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES, HALVES_IN_A_ROW, IN_A_ROW, WRITES
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
@@ -81,35 +83,34 @@ class CheckedAccesses(CheckInstrument):
             return
         if self.checks.race and seen.code.properties.releases:
             self.checks.if_any([self.checks.fence(seen.code)])
-        if self.checks.race and seen.stored is not None:
-            self._spill(seen, seen.stored)
         if seen.uniform:
             self._observe_one(seen)
         else:
             self._observe_lanes(seen)
-        if self.checks.race and seen.write:
-            self.t.do(call(races.stored, "%check.launch"))
         if self.checks.race and seen.code.properties.strong:
             self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
 
-    def _spill(self, seen: Seen, stored: tuple[Value, ...]) -> None:
-        """Copies the values of a store into the buffer for data."""
-        step = seen.size // len(stored)
+    @contextmanager
+    def _telling(
+        self, seen: Seen, memory: str, memory_start: str, start: str, narrow: str = "null", wide: str = "null"
+    ) -> Iterator[None]:
+        """Describes a store, if it is one, to the rules of races that are called in this block: copies its values into
+        the buffer for data."""
+        if not seen.write:
+            yield
+            return
+        stored = seen.stored or ()
         for k, value in enumerate(stored):
-            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * (seen.size // len(stored))}")
             self.t.do(f"store <{W} x {LLVM[value.type]}> {self.m.vector(value)}, ptr {cell}, align 32")
-
-    def _tell(
-        self, stored: tuple[Value, ...], memory: str, memory_start: str, start: str, narrow: str = "null",
-        wide: str = "null",
-    ) -> None:  # fmt: skip
-        """Describes a store to the rules of races; %data holds its values."""
-        count = len(stored)
-        size = sum(BITS[value.type] // 8 for value in stored)
-        self.t.do(
-            call(races.storing, "%check.launch", "%data", str(size // count), str(count), memory, memory_start, start,
-                 narrow, wide)
-        )  # fmt: skip
+        if stored:
+            size, count = sum(BITS[value.type] // 8 for value in stored), len(stored)
+            self.t.do(
+                call(races.storing, "%check.launch", "%data", str(size // count), str(count), memory, memory_start,
+                     start, narrow, wide)
+            )  # fmt: skip
+        yield
+        self.t.do(call(races.stored, "%check.launch"))
 
     def _observe_one(self, seen: Seen) -> None:
         """All lanes at one address."""
@@ -120,13 +121,12 @@ class CheckedAccesses(CheckInstrument):
         race, stride, start, written, memory = self._roots[id(group)]
         off = self._bytes_in[id(group)]
         if self.checks.race:
-            if seen.stored is not None:
-                first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}")
-                self._tell(seen.stored, memory, start, first)
-            t.do(
-                call(race_accesses.at_one_address, *THERE, self.active.bits, race, stride, off, start,
-                     self.checks.pieces(members), self.checks.members(members), str(int(write)))
-            )  # fmt: skip
+            first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}") if write else ""
+            with self._telling(seen, memory, start, first):
+                t.do(
+                    call(race_accesses.at_one_address, *THERE, self.active.bits, race, stride, off, start,
+                         self.checks.pieces(members), self.checks.members(members), str(int(write)))
+                )  # fmt: skip
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
             lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
@@ -163,18 +163,20 @@ class CheckedAccesses(CheckInstrument):
             self._near(seen, members)
             return
         with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
-            with scattered:
+            with scattered, self.m.own_splats():
                 self._scattered(seen, self.e.memory.addresses(group))
-            with near:
+            with near, self.m.own_splats():
                 if members:
                     self._near(seen, members)
 
     def _scattered(self, seen: Seen, addresses: str) -> None:
         """32 addresses anywhere."""
         self.t.do(f"store <{W} x i64> {addresses}, ptr %addrs, align 64")
-        if self.checks.race and seen.stored is not None:
-            self._tell(seen.stored, "null", "0", str(seen.offset), wide="%addrs")
-        self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
+        if self.checks.race:
+            with self._telling(seen, "null", "0", str(seen.offset), wide="%addrs"):
+                self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
+        else:
+            self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
         if self.checks.may_be_copied(seen.code):
             places = self.m.add(Value(addresses, "i64", False), self.m.const("i64", seen.offset))
             self.checks.copied(seen.code, places, seen.size)
@@ -183,15 +185,22 @@ class CheckedAccesses(CheckInstrument):
         """32 addresses in one allocation."""
         t, group = self.t, seen.group
         race, stride, start, written, memory = self._roots[id(group)]
-        t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
         if self.checks.race:
-            if seen.stored is not None:
+            table, write = self.checks.members(members), str(int(seen.write))
+            done = "false"
+            if group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
+                at = race, stride, *group.halves, group.pattern, table, write
+                done = t.let(call(race_accesses.rows, *THERE, *at))
+            with t.unless(done), self.m.own_splats():
+                self._offsets(group)
                 first = t.let(f"add i64 {start}, {seen.offset}")
-                self._tell(seen.stored, memory, start, first, narrow="%addrs")
-            t.do(
-                call(race_accesses.at_addresses, *THERE, self.active.bits, race, stride, "%addrs", group.pattern, start,
-                     self.checks.pieces(members), self.checks.members(members), str(int(seen.write)))
-            )  # fmt: skip
+                with self._telling(seen, memory, start, first, narrow="%addrs"):
+                    t.do(
+                        call(race_accesses.at_addresses, *THERE, self.active.bits, race, stride, "%addrs",
+                             group.pattern, start, self.checks.pieces(members), table, write)
+                    )  # fmt: skip
+        if self.checks.init or self.checks.may_be_copied(seen.code):
+            self._offsets(group)
         if self.checks.may_be_copied(seen.code):
             self.checks.touch_copied(
                 self.checks.if_shared(seen.code, start, self.active.bits), self.checks.members(members)
@@ -208,6 +217,10 @@ class CheckedAccesses(CheckInstrument):
             lanes = self.checks.if_shared(seen.code, start, self.active.bits)
             given = str(seen.offset), str(seen.size), str(self.checks.flags(seen.code.index)), start
             t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
+
+    def _offsets(self, group: Group) -> None:
+        """The offsets of a group into the buffer for them."""
+        self.t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
 
     def _report(self, written: str, start: str, members: Members) -> None:
         self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))

@@ -41,7 +41,8 @@ from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_lines import disturbed
+from ptxlab.emulate.rules.race_lines import accessed, disturbed
+from ptxlab.emulate.rules.race_rows import by_words
 from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine, read
 from ptxlab.emulate.rules.records import (
     BLOCK,
@@ -147,8 +148,9 @@ def recorded(
     begin with lane 31, as in `race_accesses.scattered`. False if that is not so; then nothing has changed."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
+    by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
-    span = block.full - low
+    span = u64(block.full - low)
     readers = records + stride
     others = readers + stride
     now = widen(reversed_lanes(lane_ids())) | me
@@ -166,6 +168,7 @@ def recorded(
             return False
     # records of other blocks are ordered before nothing here if this block has acquired nothing
     apart = race_order.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
+    accessed(launch, block, records, stride, write)
     disturbed(launch, block, records, stride)
     for k in range(words):
         index = begin + k
@@ -228,6 +231,8 @@ def each(
                     fill_bytes(found.written, WRITTEN, size)
         if launch.racecheck and found.accesses is not None:
             launch.store.memory, launch.store.memory_start = place, address
+            by_words(launch, found.accesses, found.stride)
+            accessed(launch, block, found.accesses, found.stride, write)
             disturbed(launch, block, found.accesses, found.stride)
             at = found.accesses + found.at // launch.granule
             for k in range(words):

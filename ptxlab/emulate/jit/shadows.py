@@ -1,13 +1,14 @@
 """The memory of the checks in a launch that runs compiled code: the records of `rules.records`, and what they point to.
 
 For each word of memory racecheck keeps a record of its last writer, one stride further on a record of a reader, and two
-strides further on a record of another reader; `rules.race_lines` describes what is kept after these.
+strides further on a record of another reader; `rules.race_lines` and `rules.race_rows` describe what lies after these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptxlab.emulate.jit.record_memory import LentShadow
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import launches, notes, races
@@ -29,18 +30,22 @@ class Watched:
         self.record.summaries = launch.blocks <= BLOCKS  # in larger grids blocks share a number
         self.shadows: list[tuple[int, int, races.Shadow]] = []  # of each allocation: its address, bytes, records
 
-    def _records(self, size: int) -> races.Shadow:
-        """Fresh records for `size` bytes."""
-        return races.Shadow(size, self.granule)
-
     def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
         """Adds to the table of allocations where their records are."""
         if self.race:
             for k, allocation in enumerate(live):
                 if allocation.writable:
-                    row, made = memory.allocations[k], self._records(allocation.size)
+                    row, size = memory.allocations[k], allocation.size
+                    made = LentShadow(size, self.granule) if self.record.summaries else races.Shadow(size, self.granule)
                     row.accesses, row.stride = made.records, made.stride
                     self.shadows.append((allocation.address, allocation.size, made))
+
+    def ended(self) -> None:
+        """The launch has ended: other launches may have the memory of its records."""
+        for _, _, made in self.shadows:
+            if isinstance(made, LentShadow):
+                made.give_back()
+        self.shadows.clear()
 
     def shadow_at(self, address: int) -> tuple[int, races.Shadow] | None:
         """The allocation of an address: where it begins, and its records."""
@@ -55,7 +60,7 @@ class Watched:
         if self.init:
             cta.init_shared = block.written
         if self.race and shared:
-            made = self._records(shared)
+            made = races.Shadow(shared, self.granule, by_rows=self.record.summaries)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
         return block
 

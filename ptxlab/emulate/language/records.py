@@ -13,8 +13,10 @@ Fields follow each other as in C. `Block.offset("now")`, `Block.size` and `Block
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import mmap
 import sys
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
@@ -291,9 +293,25 @@ def address_of(pointed: Record | Pointer[Any]) -> int:
 
 def zeroed(size: int) -> np.ndarray:
     """`size` zeroed bytes at a multiple of 128."""
+    if size >= LARGE and sys.platform != "win32":
+        return np.frombuffer(pages(size), np.uint8)
     raw = np.zeros(size + 128, np.uint8)
     start = -start_of(raw) % 128
     return raw[start : start + size]
+
+
+def pages(size: int) -> mmap.mmap:
+    """Memory from the operating system, which zeroes what is touched."""
+    held = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel that has none
+            held.madvise(mmap.MADV_HUGEPAGE)
+    return held
+
+
+LARGE, HUGE = 1 << 20, 4 << 20
+"""Bytes from which on memory comes from the operating system, which zeroes what is touched, and for which it takes huge
+pages, which take an eighth of the time. (An allocator that reuses freed memory zeroes all of it.)"""
 
 
 def _accessor(field: Field) -> property:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import fill_bytes, rule, u8, u64
-from ptxlab.emulate.rules.race_lines import room
+from ptxlab.emulate.rules.race_lines import begin_again
 from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, TIME, WAITS, Block
 
 
@@ -36,7 +36,7 @@ def started(block: Block, linear: u64) -> None:
             for k in range(gaps[0]):
                 fill_bytes(written + gaps[2 * k + 1], GAP, gaps[2 * k + 2])
     if records is not None:
-        fill_bytes(records, 0, room(stride) * 8)
+        begin_again(records, stride)
     if pending is not None:
         fill_bytes(pending, 0, shared_size * 2)
     if tile_writes is not None and tile_reads is not None:

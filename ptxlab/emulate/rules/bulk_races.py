@@ -15,10 +15,10 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import async_proxy, race_lines, races, tensor_maps
+from ptxlab.emulate.rules import async_proxy, race_lines, race_rows, races, tensor_maps
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, CODE, ID, LAST_CODE, Block, Launch
 from ptxlab.emulate.runtime.transfers import LOAD_TILE, Transfer
 from ptxlab.isa.actions import Action
 
@@ -113,6 +113,7 @@ class BulkRaces:
         if found is None:
             return
         block = self.block(transfer.rank)
+        race_lines.accessed(self.launch, block, *found[2], span.writes)
         race_lines.disturbed(self.launch, block, *found[2])
         writer, reader, other = found[1]
         if span.writes:
@@ -142,6 +143,7 @@ class BulkRaces:
             if block.records is None:
                 return None
             records, stride = block.records, block.stride
+        race_rows.by_words(self.launch, records, stride)
         all_ = numbers(records)
         first, second, third = (all_[k * stride :][words] for k in range(3))
         return base + words.start * grain, (first, second, third), (records, stride)
@@ -156,6 +158,6 @@ def _doubtful(there: np.ndarray, block: Block, mine: int) -> list[int]:
     low = block.now >> BLOCK << BLOCK
     with np.errstate(over="ignore"):
         fine = (there == 0) | (there - np.uint64(low) < np.uint64(block.full - low))
-    fine |= (there ^ np.uint64(mine)) & np.uint64(races.ID) == 0
+    fine |= (there ^ np.uint64(mine)) & np.uint64(ID) == 0
     found: list[int] = np.unique(there[~fine]).tolist()
     return found

@@ -28,12 +28,10 @@ from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_lines import (
-    lines_hold,
-    row_settled,
-)
-from ptxlab.emulate.rules.race_words import ALL, OF_MANY, in_part_of_a_row, scattered, stretch
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
+from ptxlab.emulate.rules.race_lines import accessed, lines_hold, row_settled
+from ptxlab.emulate.rules.race_rows import LINE, LOOK, WHOLE, begun, by_rows, row_accessed
+from ptxlab.emulate.rules.race_words import ALL, OF_MANY, ROW, in_a_row, in_part_of_a_row, scattered, stretch
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, WARP, Block, Launch
 
 
 @rule
@@ -120,6 +118,50 @@ def from_part_of_a_row(
 
 
 @rule
+def rows(
+    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, low: u64, high: u64,
+    pattern: u32, members: Pointer[u64], write: boolean,
+) -> boolean:  # fmt: skip
+    """Records what all lanes of a warp access where that is whole lines, and no word needs to be looked at. False: this
+    is not so, or not of all of it; then `at_addresses` does it, again or for the first time."""
+    if records is None:
+        return True
+    if not by_rows(launch, records, stride):
+        return False
+    if pattern == IN_A_ROW:
+        return whole_lines(launch, block, records, stride, low, members, 32, me(block, warp, 0), write)
+    if pattern != HALVES_IN_A_ROW or (write and max(low, high) - min(low, high) < members[2] * 16):
+        return False
+    mine = me(block, warp, 0) | (OF_MANY if low == high else u64(0))
+    if not whole_lines(launch, block, records, stride, low, members, 16, mine, write):
+        return False
+    return low == high or whole_lines(launch, block, records, stride, high, members, 16, mine | 16, write)
+
+
+@rule
+def whole_lines(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, members: Pointer[u64], width: u64,
+    mine: u64, write: boolean,
+) -> boolean:  # fmt: skip
+    """All members, the accesses of `width` lanes side by side, as records of lines. False where one cannot be."""
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    shift = u64(first(u32(members[2] // launch.granule)))
+    for k in range(members[0]):
+        word = (offset + members[3 * k + 1]) // launch.granule
+        if word & ROW - 1 != 0:
+            return False
+        if k == 0:
+            accessed(launch, block, records, stride, write)
+        for i in range(0, members[2] // launch.granule * width, ROW):
+            line = begun(records, stride, word + i >> LINE)
+            who = (mine | members[3 * k + 3]) + (i >> shift)
+            if row_accessed(block, line, who, min(shift, u64(WHOLE)), low, span, write) == LOOK:
+                return False
+    return True
+
+
+@rule
 def taking_part(launch: Launch, warp: u32, mask: u32, pieces: Pointer[u64]) -> None:
     """Records which lanes of a warp make an access, if not all do: a record for many lanes names only one of them."""
     if mask == 0xFFFFFFFF:
@@ -186,6 +228,8 @@ def at_addresses(
     elif in_part_of_a_row(launch, load_lanes(offsets), mask):
         offset = u64(offsets[first(mask)])
         from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
+    elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
+        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
     else:
         each = load_lanes(offsets)
         lost = from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)

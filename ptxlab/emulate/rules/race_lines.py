@@ -3,14 +3,19 @@
 After the three thirds of an allocation's records (`races.Shadow`) lie
 
     0   when its last write was recorded: the block and its clock, as in a record; 0: there was none
-    1   whether any read was recorded
-    2   whether any line has been settled
-    8   a number for each line of 16 words
+    1   the same as long as all writes were of one block, else UNSURE
+    2   the same of its reads
+    3   whether any line has been settled: UNKNOWN (the numbers of lines mean nothing yet), NONE or SOME
+    4   whether all words have records of their own (`race_rows`)
+    5   the epoch of the array: how many blocks and launches have used it
+    6   whether any words have records of their own
+    8   a number for each line of 16 words, then four for each, which `race_rows` describes
 
-Without a write all writers are 0, and without a read all readers: those records are not loaded, and memory that no
-thread accesses takes no time. A **settled** line is one of which a read changes nothing and is no hazard: each word has
-two readers that stay, and no writer that matters. Kernels read the same matrix with all their blocks, or the same tile
-with all warps of a block. The number of a settled line is one of these:
+Without a write all writers are 0, and without a read all readers; if all were of one block, and before its last
+barrier, they are ordered. Those records are not looked at, and memory that no thread accesses takes no time. A
+**settled** line is one of which a read changes nothing and is no hazard: each word has two readers that stay, and no
+writer that matters. Kernels read the same matrix with all their blocks, or the same tile with all warps of a block. The
+number of a settled line is one of these:
 
     63..48  a block       47..30  the time of its last barrier      29..0  warps
         It is settled for the other warps of this block until the block's next barrier, or a write to the allocation.
@@ -30,22 +35,33 @@ from ptxlab.emulate.language import (
     bits,
     boolean,
     extract,
+    fill_bytes,
     first,
     gather,
     lanes_bool,
     lanes_u64,
-    load_row,
     row_bool,
     row_u64,
     rule,
     u64,
 )
+from ptxlab.emulate.rules.race_rows import (
+    BY_WORDS,
+    EPOCH,
+    LINE,
+    LINES,
+    UNSURE,
+    before_barrier,
+    by_rows,
+    numbers,
+    records_of,
+)
 from ptxlab.emulate.rules.records import BLOCK, TIME, WARP, Block, Launch
 
-LAST_WRITE, ANY_READ, ANY_SETTLED, LINES = 0, 1, 2, 8
+LAST_WRITE, WRITES, READS, ANY_SETTLED = range(4)
 """Where each of these begins."""
-LINE = 4
-"""A line is 2**LINE words."""
+UNKNOWN, NONE, SOME = range(3)
+"""Whether any line has been settled."""
 WARPS = (1 << TIME) - 1
 """The bits of a line for warps: there are 30. A line that cannot be settled has all of them."""
 
@@ -53,36 +69,56 @@ WARPS = (1 << TIME) - 1
 @rule(inline=True)
 def room(stride: u64) -> u64:
     """Numbers that lie in an array of records with this stride: the records, and what is described above."""
-    return 3 * stride + LINES + (stride >> LINE) + 2
+    return 3 * stride + LINES + 5 * numbers(stride)
+
+
+@rule
+def begin_again(records: Pointer[u64], stride: u64) -> None:
+    """Nothing has been accessed: another block has the memory now. Words that have records of their own keep them."""
+    kept = records + 3 * stride
+    kept[LAST_WRITE], kept[WRITES], kept[READS], kept[ANY_SETTLED] = 0, 0, 0, 0
+    kept[EPOCH] += 1
+    if kept[BY_WORDS] != 0:
+        fill_bytes(records, 0, 24 * stride)
 
 
 @rule(inline=True)
-def unwritten(launch: Launch, records: Pointer[u64], stride: u64) -> boolean:
-    """Whether no word of an allocation has a writer."""
-    return launch.summaries and records[3 * stride + LAST_WRITE] == 0
+def none_written(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether no word of an allocation has a writer, but for those from before the block's last barrier of all."""
+    low = block.now >> BLOCK << BLOCK
+    return launch.summaries and before_barrier(records[3 * stride + WRITES], low, u64(block.full - low))
 
 
 @rule(inline=True)
-def unread(launch: Launch, records: Pointer[u64], stride: u64) -> boolean:
-    """Whether no word of an allocation has a reader."""
-    return launch.summaries and records[3 * stride + ANY_READ] == 0
+def none_read(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether no word of an allocation has a reader, but for those from before the block's last barrier of all."""
+    low = block.now >> BLOCK << BLOCK
+    return launch.summaries and before_barrier(records[3 * stride + READS], low, u64(block.full - low))
 
 
 @rule(inline=True)
 def accessed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
     """An access to an allocation is about to be recorded."""
     if launch.summaries:
+        kept = records + 3 * stride
         if write:
-            records[3 * stride + LAST_WRITE] = block.now
+            kept[LAST_WRITE] = block.now
+            kept[WRITES] = block.now if one_block(kept[WRITES], block.now) else UNSURE
         else:
-            records[3 * stride + ANY_READ] = 1
+            kept[READS] = block.now if one_block(kept[READS], block.now) else UNSURE
+
+
+@rule(inline=True)
+def one_block(before: u64, now: u64) -> boolean:
+    """Whether there were no accesses before, or only those of the block that makes one now."""
+    return before == 0 or (before ^ now) >> BLOCK == 0
 
 
 @rule(inline=True)
 def disturbed(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
     """Something is recorded of an allocation that lines do not follow: none of them is settled any more."""
-    accessed(launch, block, records, stride, True)
-    accessed(launch, block, records, stride, False)
+    if launch.summaries:
+        records[3 * stride + LAST_WRITE] = block.now
 
 
 @rule(inline=True)
@@ -107,7 +143,7 @@ def settled(block: Block, line: u64, warp: u64) -> boolean:
 @rule(inline=True)
 def row_settled(block: Block, kept: Pointer[u64], word: u64, words: u64, warp: u64) -> boolean:
     """The same for all lines of some words in a row; `kept`: what lies after the records."""
-    if warp >= TIME or kept[ANY_SETTLED] == 0:
+    if warp >= TIME or kept[ANY_SETTLED] != SOME:
         return False
     for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
         if not settled(block, kept[LINES + line], warp):
@@ -130,7 +166,7 @@ def lanes_settled(
     block: Block, kept: Pointer[u64], begin: lanes_u64, words: u64, warp: u64, chosen: lanes_bool
 ) -> boolean:
     """The same for some words from one of each lane on, at most 16."""
-    if warp >= TIME or kept[ANY_SETTLED] == 0:
+    if warp >= TIME or kept[ANY_SETTLED] != SOME:
         return False
     lines = kept + LINES
     one, two = begin >> LINE, begin + (words - 1) >> LINE
@@ -147,11 +183,14 @@ def settle(launch: Launch, block: Block, records: Pointer[u64], stride: u64, wor
     each line between two barriers, and for one more block where the readers are of two others."""
     kept = records + 3 * stride
     lines = kept + LINES
+    if kept[ANY_SETTLED] == UNKNOWN:
+        kept[ANY_SETTLED] = NONE
+        fill_bytes(lines, 0, 8 * numbers(stride))
     for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
         if (lines[line] ^ block.full) >> TIME != 0 and lines[line] >> 32 != 1:
             lines[line] = number_of(launch, block, records, stride, line << LINE)
             if lines[line] & WARPS != WARPS:
-                kept[ANY_SETTLED] = 1
+                kept[ANY_SETTLED] = SOME
 
 
 @rule(inline=True)
@@ -164,10 +203,11 @@ def before(record: row_u64, low: u64, span: u64) -> row_bool:
 @rule
 def number_of(launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64) -> u64:
     """The number of a line, which begins with this word."""
-    at = records + word
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
-    reader, other, writer = load_row(at + stride), load_row(at + 2 * stride), load_row(at)
+    rows, line = by_rows(launch, records, stride), word >> LINE
+    reader, other = records_of(records, stride, line, 1, rows), records_of(records, stride, line, 2, rows)
+    writer = records_of(records, stride, line, 0, rows)
     if any_of((reader == 0) | (other == 0) | before(reader, low, span) | before(other, low, span)):
         return block.full | WARPS
     if not all_of((writer == 0) | before(writer, low, span)):

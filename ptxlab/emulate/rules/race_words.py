@@ -42,12 +42,27 @@ from ptxlab.emulate.rules.race_lines import (
     disturbed,
     lanes_settled,
     lines_hold,
+    none_read,
+    none_written,
     settle,
-    unread,
-    unwritten,
 )
-from ptxlab.emulate.rules.races import ID, hazard, remember
-from ptxlab.emulate.rules.records import BLOCK, MANY, WARP, Block, Launch
+from ptxlab.emulate.rules.race_rows import (
+    CHANGED,
+    LINE,
+    LOOK,
+    OWN_RECORDS,
+    WHOLE,
+    before_barrier,
+    begun,
+    by_rows,
+    by_words,
+    line_of,
+    no_later,
+    row_accessed,
+    spread,
+)
+from ptxlab.emulate.rules.races import hazard, remember
+from ptxlab.emulate.rules.records import BLOCK, ID, MANY, WARP, Block, Launch
 
 OF_MANY = 1 << MANY
 ALL = 0xFFFFFFFF
@@ -80,55 +95,118 @@ def stretch(
     """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
     word, 0 if there is one row of codes for all of them. mask: which of 32 words are accessed, if it is not full.
     followed: a read of lines that may settle."""
-    at = records + word
     low = block.now >> BLOCK << BLOCK
-    span = block.full - low
-    calm = block.simple != 0
-    no_writer = unwritten(launch, records, stride)
-    no_reader = write and unread(launch, records, stride)
+    span = u64(block.full - low)
+    rows = by_rows(launch, records, stride)
+    no_writer = none_written(launch, block, records, stride)
+    no_reader = none_read(launch, block, records, stride)
     accessed(launch, block, records, stride, write)
-    changed = False
-    for i in range(0, words, 16):
-        here = at + i
-        readers = here + stride
-        others = readers + stride
-        meant = row_ids() < words - i
-        if mask != 0xFFFFFFFF:
-            meant &= ((row_ids() & 0) + u64(mask >> i)) & (((row_ids() & 0) + 1) << row_ids()) != 0
+    how = min(shift, u64(WHOLE))
+    changed, looked = False, False
+    i: u64 = 0
+    while i < words:
+        count = words - i
+        if rows:
+            count = min(count, ROW - (word + i & ROW - 1))
+            if count == ROW and step == 0 and (mask == ALL or mask >> u32(i) & 0xFFFF == 0xFFFF):
+                line = begun(records, stride, word + i >> LINE)
+                done = row_accessed(block, line, mine + (i >> shift), how, low, span, write)
+                if done != LOOK:
+                    changed = changed or done == CHANGED
+                    i += ROW
+                    continue
+        looked = True
+        meant = row_ids() < count
+        if mask != ALL:
+            meant &= ((row_ids() & 0) + u64(mask >> u32(i))) & (((row_ids() & 0) + 1) << row_ids()) != 0
         now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
-        writer = row_ids() & 0
-        w_fine = writer == 0
-        if not no_writer:
-            writer = load_row(here)
-            w_fine = row_fine(writer, now, low, span)
-        if no_reader and all_of(w_fine | ~meant):  # the usual case of a result
-            store_row(here, select(meant, now, writer))
-            continue
-        reader = load_row(readers)
-        r_fine = row_fine(reader, now, low, span)
-        if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other reader is remembered
-            store_row(readers, select(meant, now, reader))
+        if some_words(
+            launch, block, records, stride, word + i, address + i * launch.granule, now, meant, low, span, write,
+            no_writer, no_reader, rows,
+        ):  # fmt: skip
             changed = True
-            continue
-        other = load_row(others)
-        q_fine = row_fine(other, now, low, span)
-        fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
-        if write:
-            if any_of(fine):
-                store_row(here, select(fine, now, writer))
-        elif any_of(fine & (r_fine | q_fine)):  # other threads have read it too, as when all warps read a tile
-            store_row(readers, select(fine & r_fine, now, reader))
-            store_row(others, select(fine & ~r_fine & q_fine, now, other))
-            changed = True
-        rest = bits(meant & ~fine)
-        for k in lanes_of(rest):
-            hazard(launch, block, here + k, stride, address + (i + k) * launch.granule, extract(now, k), write)
-            remember(launch, block, here + k, stride, extract(now, k), write)
-            changed = True
-        if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
-            disturbed(launch, block, records, stride)
-    if followed and not changed:
+        i += min(count, u64(ROW))
+    if followed and looked and not changed:
         settle(launch, block, records, stride, word, words)
+
+
+@rule(inline=True)
+def some_words(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, now: row_u64,
+    meant: row_bool, low: u64, span: u64, write: boolean, no_writer: boolean, no_reader: boolean, rows: boolean,
+) -> boolean:  # fmt: skip
+    """At most 16 words in a row, with records of their own; in one line, where there are rows. no_writer, no_reader:
+    that there is none is known. Returns whether anything has changed."""
+    here = records + word
+    readers = here + stride
+    others = readers + stride
+    calm = block.simple != 0
+    line = line_of(records, stride, word >> LINE)
+    if rows:
+        line = begun(records, stride, word >> LINE)
+        records[3 * stride + OWN_RECORDS] = 1
+    begin = records + (word >> LINE << LINE)
+    no_other = no_reader
+    if rows:
+        no_writer = no_writer or before_barrier(line[0], low, span)
+        no_reader = no_reader or before_barrier(line[1], low, span)
+        no_other = no_other or before_barrier(line[2], low, span)
+        if write or not no_writer:
+            spread(line, begin, 0)
+    everyone = row_ids() == row_ids()
+    writer = row_ids() & 0
+    w_fine = everyone
+    if write or not no_writer:
+        writer = load_row(here)
+        if not no_writer:
+            w_fine = row_fine(writer, now, low, span)
+    if write and no_reader and no_other and all_of(w_fine | ~meant):  # the usual case of a result
+        store_row(here, select(meant, now, writer))
+        if rows:
+            no_later(line, 0, block.now)
+        return False
+    if rows:
+        spread(line, begin + stride, 1)
+    reader = load_row(readers)
+    r_fine = everyone
+    if not no_reader:
+        r_fine = row_fine(reader, now, low, span)
+    if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other reader is remembered
+        store_row(readers, select(meant, now, reader))
+        if rows:
+            no_later(line, 1, block.now)
+        return True
+    if rows:
+        spread(line, begin + 2 * stride, 2)
+    other = load_row(others)
+    q_fine = everyone
+    if not no_other:
+        q_fine = row_fine(other, now, low, span)
+    fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
+    changed = False
+    if write:
+        if any_of(fine):
+            store_row(here, select(fine, now, writer))
+    elif any_of(fine & (r_fine | q_fine)):  # other threads have read it too, as when all warps read a tile
+        store_row(readers, select(fine & r_fine, now, reader))
+        store_row(others, select(fine & ~r_fine & q_fine, now, other))
+        changed = True
+    rest = bits(meant & ~fine)
+    if rest != 0:
+        changed = True
+        if rows:
+            spread(line, begin, 0)
+        for k in lanes_of(rest):
+            hazard(launch, block, here + k, stride, address + k * launch.granule, extract(now, k), write)
+            remember(launch, block, here + k, stride, extract(now, k), write)
+        if not calm:  # a reader may have made room for one that it is ordered before
+            disturbed(launch, block, records, stride)
+    if rows and (write or rest != 0):
+        no_later(line, 0, block.now)
+    if rows and changed:
+        no_later(line, 1, block.now)
+        no_later(line, 2, block.now)
+    return changed
 
 
 @rule
@@ -146,11 +224,12 @@ def scattered(
     followed = not write and words <= 16 and lines_hold(launch, block, records, stride)
     if followed and lanes_settled(block, records + 3 * stride, begin, words, mine >> WARP & 31, chosen):
         return 0
+    by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
-    span = block.full - low
+    span = u64(block.full - low)
     calm = block.simple != 0
-    no_writer = unwritten(launch, records, stride)
-    no_reader = write and unread(launch, records, stride)
+    no_writer = none_written(launch, block, records, stride)
+    no_reader = none_read(launch, block, records, stride)
     accessed(launch, block, records, stride, write)
     apart = all_apart(offsets, mask)
     lane = widen(reversed_lanes(lane_ids()))
@@ -173,9 +252,10 @@ def scattered(
             reader = gather(readers, index, chosen)
             r_fine = lanes_fine(reader, now, low, span)
         if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other reader is remembered
-            if any_of(chosen & (reader != now)):
+            if no_reader or any_of(chosen & (reader != now)):
                 read(readers, index, now, chosen, apart)
             changed = True
+            no_reader = False  # lanes may read each other's words
             continue
         q_fine = ~nowhere
         if not no_reader:
@@ -191,12 +271,13 @@ def scattered(
                 hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
         fine &= chosen
         if write:
-            if any_of(fine & (writer != now)):
+            if no_writer or any_of(fine & (writer != now)):
                 scatter(records, index, now, fine)
         elif any_of(fine & (r_fine | q_fine)):
             read(readers, index, now, fine & r_fine, apart)
             read(others, index, now, fine & ~r_fine & q_fine, apart)
             changed = True
+        no_reader = no_reader and write
         for late in lanes_of(rest):
             remember(launch, block, records + extract(index, late), stride, extract(now, late), write)
         if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
@@ -207,6 +288,12 @@ def scattered(
         for one in lanes_of(bits(chosen)):
             settle(launch, block, records, stride, extract(begin, one), words)
     return reversed_bits(collided)
+
+
+@rule(inline=True)
+def in_a_row(offsets: lanes_u32, size: u64) -> boolean:
+    """Whether the offsets of all lanes are so many bytes apart."""
+    return all_of(offsets == lane_ids() * u32(size) + extract(offsets, 0))
 
 
 @rule(inline=True)

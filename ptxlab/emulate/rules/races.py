@@ -52,7 +52,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import race_lines
+from ptxlab.emulate.rules import race_lines, race_rows
 from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.notes import note
@@ -75,8 +75,6 @@ from ptxlab.emulate.rules.records import (
 )
 from ptxlab.isa import types
 
-ID = 0xFFFF << BLOCK | 0x7FF
-"""The fields of a record that name the thread."""
 OF_WARP = 0xFFFF << BLOCK | 31 << WARP
 """The fields that name the warp."""
 
@@ -102,13 +100,21 @@ def traits(program: Program) -> list[int]:
     ]
 
 
+def stride_of(size: int, granule: int) -> int:
+    """The records of each kind for so many bytes."""
+    return (-(-size // granule) + 31) // 16 * 16
+
+
 class Shadow:
     """The records of a range of memory. Each third is padded for whole vectors and begins where a vector does, so that
-    aligned rows are one load; after them lies what is kept of all of them (`race_lines`)."""
+    aligned rows are one load; after them lies what is kept of all of them (`race_lines`). by_rows: accesses of whole
+    rows may be recorded as such (`race_rows`)."""
 
-    def __init__(self, size: int, granule: int) -> None:
-        self.stride = (-(-size // granule) + 31) // 16 * 16
-        self.records = Pointer[int](zeroed(8 * race_lines.room(self.stride)).view(np.uint64))
+    def __init__(self, size: int, granule: int, *, by_rows: bool = False, memory: np.ndarray | None = None) -> None:
+        self.stride = stride_of(size, granule)
+        octets = zeroed(8 * race_lines.room(self.stride)) if memory is None else memory
+        self.records = Pointer[int](octets.view(np.uint64))
+        self.records[3 * self.stride + race_rows.BY_WORDS] = not by_rows
 
 
 # -- one access -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
 LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 """The largest time and the largest code index."""
+ID = 0xFFFF << BLOCK | 0x7FF
+"""The fields of a record that name the thread."""
 BLOCKS = 65535
 """Blocks have numbers from 1 on in records; those of larger grids share them."""
 
@@ -74,7 +76,7 @@ class Launch(Record):
     racecheck: boolean
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
-    summaries: boolean  # whether racecheck keeps what `race_lines` describes
+    summaries: boolean  # whether racecheck keeps what `race_lines` and `race_rows` describe
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all

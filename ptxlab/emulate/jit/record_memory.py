@@ -1,0 +1,72 @@
+"""Memory for racecheck's records of global memory, which one launch after the other uses.
+
+Pages that the operating system has not given yet cost more than most kernels. What a launch leaves in the records of
+lines has an epoch (`rules.race_rows`), and need not be cleared; records of words are given back, for zeroes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import sys
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxlab.emulate.language.records import LARGE, pages, zeroed
+from ptxlab.emulate.language.types import start_of
+from ptxlab.emulate.rules import race_lines, race_rows, races
+
+IDLE = 512 << 20
+"""Bytes of address space that are kept while no launch uses them; about a tenth of it is memory."""
+_idle: dict[int, list[mmap.mmap]] = {}
+_epochs = itertools.count(1)
+
+
+class _Lent:
+    """Pages as numpy sees them; when nobody does any more, they are idle."""
+
+    def __init__(self, held: mmap.mmap) -> None:
+        octets = np.frombuffer(held, np.uint8)
+        self.__array_interface__ = {
+            "shape": octets.shape, "typestr": "|u1", "data": (start_of(octets), False), "version": 3,
+        }  # fmt: skip
+
+
+class LentShadow(races.Shadow):
+    """Records for `size` bytes of global memory, which nothing has accessed."""
+
+    def __init__(self, size: int, granule: int) -> None:
+        stride = races.stride_of(size, granule)
+        octets, self.give_back = _lend(8 * race_lines.room(stride), stride)
+        super().__init__(size, granule, by_rows=True, memory=octets)
+        kept = self.records + 3 * stride
+        for k in range(race_rows.LINES):
+            kept[k] = 0
+        kept[race_rows.EPOCH] = next(_epochs)
+
+
+def _lend(size: int, stride: int) -> tuple[np.ndarray, Callable[[], object]]:
+    """Memory in which lines may have records of earlier epochs, and words none; and what gives it back at once. Without
+    that it is given back once nobody holds it."""
+    if size < LARGE or not hasattr(mmap, "MADV_DONTNEED") or sys.platform == "win32":
+        return zeroed(size), bool
+    idle = _idle.get(size)
+    try:
+        held = idle.pop() if idle else pages(size)
+    except IndexError:  # another thread took it
+        held = pages(size)
+    lent = _Lent(held)
+    give_back = weakref.finalize(lent, _take_back, held, size, stride)
+    give_back.atexit = False
+    return np.asarray(lent), give_back
+
+
+def _take_back(held: mmap.mmap, size: int, stride: int) -> None:
+    """A launch has ended. This may run whenever Python collects garbage, so there is no lock."""
+    if sum(len(each) * bytes_ for bytes_, each in list(_idle.items())) + size > IDLE:
+        _idle.clear()
+    if np.frombuffer(held, np.uint64)[3 * stride + race_rows.OWN_RECORDS]:
+        held.madvise(mmap.MADV_DONTNEED, 0, 24 * stride)
+    _idle.setdefault(size, []).append(held)

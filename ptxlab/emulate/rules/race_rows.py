@@ -1,0 +1,171 @@
+"""racecheck's records of whole lines: one number where all 16 words were accessed by a warp in one instruction.
+
+Most accesses are rows: lane k at word `k`, or each lane at a few words, or all lanes at the same. Of a line of 16 words
+(2**LINE) that such an access covers, one record says all, that of its first word and how many words each lane has. So
+memory that is only accessed in rows needs four numbers for each line, in place of three for each word:
+
+    0, 1, 2   the writer, a reader, another reader: the record of the first word, 0: there is none.
+              Of words that have records of their own: a record that none of these is later than, or UNSURE
+    3         how each of the three is kept, 8 bits each: where it is one record, the lane of word j is that
+              of the first word plus `j >> bits`; OF_WORDS: the words have records of their own.
+              Above these bits the epoch of the array: if it is an earlier one, nothing has accessed the line
+
+So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
+of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so
+for all lines of its allocation (`by_words`), once and for all: looking at 32 lines would take longer than looking at 32
+records.
+
+What is kept is the same with and without this: `Launch.summaries` says whether it is used, and tests compare.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Pointer, boolean, load_row, row_ids, row_u64, rule, store_row, u64
+from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
+
+LINE = 4
+"""A line is 2**LINE words."""
+BY_WORDS, EPOCH, OWN_RECORDS, LINES = 4, 5, 6, 8
+"""Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
+it is said that some have; and where the numbers of lines begin, which `race_lines` describes."""
+AGE = 24
+"""Where, in the last number of a line, the epoch begins."""
+OF_WORDS, UNSURE = 0xFF, (1 << 64) - 1
+WHOLE = 4
+"""How a record is kept that names one lane for all words of a line."""
+FINE, NONE_IS, MIXED = range(3)
+"""What a record of a line tells about an access to all of it: no word needs to be looked at; each does; some do."""
+LOOK, SAME, CHANGED = range(3)
+"""What `row_accessed` has done: nothing, since its words have to be looked at; nothing, rightly; it has recorded it."""
+
+
+@rule(inline=True)
+def numbers(stride: u64) -> u64:
+    """How many numbers of lines there are, and some more."""
+    return (stride >> LINE) + 9 & ~7
+
+
+@rule(inline=True)
+def line_of(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
+    """What is kept of a line."""
+    return records + (3 * stride + LINES + numbers(stride) + 4 * number)
+
+
+@rule(inline=True)
+def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
+    """What is kept of a line, with nothing of an earlier epoch."""
+    line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
+    if line[3] >> AGE != epoch:
+        line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
+    return line
+
+
+@rule(inline=True)
+def by_rows(launch: Launch, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether lines of an allocation may be kept as one record."""
+    return launch.summaries and records[3 * stride + BY_WORDS] == 0
+
+
+@rule(inline=True)
+def by_words(launch: Launch, records: Pointer[u64], stride: u64) -> None:
+    """Gives all words of an allocation records of their own, now and later."""
+    if by_rows(launch, records, stride):
+        spread_all(records, stride)
+
+
+@rule(cold=True)
+def spread_all(records: Pointer[u64], stride: u64) -> None:
+    """The same for one that has lines which are kept as one record."""
+    records[3 * stride + BY_WORDS] = 1
+    records[3 * stride + OWN_RECORDS] = 1
+    for number in range(stride >> LINE):
+        line = begun(records, stride, number)
+        if line[0] | line[1] | line[2] != 0:
+            for third in range(3):
+                spread(line, records + ((number << LINE) + third * stride), third)
+
+
+@rule(inline=True)
+def how_kept(line: Pointer[u64], third: u64) -> u64:
+    """How a third of a line is kept."""
+    return line[3] >> 8 * third & 0xFF
+
+
+@rule(inline=True)
+def keep(line: Pointer[u64], third: u64, record: u64, how: u64) -> None:
+    """Keeps a third of a line as one record, or its words as records of their own."""
+    line[third] = record
+    line[3] = line[3] & ~(0xFF << 8 * third) | how << 8 * third
+
+
+@rule(inline=True)
+def row_of(record: u64, how: u64) -> row_u64:
+    """The records of the words of a line that is kept as one record."""
+    found: row_u64 = (row_ids() & 0) + record
+    if record != 0 and how != WHOLE:
+        found += row_ids() >> how
+    return found
+
+
+@rule
+def spread(line: Pointer[u64], at: Pointer[u64], third: u64) -> None:
+    """Gives the words of a third of a line records of their own; `at`: where they lie. The one record is none that is
+    earlier than any of them, up to the lane."""
+    how = how_kept(line, third)
+    if how != OF_WORDS:
+        store_row(at, row_of(line[third], how))
+        keep(line, third, line[third], OF_WORDS)
+
+
+@rule(inline=True)
+def records_of(records: Pointer[u64], stride: u64, number: u64, third: u64, rows: boolean) -> row_u64:
+    """The records of the words of a line, however they are kept."""
+    if rows:
+        line = begun(records, stride, number)
+        if how_kept(line, third) != OF_WORDS:
+            return row_of(line[third], how_kept(line, third))
+    return load_row(records + (third * stride + (number << LINE)))
+
+
+@rule(inline=True)
+def before_barrier(record: u64, low: u64, span: u64) -> boolean:
+    """Whether a third of a line has no records, or only those from before the block's last barrier of all."""
+    return record == 0 or u64(record - low) < span
+
+
+@rule(inline=True)
+def told(record: u64, how: u64, me: u64, mine: u64, low: u64, span: u64) -> u64:
+    """What a third of a line tells about an access `me` to the whole line, kept in the way `mine`."""
+    if before_barrier(record, low, span):
+        return FINE
+    if how != mine:
+        return MIXED
+    return FINE if (record ^ me) & ID == 0 else NONE_IS
+
+
+@rule(inline=True)
+def row_accessed(block: Block, line: Pointer[u64], me: u64, mine: u64, low: u64, span: u64, write: boolean) -> u64:
+    """Records an access to a whole line as one record, where each word would come to the same."""
+    if told(line[0], how_kept(line, 0), me, mine, low, span) != FINE:
+        return LOOK
+    reader = told(line[1], how_kept(line, 1), me, mine, low, span)
+    if reader == FINE and not write:
+        keep(line, 1, me, mine)
+        return CHANGED
+    if reader == MIXED or (reader == NONE_IS and (write or block.simple == 0)):
+        return LOOK
+    other = told(line[2], how_kept(line, 2), me, mine, low, span)
+    if other == FINE:
+        if write:
+            keep(line, 0, me, mine)
+        else:
+            keep(line, 2, me, mine)
+        return CHANGED
+    return LOOK if write or other == MIXED else SAME
+
+
+@rule(inline=True)
+def no_later(line: Pointer[u64], third: u64, now: u64) -> None:
+    """A word of a line has a new record: what none of its records is later than. now: the block and its clock."""
+    kept = line[third]
+    line[third] = now if kept == 0 or (kept ^ now) >> BLOCK == 0 else UNSURE
