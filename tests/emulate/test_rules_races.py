@@ -39,7 +39,8 @@ from ptxlab.emulate.rules.records import (
 RULES = [
     race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
     race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
-    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.taking_part, serial, started,
+    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.taking_part, race_accesses.rows, serial,
+    started,
 ]  # fmt: skip
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
@@ -259,6 +260,78 @@ class Rows(World):
         else:
             given = mask, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, write
             self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
+def test_records_of_lines_are_those_of_their_words() -> None:
+    """Whole lines, parts of them, and now and then a scattered access or another block with the same memory."""
+    compiled, seen = Compiled(RULES, {"Launch.granule": 4}), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
+    for seed in range(60):
+        worlds = [Lines(compiled, summaries=True), Lines(compiled, summaries=False)]
+        worlds += [Lines(_called, summaries=True)] * (seed < 4)
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(60):
+                world.step(draw)
+        states = [world.state() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+        seen["hazards"] += len(states[0]["notes"])
+        for name in worlds[0].seen:
+            seen[name] += worlds[0].seen[name]
+    assert min(seen.values()) > 20, seen
+
+
+class Lines(World):
+    """Most accesses begin where a line does. Both blocks have the memory one after the other, or at once."""
+
+    def __init__(self, call: Call, *, summaries: bool) -> None:
+        super().__init__(call, 4, summaries=summaries)
+        self.seen = {"lines": 0, "words": 0, "by words": 0}
+
+    def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.05:  # the memory is another block's now
+            for block, holds in zip(self.blocks, draw.choice([(True, False), (False, True)]), strict=True):
+                if holds:
+                    block.records, block.stride = self.shadow.records, self.shadow.stride
+                    self.call(started, block, self.blocks.index(block))
+                    block.records = None
+        elif draw.random() < 0.15:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        elif draw.random() < 0.01:
+            super()._access(draw, self.blocks[0], 0, 0xFFFFFFFF)
+        elif draw.random() < 0.9:
+            self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(3), 0xFFFFFFFF)
+        else:
+            super().step(draw)
+        kept = self.shadow.records.array[3 * self.shadow.stride :]
+        lines = kept[race_rows.LINES + race_rows.numbers(self.shadow.stride) :].reshape(-1, 4)
+        kinds = lines[lines[:, 3] >> race_rows.AGE == kept[race_rows.EPOCH]]
+        self.seen["lines"] += int((kinds[:, :3] != 0).any(axis=1).sum())
+        self.seen["words"] += int(
+            sum(((kinds[:, 3] >> np.uint64(8 * k)) & np.uint64(255) == 255).sum() for k in range(3))
+        )
+        self.seen["by words"] += int(kept[race_rows.BY_WORDS])
+
+    def state(self) -> dict[str, Any]:
+        """Without the numbers of warp-instructions: those that are recorded as lines have none."""
+        found = super().state()
+        return found | {"notes": [note[: Entry.offset("serial") // 8] for note in found["notes"]]}
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        code = draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG
+        write, size, pattern = draw.random() < 0.3, draw.choice([4, 4, 8]), draw.choice([IN_A_ROW, HALVES_IN_A_ROW])
+        places = [0, 64, 128, 64, 4 * draw.randrange(12) // size * size]
+        low, high = draw.choice(places), draw.choice(places)
+        if pattern == IN_A_ROW:
+            high = low + 16 * size
+        offsets = np.arange(32) % 16 * size + np.where(np.arange(32) < 16, low, high)
+        pieces = Pointer[int](np.array([1, 0, size // 4, *[code] * (size // 4), *[0] * (-(size // 4) % 16)], np.uint64))
+        members, at = Pointer[int](np.array([1, 0, size, code], np.uint64)), Pointer[int](offsets.astype(np.uint32))
+        memory = self.shadow.records, self.shadow.stride
+        rest = pattern, members, write
+        if self.call(race_accesses.rows, self.launch, block, warp, *memory, low, high, *rest):
+            return
+        given = 0xFFFFFFFF, *memory, at, pattern, START, pieces, members, write
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
 class Scattered(World):

@@ -1,7 +1,7 @@
 """Memory for racecheck's records of global memory, which one launch after the other uses.
 
 Pages that the operating system has not given yet cost more than most kernels. What a launch leaves in the records of
-lines has an epoch (`rules.race_rows`), and need not be cleared; records of words are given back, for zeroes.
+lines has an epoch (`rules.race_rows`), and need not be cleared. Where all words had records of their own, these are.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ptxlab.emulate.language.records import LARGE, pages, zeroed
+from ptxlab.emulate.language.records import pages, zeroed
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.rules import race_lines, race_rows, races
 
-IDLE = 512 << 20
-"""Bytes of address space that are kept while no launch uses them; about a tenth of it is memory."""
+LEAST, IDLE = 1 << 20, 256 << 20
+"""Bytes from which on memory is used again, and bytes that are kept while no launch uses them. Mostly a tenth of these
+have been touched."""
+SMALL = 16 << 20
+"""Bytes that it takes longer to get from the operating system again than to clear."""
 _idle: dict[int, list[mmap.mmap]] = {}
 _epochs = itertools.count(1)
 
@@ -42,15 +45,17 @@ class LentShadow(races.Shadow):
         octets, self.give_back = _lend(8 * race_lines.room(stride), stride)
         super().__init__(size, granule, by_rows=True, memory=octets)
         kept = self.records + 3 * stride
-        for k in range(race_rows.LINES):
+        kept[race_rows.LEFT] = kept[race_rows.LEFT] or kept[race_rows.OWN_RECORDS]
+        for k in range(race_rows.EPOCH):
             kept[k] = 0
+        kept[race_rows.OWN_RECORDS] = 0
         kept[race_rows.EPOCH] = next(_epochs)
 
 
 def _lend(size: int, stride: int) -> tuple[np.ndarray, Callable[[], object]]:
     """Memory in which lines may have records of earlier epochs, and words none; and what gives it back at once. Without
     that it is given back once nobody holds it."""
-    if size < LARGE or not hasattr(mmap, "MADV_DONTNEED") or sys.platform == "win32":
+    if size < LEAST or not hasattr(mmap, "MADV_DONTNEED") or sys.platform == "win32":
         return zeroed(size), bool
     idle = _idle.get(size)
     try:
@@ -67,6 +72,12 @@ def _take_back(held: mmap.mmap, size: int, stride: int) -> None:
     """A launch has ended. This may run whenever Python collects garbage, so there is no lock."""
     if sum(len(each) * bytes_ for bytes_, each in list(_idle.items())) + size > IDLE:
         _idle.clear()
-    if np.frombuffer(held, np.uint64)[3 * stride + race_rows.OWN_RECORDS]:
-        held.madvise(mmap.MADV_DONTNEED, 0, 24 * stride)
+    numbers = np.frombuffer(held, np.uint64)
+    kept = numbers[3 * stride :]
+    if kept[race_rows.BY_WORDS]:
+        kept[race_rows.OWN_RECORDS] = kept[race_rows.LEFT] = 0
+        if size > SMALL:
+            held.madvise(mmap.MADV_DONTNEED, 0, 24 * stride)
+        else:
+            numbers[: 3 * stride] = 0
     _idle.setdefault(size, []).append(held)

@@ -309,7 +309,7 @@ def pages(size: int) -> mmap.mmap:
     return held
 
 
-LARGE, HUGE = 1 << 20, 4 << 20
+LARGE, HUGE = 16 << 20, 4 << 20
 """Bytes from which on memory comes from the operating system, which zeroes what is touched, and for which it takes huge
 pages, which take an eighth of the time. (An allocator that reuses freed memory zeroes all of it.)"""
 

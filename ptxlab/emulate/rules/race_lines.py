@@ -8,7 +8,7 @@ After the three thirds of an allocation's records (`races.Shadow`) lie
     3   whether any line has been settled: UNKNOWN (the numbers of lines mean nothing yet), NONE or SOME
     4   whether all words have records of their own (`race_rows`)
     5   the epoch of the array: how many blocks and launches have used it
-    6   whether any words have records of their own
+    6   whether any words have records of their own, 7 whether any have those of an earlier epoch
     8   a number for each line of 16 words, then four for each, which `race_rows` describes
 
 Without a write all writers are 0, and without a read all readers; if all were of one block, and before its last
@@ -48,8 +48,10 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.rules.race_rows import (
     BY_WORDS,
     EPOCH,
+    LEFT,
     LINE,
     LINES,
+    OWN_RECORDS,
     UNSURE,
     before_barrier,
     by_rows,
@@ -78,6 +80,7 @@ def begin_again(records: Pointer[u64], stride: u64) -> None:
     kept = records + 3 * stride
     kept[LAST_WRITE], kept[WRITES], kept[READS], kept[ANY_SETTLED] = 0, 0, 0, 0
     kept[EPOCH] += 1
+    kept[LEFT] = kept[OWN_RECORDS]
     if kept[BY_WORDS] != 0:
         fill_bytes(records, 0, 24 * stride)
 

@@ -25,9 +25,10 @@ from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LINES = 4, 5, 6, 8
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LINES = 4, 5, 6, 7, 8
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
-it is said that some have; and where the numbers of lines begin, which `race_lines` describes."""
+it is said that some have, and that some have those of an earlier epoch; and where the numbers of lines begin, which
+`race_lines` describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 OF_WORDS, UNSURE = 0xFF, (1 << 64) - 1
@@ -80,7 +81,7 @@ def spread_all(records: Pointer[u64], stride: u64) -> None:
     records[3 * stride + OWN_RECORDS] = 1
     for number in range(stride >> LINE):
         line = begun(records, stride, number)
-        if line[0] | line[1] | line[2] != 0:
+        if line[0] | line[1] | line[2] | records[3 * stride + LEFT] != 0:
             for third in range(3):
                 spread(line, records + ((number << LINE) + third * stride), third)
 

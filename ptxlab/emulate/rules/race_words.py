@@ -72,10 +72,24 @@ ROW = 16
 
 
 @rule(inline=True)
-def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
-    """Which records need no further check: no access, one before the last barrier of all, or the thread's own."""
-    fine: row_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
-    return fine
+def marked(chosen: row_bool) -> row_u64:
+    """All bits of the chosen words. (Where a CPU has no registers for masks, truth values take long to keep.)"""
+    found: row_u64 = select(chosen, (row_ids() & 0) - 1, row_ids() & 0)
+    return found
+
+
+@rule(inline=True)
+def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_u64:
+    """Marks the records that need no further check: no access, one before the last barrier of all, or the thread's
+    own."""
+    return marked((record == 0) | (record - low < span) | ((record ^ me) & ID == 0))
+
+
+@rule(inline=True)
+def mixed(chosen: row_u64, a: row_u64, b: row_u64) -> row_u64:
+    """The words of `a` that are marked, and those of `b` that are not."""
+    found: row_u64 = a & chosen | b & ~chosen
+    return found
 
 
 @rule(inline=True)
@@ -116,13 +130,10 @@ def stretch(
                     i += ROW
                     continue
         looked = True
-        meant = row_ids() < count
-        if mask != ALL:
-            meant &= ((row_ids() & 0) + u64(mask >> u32(i))) & (((row_ids() & 0) + 1) << row_ids()) != 0
-        now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
+        chosen = ALL if mask == ALL else mask >> u32(i)
         if some_words(
-            launch, block, records, stride, word + i, address + i * launch.granule, now, meant, low, span, write,
-            no_writer, no_reader, rows,
+            launch, block, records, stride, word + i, address + i * launch.granule, codes + i * step, mine, i, shift,
+            count, chosen, low, span, write, no_writer, no_reader, rows,
         ):  # fmt: skip
             changed = True
         i += min(count, u64(ROW))
@@ -130,83 +141,96 @@ def stretch(
         settle(launch, block, records, stride, word, words)
 
 
-@rule(inline=True)
+@rule
 def some_words(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, now: row_u64,
-    meant: row_bool, low: u64, span: u64, write: boolean, no_writer: boolean, no_reader: boolean, rows: boolean,
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, codes: Pointer[u64],
+    mine: u64, at: u64, shift: u64, count: u64, chosen: u32, low: u64, span: u64, write: boolean, no_writer: boolean,
+    no_reader: boolean, rows: boolean,
 ) -> boolean:  # fmt: skip
-    """At most 16 words in a row, with records of their own; in one line, where there are rows. no_writer, no_reader:
-    that there is none is known. Returns whether anything has changed."""
+    """At most 16 words in a row, with records of their own; in one line, where there are rows. at: how many words of
+    the access lie before them; count: how many follow; chosen: the bits of those that are accessed. no_writer,
+    no_reader: that there is none is known. Returns whether anything has changed."""
     here = records + word
     readers = here + stride
     others = readers + stride
-    calm = block.simple != 0
     line = line_of(records, stride, word >> LINE)
-    if rows:
-        line = begun(records, stride, word >> LINE)
-        records[3 * stride + OWN_RECORDS] = 1
     begin = records + (word >> LINE << LINE)
     no_other = no_reader
     if rows:
+        line = begun(records, stride, word >> LINE)
+        records[3 * stride + OWN_RECORDS] = 1
         no_writer = no_writer or before_barrier(line[0], low, span)
         no_reader = no_reader or before_barrier(line[1], low, span)
         no_other = no_other or before_barrier(line[2], low, span)
         if write or not no_writer:
             spread(line, begin, 0)
-    everyone = row_ids() == row_ids()
+    now = (load_row(codes) | mine) + ((row_ids() + at) >> shift)
+    meant = marked(row_ids() < count)
+    if chosen != ALL:
+        meant &= marked(((row_ids() & 0) + u64(chosen)) & (((row_ids() & 0) + 1) << row_ids()) != 0)
     writer = row_ids() & 0
-    w_fine = everyone
+    w_fine = writer - 1
     if write or not no_writer:
         writer = load_row(here)
         if not no_writer:
             w_fine = row_fine(writer, now, low, span)
-    if write and no_reader and no_other and all_of(w_fine | ~meant):  # the usual case of a result
-        store_row(here, select(meant, now, writer))
+    if write and no_reader and no_other and none_of(meant & ~w_fine):  # the usual case of a result
+        store_row(here, mixed(meant, now, writer))
         if rows:
             no_later(line, 0, block.now)
         return False
     if rows:
         spread(line, begin + stride, 1)
     reader = load_row(readers)
-    r_fine = everyone
+    r_fine = (row_ids() & 0) - 1
     if not no_reader:
         r_fine = row_fine(reader, now, low, span)
-    if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other reader is remembered
-        store_row(readers, select(meant, now, reader))
+    if not write and none_of(meant & ~(w_fine & r_fine)):  # the usual case of a read: no other reader is remembered
+        store_row(readers, mixed(meant, now, reader))
         if rows:
             no_later(line, 1, block.now)
         return True
     if rows:
         spread(line, begin + 2 * stride, 2)
     other = load_row(others)
-    q_fine = everyone
+    q_fine = (row_ids() & 0) - 1
     if not no_other:
         q_fine = row_fine(other, now, low, span)
-    fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
+    fine = meant & w_fine
     changed = False
     if write:
-        if any_of(fine):
-            store_row(here, select(fine, now, writer))
-    elif any_of(fine & (r_fine | q_fine)):  # other threads have read it too, as when all warps read a tile
-        store_row(readers, select(fine & r_fine, now, reader))
-        store_row(others, select(fine & ~r_fine & q_fine, now, other))
-        changed = True
-    rest = bits(meant & ~fine)
-    if rest != 0:
+        fine &= r_fine & q_fine
+        if not none_of(fine):
+            store_row(here, mixed(fine, now, writer))
+    else:
+        if block.simple == 0:
+            fine &= r_fine
+        if not none_of(fine & (r_fine | q_fine)):  # other threads have read it too, as when all warps read a tile
+            store_row(readers, mixed(fine & r_fine, now, reader))
+            store_row(others, mixed(fine & ~r_fine & q_fine, now, other))
+            changed = True
+    if not none_of(meant & ~fine):
         changed = True
         if rows:
             spread(line, begin, 0)
-        for k in lanes_of(rest):
+            no_later(line, 0, block.now)
+        for k in lanes_of(bits(meant & ~fine != 0)):
             hazard(launch, block, here + k, stride, address + k * launch.granule, extract(now, k), write)
             remember(launch, block, here + k, stride, extract(now, k), write)
-        if not calm:  # a reader may have made room for one that it is ordered before
+        if block.simple == 0:  # a reader may have made room for one that it is ordered before
             disturbed(launch, block, records, stride)
-    if rows and (write or rest != 0):
+    elif rows and write:
         no_later(line, 0, block.now)
     if rows and changed:
         no_later(line, 1, block.now)
         no_later(line, 2, block.now)
     return changed
+
+
+@rule(inline=True)
+def none_of(chosen: row_u64) -> boolean:
+    """Whether no word is marked."""
+    return all_of(chosen == 0)
 
 
 @rule
