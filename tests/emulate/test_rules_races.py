@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded
+from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded_reads, recorded_writes
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, race_rows, races
@@ -363,8 +363,14 @@ class Scattered(World):
         where = self.shadow.records, self.shadow.stride
         serial(self.launch, mask)
         if self.together:
-            backwards = reversed_lanes(offsets), lanes(reversed_bits(mask))
-            if self.call(recorded, self.launch, block, *where, *backwards, size, me, write):
+            given = self.launch, block, *where
+            if write:
+                addresses = Pointer[int](offsets.astype(np.uint64))
+                done = self.call(recorded_writes, *given, addresses, 0, mask, size, me)
+            else:
+                backwards = reversed_lanes(offsets), lanes(reversed_bits(mask))
+                done = self.call(recorded_reads, *given, *backwards, size, me)
+            if done:
                 self.taken[write] += 1
                 return
         words = [(lane, self.shadow.records + int(offsets[lane]) // self.granule) for lane in lanes_of(mask)]
@@ -379,7 +385,7 @@ class Scattered(World):
 
 
 def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> None:
-    compiled, taken = Compiled([*RULES, recorded], {"Launch.granule": 4}), {False: 0, True: 0}
+    compiled, taken = Compiled([*RULES, recorded_reads, recorded_writes], {"Launch.granule": 4}), {False: 0, True: 0}
     for seed in range(16):
         worlds = [Scattered(compiled, 4, together=True), Scattered(_called, 4, together=False)]
         for world in worlds:

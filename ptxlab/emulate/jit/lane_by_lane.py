@@ -21,7 +21,6 @@ from ptxlab.emulate.language import (
     lanes_bool,
     lanes_of,
     lanes_u32,
-    lanes_u64,
     load_lanes,
     local,
     narrow,
@@ -29,7 +28,6 @@ from ptxlab.emulate.language import (
     reversed_lanes,
     rule,
     scatter,
-    select,
     splat,
     u32,
     u64,
@@ -41,9 +39,9 @@ from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_lines import accessed, disturbed
-from ptxlab.emulate.rules.race_rows import by_words
-from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine, read
+from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none_written
+from ptxlab.emulate.rules.race_rows import by_words, word_fine
+from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
@@ -89,10 +87,13 @@ def at_once(
     at = narrow(offset)
     if launch.initcheck and action != WRITES and site.written is not None and not written(site, at, size, mask):
         return False
-    if launch.racecheck and site.accesses is not None:
+    if launch.racecheck and site.accesses is not None and write:
+        if not recorded_writes(launch, block, site.accesses, site.stride, addresses, u64(extra - base), mask, size, me):
+            return False
+    elif launch.racecheck and site.accesses is not None:
         backwards = reversed_lanes(at)
         chosen = lanes(reversed_bits(mask))
-        if not recorded(launch, block, site.accesses, site.stride, backwards, chosen, size, me, write):
+        if not recorded_reads(launch, block, site.accesses, site.stride, backwards, chosen, size, me):
             return False
     if write and site.written is not None:
         mark(site, at, size, mask)
@@ -131,21 +132,62 @@ def mark(site: Site, at: lanes_u32, size: u64, mask: u32) -> None:
 
 
 @rule(inline=True)
-def calm(record: lanes_u64, now: lanes_u64, low: u64, span: u64, strong: boolean) -> lanes_bool:
-    """Which records are no hazard for a write. strong: nor are those of the same instruction."""
-    fine: lanes_bool = lanes_fine(record, now, low, span)
-    if strong and not all_of(fine):
-        fine |= (record ^ now) & CODE_FIELD == 0
-    return fine
+def same_instruction(record: u64, me: u64, strong: boolean) -> boolean:
+    """Whether a record is that of the atomic instruction that makes this access, with other blocks in its scope."""
+    return strong and (record ^ me) & CODE_FIELD == 0
 
 
 @rule
-def recorded(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, at: lanes_u32, chosen: lanes_bool, size: u64,
-    me: u64, write: boolean,
+def recorded_writes(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, mask: u32,
+    size: u64, me: u64,
 ) -> boolean:  # fmt: skip
-    """racecheck's part: the records of the words that the lanes access, where none of them may be a hazard. The vectors
-    begin with lane 31, as in `race_accesses.scattered`. False if that is not so; then nothing has changed."""
+    """racecheck's part of stores and atomic operations: the records of the words that the lanes access, where none of
+    them may be a hazard. False if that is not so; then nothing has changed. extra: what added to an address is the
+    offset in the allocation.
+
+    One lane after the other: of lanes at one word the last stays, which is the lowest, and many CPUs have neither
+    gathers nor scatters that are faster."""
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        return False
+    by_words(launch, records, stride)
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    readers = records + stride
+    others = readers + stride
+    words, shift = size // launch.granule, first(u32(launch.granule))
+    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
+    no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
+    if not (no_writer and no_reader):
+        for lane in lanes_of(mask):
+            begin, mine = u64(addresses[lane] + extra) >> shift, me | lane
+            for word in range(begin, begin + words):
+                record = records[word]
+                if not (word_fine(record, mine, low, span) or same_instruction(record, me, strong)):
+                    return False
+                if no_reader:
+                    continue
+                record = readers[word]
+                if not (word_fine(record, mine, low, span) or same_instruction(record, me, strong)):
+                    return False
+                record = others[word]
+                if not (word_fine(record, mine, low, span) or same_instruction(record, me, strong)):
+                    return False
+    accessed(launch, block, records, stride, True)
+    for opposite in lanes_of(reversed_bits(mask)):
+        mine = me | 31 - opposite
+        begin = u64(addresses[31 - opposite] + extra) >> shift
+        for word in range(begin, begin + words):
+            records[word] = mine | OF_MANY if (records[word] ^ me) & SAME_ACCESS == 0 else mine
+    return True
+
+
+@rule
+def recorded_reads(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, at: lanes_u32, chosen: lanes_bool, size: u64,
+    me: u64,
+) -> boolean:  # fmt: skip
+    """The same of loads. The vectors begin with lane 31, as in `race_words.scattered`."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
     by_words(launch, records, stride)
@@ -156,26 +198,16 @@ def recorded(
     now = widen(reversed_lanes(lane_ids())) | me
     begin = widen(at) >> first(u32(launch.granule))
     words = size // launch.granule
-    strong = write and me >> STRONG & 1 != 0 and not races.narrow(launch, me)
-    for k in range(words):
-        index = begin + k
-        if not all_of(calm(gather(records, index, chosen), now, low, span, strong)):
-            return False
-        if write and not (
-            all_of(calm(gather(readers, index, chosen), now, low, span, strong))
-            and all_of(calm(gather(others, index, chosen), now, low, span, strong))
-        ):
-            return False
+    if not none_written(launch, block, records, stride):
+        for k in range(words):
+            if not all_of(lanes_fine(gather(records, begin + k, chosen), now, low, span)):
+                return False
     # records of other blocks are ordered before nothing here if this block has acquired nothing
     apart = race_order.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
-    accessed(launch, block, records, stride, write)
+    accessed(launch, block, records, stride, False)
     disturbed(launch, block, records, stride)
     for k in range(words):
         index = begin + k
-        if write:
-            before = gather(records, index, chosen)
-            read(records, index, select((before ^ me) & SAME_ACCESS == 0, now | OF_MANY, now), chosen, False)
-            continue
         reader = gather(readers, index, chosen)
         scatter(readers, index, now, chosen)
         if any_of(chosen & (gather(readers, index, chosen) != now)):  # two lanes read one word

@@ -128,6 +128,7 @@ def product_reads(
 def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
     """A warp has waited for products."""
     if block.products_done[warp] != products.done:
+        block.product_waited = 1
         block.products_done[warp] = products.done
         block.products_waited[warp] = me(block, warp, code)
         k = block.product_waits[warp] % WAITS

@@ -130,7 +130,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         block.full = block.now
         async_proxy.met(block)
     else:
-        block.simple = 0
+        block.simple, block.syncs = 0, 1
         came = select(lanes(waiting), time, came)
         known = came
         for warp in lanes_of(bits(came != 0)):

@@ -79,9 +79,8 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
 
 @rule(inline=True)
 def simple(context: Context) -> boolean:
-    """Whether nothing but warps has to be reset when a CTA begins: no checks, traces, mbarriers, clusters, products."""
-    watched = context.checked or context.traced
-    return not (watched or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
+    """Whether of the warps only these fields have changed: no trace, mbarriers, clusters, products."""
+    return not (context.traced or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
 
 
 @rule(inline=True)

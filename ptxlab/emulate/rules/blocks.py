@@ -10,15 +10,15 @@ from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, TIME, WAITS,
 @rule
 def started(block: Block, linear: u64) -> None:
     """Resets the records, which another block may have used; `linear` is the block's number in the grid. What is kept
-    for each warp is reset for the warps that there are: for 32 it is 40 kB, more than most blocks touch."""
+    for each warp is reset for the warps that there are, and if it has changed: for 32 warps it is 40 kB."""
     block.linear = linear
     block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
     block.full = block.now
     block.simple = (1 << 64) - 1
-    block.copies, block.updates = 0, 0
     block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
     clear_barriers(block)
     clear_warps(block, 4 * block.warps)
+    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
     written, gaps, pending, records, stride = block.written, block.gaps, block.pending, block.records, block.stride
     tile_writes, tile_reads, tile_layout = block.tile_writes, block.tile_reads, block.tile_layout
     local, values, shared_size = block.local, block.values, block.shared_size
@@ -62,24 +62,28 @@ def clear_barriers(block: Block) -> None:
 @rule(inline=True)
 def clear_warps(block: Block, words: u64) -> None:
     """Nothing is known of the warps; `words`: the bytes of a word for each."""
-    fill_bytes(block.fenced, 0, words)
-    fill_bytes(block.fenced_wide, 0, words)
-    fill_bytes(block.unordered, 0, words)
     fill_bytes(block.bar_code, 0, words)
     fill_bytes(block.whole_code, 0, words)
     fill_bytes(block.phases, 0, words)
     fill_bytes(block.proxy_fenced, 0, words)
-    fill_bytes(block.products_done, 0, words)
-    fill_bytes(block.product_waits, 0, words)
-    fill_bytes(block.products_waited, 0, 2 * words)
     fill_bytes(block.polled.row(0), 0, 4 * words)
-    fill_bytes(block.committed, 0, 32 * words)
-    fill_bytes(block.finished, 0, 32 * words)
-    fill_bytes(block.covered.row(0), 0, 32 * words)
-    fill_bytes(block.covered_wide.row(0), 0, 32 * words)
-    fill_bytes(block.acquired.row(0), 0, 32 * words)
-    fill_bytes(block.seen.row(0), 0, 32 * words)
-    fill_bytes(block.sync.row(0), 0, 32 * words)
-    fill_bytes(block.subsets.row(0), 0, 16 * words)
-    fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
-    fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
+    if block.fences != 0:
+        fill_bytes(block.fenced, 0, words)
+        fill_bytes(block.fenced_wide, 0, words)
+        fill_bytes(block.unordered, 0, words)
+        fill_bytes(block.covered.row(0), 0, 32 * words)
+        fill_bytes(block.covered_wide.row(0), 0, 32 * words)
+        fill_bytes(block.acquired.row(0), 0, 32 * words)
+        fill_bytes(block.seen.row(0), 0, 32 * words)
+    if block.syncs != 0:
+        fill_bytes(block.sync.row(0), 0, 32 * words)
+        fill_bytes(block.subsets.row(0), 0, 16 * words)
+    if block.copies != 0:
+        fill_bytes(block.committed, 0, 32 * words)
+        fill_bytes(block.finished, 0, 32 * words)
+    if block.product_waited != 0:
+        fill_bytes(block.products_done, 0, words)
+        fill_bytes(block.product_waits, 0, words)
+        fill_bytes(block.products_waited, 0, 2 * words)
+        fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
+        fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)

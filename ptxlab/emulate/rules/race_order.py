@@ -45,6 +45,7 @@ SUBSETS = 8
 @rule
 def sync_warp(block: Block, warp: u32) -> None:
     """All lanes of a warp have synchronized."""
+    block.syncs = 1
     block.sync[warp, warp] = tick(block)
 
 
@@ -66,6 +67,7 @@ def sync_subset(block: Block, warp: u32, named: u32) -> None:
     """Some lanes of a warp have synchronized. As long as such sets are disjoint or nested, no lane is ordered with
     others through them; where two overlap otherwise, the whole warp is taken to have synchronized."""
     time = tick(block)
+    block.syncs = 1
     for k in range(SUBSETS):
         held = block.subsets[warp, 2 * k]
         if held == 0 or held == named:
@@ -109,6 +111,7 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     """A warp has executed a fence. What it did, and what is ordered before it, comes before its next strong writes;
     what others released before its last strong access comes before what it does next. wide: for other blocks too."""
     time = tick(block)
+    block.fences = 1
     mine = published(launch, block.now)
     row = block.acquired.row(warp)
     store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
@@ -150,6 +153,7 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -
 def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
     """A warp has made a strong access, which may have seen strong writes of others. orders: what follows it in the
     program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too."""
+    block.fences = 1
     mine = published(launch, block.now)
     seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
     store_lanes(block.seen.row(warp), seen)
@@ -181,7 +185,7 @@ def release(block: Block, warp: u32) -> lanes_u32:
 @rule
 def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     """A warp has waited for arrivals, and is ordered after what they released."""
-    block.simple = 0
+    block.simple, block.syncs = 0, 1
     store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
 
 

@@ -170,3 +170,60 @@ def no_later(line: Pointer[u64], third: u64, now: u64) -> None:
     """A word of a line has a new record: what none of its records is later than. now: the block and its clock."""
     kept = line[third]
     line[third] = now if kept == 0 or (kept ^ now) >> BLOCK == 0 else UNSURE
+
+
+# -- single words ------------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def record_at(line: Pointer[u64], third: u64, word: u64, at: Pointer[u64], rows: boolean) -> u64:
+    """The record of a word, wherever it is kept. at: where it lies if the word has records of its own."""
+    how = how_kept(line, third)
+    if not rows or how == OF_WORDS:
+        return at[0]
+    return u64(0) if line[third] == 0 else line[third] + ((word & (1 << LINE) - 1) >> how)
+
+
+@rule(inline=True)
+def word_fine(record: u64, me: u64, low: u64, span: u64) -> boolean:
+    """Whether a record needs no further check: no access, one before the last barrier of all, or the thread's own."""
+    return record == 0 or u64(record - low) < span or (record ^ me) & ID == 0
+
+
+@rule(inline=True)
+def put(
+    block: Block, records: Pointer[u64], stride: u64, line: Pointer[u64], third: u64, word: u64, me: u64, rows: boolean
+) -> None:
+    """Records an access to a word."""
+    if rows:
+        records[3 * stride + OWN_RECORDS] = 1
+        spread(line, records + (third * stride + (word >> LINE << LINE)), third)
+        no_later(line, third, block.now)
+    records[third * stride + word] = me
+
+
+@rule
+def word_accessed(
+    block: Block, records: Pointer[u64], stride: u64, word: u64, me: u64, low: u64, span: u64, write: boolean,
+    rows: boolean,
+) -> u64:  # fmt: skip
+    """Records an access to one word, unless it may be a hazard. rows: words may be kept in lines."""
+    line = line_of(records, stride, word >> LINE)
+    if rows:
+        line = begun(records, stride, word >> LINE)
+    at = records + word
+    if not (rows and before_barrier(line[0], low, span)):
+        if not word_fine(record_at(line, 0, word, at, rows), me, low, span):
+            return LOOK
+    fine = rows and before_barrier(line[1], low, span)
+    fine = fine or word_fine(record_at(line, 1, word, at + stride, rows), me, low, span)
+    if fine and not write:
+        put(block, records, stride, line, 1, word, me, rows)
+        return CHANGED
+    if not fine and (write or block.simple == 0):
+        return LOOK
+    fine = rows and before_barrier(line[2], low, span)
+    if fine or word_fine(record_at(line, 2, word, at + 2 * stride, rows), me, low, span):
+        put(block, records, stride, line, 0 if write else 2, word, me, rows)
+        return CHANGED
+    return LOOK if write else SAME

@@ -51,6 +51,7 @@ from ptxlab.emulate.rules.race_rows import (
     LINE,
     LOOK,
     OWN_RECORDS,
+    SAME,
     WHOLE,
     before_barrier,
     begun,
@@ -60,6 +61,7 @@ from ptxlab.emulate.rules.race_rows import (
     no_later,
     row_accessed,
     spread,
+    word_accessed,
 )
 from ptxlab.emulate.rules.races import hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, MANY, WARP, Block, Launch
@@ -67,6 +69,8 @@ from ptxlab.emulate.rules.records import BLOCK, ID, MANY, WARP, Block, Launch
 OF_MANY = 1 << MANY
 ALL = 0xFFFFFFFF
 """The mask of a row without gaps."""
+FEW = 4
+"""Words that are sooner checked one by one."""
 ROW = 16
 """Words that are checked at once; the codes of a piece are padded to a multiple."""
 
@@ -130,6 +134,18 @@ def stretch(
                     i += ROW
                     continue
         looked = True
+        if count <= FEW and mask == ALL:
+            done = SAME
+            for k in range(i, i + count):
+                who = (mine | codes[k * step]) + (k >> shift)
+                one = word_accessed(block, records, stride, word + k, who, low, span, write, rows)
+                changed = changed or one == CHANGED
+                if one == LOOK:
+                    done = LOOK
+                    break
+            if done != LOOK:
+                i += count
+                continue
         chosen = ALL if mask == ALL else mask >> u32(i)
         if some_words(
             launch, block, records, stride, word + i, address + i * launch.granule, codes + i * step, mine, i, shift,

@@ -7,8 +7,10 @@ is more to do than the common case, they do nothing, and the scheduler does it a
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, rule, u32
+from ptxlab.emulate.language import boolean, local, rule, u32
+from ptxlab.emulate.rules import barriers
 from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
+from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
 ANY, NONE, EXITED, AT_BARRIER = 0, 1, 2, 3
@@ -43,10 +45,37 @@ def next_cta(context: Context, cta: Cta) -> boolean:
 @rule(inline=True)
 def all_go_on(context: Context, cta: Cta, barrier: u32) -> boolean:
     """All warps wait at a barrier that asks for no other number of threads: it completes."""
-    if cta.bar_count[barrier] != 0 or cta.bar_arrived[barrier] != 0 or context.cluster_barriers or context.checked:
+    if cta.bar_count[barrier] != 0 or cta.bar_arrived[barrier] != 0 or context.cluster_barriers:
         return False
+    if context.checked:
+        tell_checks(context, cta, barrier, True, False)
     for k in range(context.warps):
         go_on(warp_of(context, cta, k), barrier)
     cta.cluster.idle = 0
     cta.position = 0
     return True
+
+
+@rule(inline=True)
+def waits_whole(warp: Warp, barrier: u32) -> boolean:
+    """Whether all live lanes of a warp wait at a barrier."""
+    return warp.live != 0 and warp.bar[barrier] == warp.live
+
+
+@rule
+def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
+    """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
+    `overfull`."""
+    launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
+    if not (launch.synccheck or launch.racecheck):
+        return
+    began = local(u32, 32)
+    live = local(u32, 32)
+    waiting: u32 = 0
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        began[k] = warp.first_live
+        live[k] = warp.live
+        if waits_whole(warp, barrier):
+            waiting |= u32(1 << u32(k))
+    barriers.opened(launch, block, barrier, waiting, began, live, everyone, overfull)

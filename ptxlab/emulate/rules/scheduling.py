@@ -21,17 +21,17 @@ from ptxlab.emulate.language import (
     i64,
     lanes_of,
     load_row,
-    local,
     rule,
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order
+from ptxlab.emulate.rules import clusters, memcheck, race_order
 from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.rules.rounds import tell_checks, waits_whole
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.state import (
@@ -287,12 +287,6 @@ def all_spin(context: Context, cta: Cta) -> boolean:
 # -- barriers ----------------------------------------------------------------------------------------------------------
 
 
-@rule(inline=True)
-def waits_whole(warp: Warp, barrier: u32) -> boolean:
-    """Whether all live lanes of a warp wait at a barrier."""
-    return warp.live != 0 and warp.bar[barrier] == warp.live
-
-
 @rule
 def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
     """Whether the lanes of a diverged warp, all that are live, have executed `bar.arrive`: it has arrived, and goes
@@ -329,20 +323,3 @@ def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean
             warp.asked = cta.bar_asked[barrier]
     close(cta, barrier)
     return True
-
-
-@rule
-def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
-    """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
-    `overfull`."""
-    launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
-    began = local(u32, 32)
-    live = local(u32, 32)
-    waiting: u32 = 0
-    for k in range(context.warps):
-        warp = warp_of(context, cta, k)
-        began[k] = warp.first_live
-        live[k] = warp.live
-        if waits_whole(warp, barrier):
-            waiting |= u32(1 << u32(k))
-    barriers.opened(launch, block, barrier, waiting, began, live, everyone, overfull)
