@@ -157,7 +157,7 @@ BUSY:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_thread_that_gives_up_is_no_deadlock(engine: str) -> None:
     body = START + """
-    mov.u32 %r20, 5000;
+    mov.u32 %r20, 1000;
 WAIT:
     mbarrier.test_wait.parity.shared.b64 %p2, [%r10+8], 0;
     @%p2 bra DONE;

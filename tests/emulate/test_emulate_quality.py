@@ -36,7 +36,7 @@ TEXT = """.version 8.0
     mov.u32 %r4, tile;
     add.u32 %r4, %r4, %r3;
     st.shared.u32 [%r4], %r1;
-    setp.lt.u32 %p1, %r1, 5;        // the first warp parts
+    setp.lt.u32 %p1, %r1, 5;        // the first warp diverges
     @%p1 bra FEW;
     add.u32 %r2, %r2, 1000;
 FEW:
@@ -56,7 +56,7 @@ FEW:
     ret;
 }
 """
-"""A kernel that diverges, meets, counts and races."""
+"""A kernel that diverges, reconverges, counts and races."""
 BLOCKS = 6
 
 
@@ -130,6 +130,7 @@ def test_how_hot_a_program_is_follows_from_what_it_executes(
     assert asked == [launched.built.improve]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("checks", [("memcheck",), ALL])
 def test_a_launch_goes_over_to_better_code_between_two_blocks(nothing_built: None, checks: tuple[str, ...]) -> None:
     launched = Launched(checks=checks)
@@ -156,12 +157,15 @@ class NoLine:
         """Nothing is due."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("checks", [("memcheck",), ALL], ids=len)
 def test_the_function_for_diverged_warps_has_what_is_needed(
     nothing_built: None, monkeypatch: pytest.MonkeyPatch, checks: tuple[str, ...]
 ) -> None:
-    """A few blocks at first; all, with the same result, when lanes come to another while they are apart."""
-    text = TEXT.replace("add.u32 %r2, %r2, 1000;", "mov.u32 %r2, %ctaid.x;")  # the same in all lanes: they part for it
+    """A few blocks at first; all, with the same result, when diverged lanes come to another."""
+    text = TEXT.replace(
+        "add.u32 %r2, %r2, 1000;", "mov.u32 %r2, %ctaid.x;"
+    )  # the same in all lanes: they diverge for it
     few = Launched(text, checks=checks)
     few.again()
     assert few.built._which == "part"

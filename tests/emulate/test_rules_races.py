@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -164,9 +165,15 @@ def _plain(value: Any) -> Any:
     return value.array.tolist() if isinstance(value, Pointer) else value
 
 
+@functools.cache
+def _compiled(granule: int) -> Compiled:
+    """The rules of all tests here."""
+    return Compiled([*RULES, race_accesses.from_each_lane, recorded_reads, recorded_writes], {"Launch.granule": granule})
+
+
 @pytest.mark.parametrize("granule", [4, 2])
 def test_histories(granule: int) -> None:
-    compiled = Compiled(RULES, {"Launch.granule": granule})
+    compiled = _compiled(granule)
     kinds = set()
     for seed in range(20):
         ours, theirs = World(_called, granule), World(compiled, granule)
@@ -182,7 +189,7 @@ def test_histories(granule: int) -> None:
 
 def test_settled_lines_change_no_record_and_no_note() -> None:
     """Few places, read by most, so that lines settle and are disturbed again."""
-    compiled, settled = Compiled(RULES, {"Launch.granule": 4}), 0
+    compiled, settled = _compiled(4), 0
     for seed in range(60):
         worlds = [Tiles(compiled, summaries=True), Tiles(compiled), *([Tiles(_called, summaries=True)] * (seed < 8))]
         for world in worlds:
@@ -217,7 +224,7 @@ class Tiles(World):
 
 
 def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
-    compiled = Compiled([*RULES, race_accesses.from_each_lane], {"Launch.granule": 4})
+    compiled = _compiled(4)
     for seed in range(60):
         worlds = [Rows(compiled, summaries=True), Rows(compiled, summaries=False, scattered=True)]
         worlds += [Rows(_called, summaries=True)] * (seed < 4)
@@ -385,7 +392,7 @@ class Scattered(World):
 
 
 def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> None:
-    compiled, taken = Compiled([*RULES, recorded_reads, recorded_writes], {"Launch.granule": 4}), {False: 0, True: 0}
+    compiled, taken = _compiled(4), {False: 0, True: 0}
     for seed in range(16):
         worlds = [Scattered(compiled, 4, together=True), Scattered(_called, 4, together=False)]
         for world in worlds:
