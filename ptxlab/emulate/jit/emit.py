@@ -24,14 +24,14 @@ from ptxlab.emulate.jit.bodies.warpgroups import Warpgroups
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.far_constants import LONG, FarConstants
 from ptxlab.emulate.jit.groups import Group, plan_groups
-from ptxlab.emulate.jit.irtext import HELD, Text, W
+from ptxlab.emulate.jit.irtext import HELD, SIGNATURE, Text, W
 from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.tabled import Tabled
 from ptxlab.emulate.jit.values import BITS, Value
-from ptxlab.emulate.jit.warp_loop import FIRST, WarpLoop
+from ptxlab.emulate.jit.warp_loop import CONVENTION, TURN, WarpLoop
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -41,9 +41,6 @@ from ptxlab.emulate.runtime.state import ScalarRegister
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checked import Checks
     from ptxlab.emulate.jit.instrument import Instrument
-
-SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
-"""The parameters of the function: the last is the state of a warp."""
 
 CUT = 16
 """PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
@@ -117,20 +114,17 @@ class Emitter:
             block(each)
         if more is not None:
             more()
-        if loop is not None:
-            loop.end()
         body, self.t.lines = self.t.lines, []
         self._enter()
-        if loop is not None:
-            loop.begin()
         self._enter_warp()
         dispatch()
-        warp = "%ws" if loop is None else FIRST
-        lines = [f"define i32 @{self.name}({SIGNATURE}{warp}) nounwind alignstack(64) {{", "entry:"]
+        name = f"i32 @{self.name}" if loop is None else f"internal {CONVENTION}i32 @{TURN}"
+        lines = [f"define {name}({SIGNATURE}%ws) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
         tables = self.constants + (self.far.text() if self.far is not None else [])
         tables += self.tabled.text() if self.tabled is not None else []
-        return "\n".join(tables) + "\n" + "\n".join(lines) + "\n"
+        looping = "" if loop is None else loop.function()
+        return "\n".join(tables) + "\n" + "\n".join(lines) + "\n" + looping
 
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks, at sites of their own."""

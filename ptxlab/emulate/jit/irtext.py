@@ -12,6 +12,8 @@ W = 32
 """Lanes of a warp."""
 HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
+SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
+"""The parameters of a program's functions: the last is the state of a warp."""
 COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""
 
