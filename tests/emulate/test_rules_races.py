@@ -168,7 +168,8 @@ def _plain(value: Any) -> Any:
 @functools.cache
 def _compiled(granule: int) -> Compiled:
     """The rules of all tests here."""
-    return Compiled([*RULES, race_accesses.from_each_lane, recorded_reads, recorded_writes], {"Launch.granule": granule})
+    rules = [*RULES, race_accesses.from_each_lane, recorded_reads, recorded_writes]
+    return Compiled(rules, {"Launch.granule": granule})
 
 
 @pytest.mark.parametrize("granule", [4, 2])
@@ -271,7 +272,7 @@ class Rows(World):
 
 def test_records_of_lines_are_those_of_their_words() -> None:
     """Whole lines, parts of them, and now and then a scattered access or another block with the same memory."""
-    compiled, seen = Compiled(RULES, {"Launch.granule": 4}), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
+    compiled, seen = _compiled(4), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
     for seed in range(60):
         worlds = [Lines(compiled, summaries=True), Lines(compiled, summaries=False)]
         worlds += [Lines(_called, summaries=True)] * (seed < 4)
