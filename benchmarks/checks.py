@@ -1,6 +1,6 @@
 """What watching costs on the CPU machine, as ratios to a plain run: `python benchmarks/checks.py [--write]`.
 
-Three kernels: attention with one thread a row, attention with K and V in shared memory (one head, N = 1024, D = 64),
+Three kernels: attention with one thread per row, attention with K and V in shared memory (one head, N = 1024, D = 64),
 and nvcc's tiled matrix multiplication. One worker; CPU time, in turn with plain runs, so that other programs on the
 machine change little; builds apart. Then traces of 100,000 warp-steps: what one weighs, how long it takes to record, to
 save, to open, and to walk. `--write` keeps all of it in results/checks.json and results/checks.md.

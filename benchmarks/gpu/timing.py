@@ -81,7 +81,7 @@ class Ours:
         return nans(self.o, self.dtype, self.blocks) + nans(self.lse, "f32", self.blocks)
 
     def rows(self, n: int, where: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The rows where[-1] of a head; a decode step has one row a head."""
+        """The rows where[-1] of a head; a decode step has one row per head."""
         return _rows(parts(self.o)[n], where, 1), _rows(parts(self.lse)[n], where, 0)
 
     def free(self) -> None:

@@ -2487,6 +2487,6 @@ class Instructions(Flow):
             Closes a group: the products that the warp has begun since the last one.
 
         wgmma.wait_group.sync.aligned  n:int
-            Waits until at most the n latest groups are in flight. Behind it the results of the others are in their
+            Waits until at most the n latest groups are in flight. After it the results of the others are in their
             registers, and what they read may be overwritten.
         """

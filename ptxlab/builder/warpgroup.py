@@ -45,7 +45,7 @@ class Products:
             if not self.fenced:
                 return traps.error(
                     site,
-                    "the first wgmma of a kernel comes behind a wgmma.fence, which orders its registers",
+                    "the first wgmma of a kernel comes after a wgmma.fence, which orders its registers",
                     'k.op("wgmma.fence.sync.aligned")',
                 )
             self.sums |= {id(register): register for register in written}

@@ -63,6 +63,6 @@ op("wgmma.fence.sync.aligned", """Orders what a warpgroup does with its register
    version=(8, 0), sm=90, specific=True, does=Action.WARPGROUP_FENCE, group=AsyncGroup.WGMMA)  # fmt: skip
 op("wgmma.commit_group.sync.aligned", """Closes a group: the products that the warp has begun since the last one.""",
    version=(8, 0), sm=90, specific=True, does=Action.WARPGROUP_COMMIT, group=AsyncGroup.WGMMA)  # fmt: skip
-op("wgmma.wait_group.sync.aligned  n:int", """Waits until at most the n latest groups are in flight. Behind it the
+op("wgmma.wait_group.sync.aligned  n:int", """Waits until at most the n latest groups are in flight. After it the
    results of the others are in their registers, and what they read may be overwritten.""", version=(8, 0), sm=90,
    specific=True, does=Action.WARPGROUP_WAIT, group=AsyncGroup.WGMMA)  # fmt: skip

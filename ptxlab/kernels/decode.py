@@ -109,7 +109,7 @@ def make(config: DecodeConfig) -> Kernel:
 SPEC = DecodeSpec(
     name="decode",
     rung=10,
-    title="One query, one warp a head",
+    title="One query, one warp per head",
     question="Why is decode a bandwidth problem that this kernel cannot reach?",
     idea="the lanes of a warp share a row",
     brings=("shfl.sync.bfly", "pointer variables", "lengths by pointer"),

@@ -135,7 +135,7 @@ SPEC = DecodeSpec(
     idea="a block table",
     brings=("dependent loads", "64-bit addresses", "pointers in memory"),
     look=(
-        "the load from the table and behind it the load that needs its answer; the shift and the mask, or for another "
+        "the load from the table and after it the load that needs its answer; the shift and the mask, or for another "
         "page_size the division; and the min that keeps every lane to keys that exist"
     ),
     opens="shr",

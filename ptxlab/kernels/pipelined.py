@@ -308,7 +308,7 @@ SPEC = Spec(
     idea="cp.async with two stages; causal tile skip",
     brings=("cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "zero fill"),
     look=(
-        "what is in flight at the barrier, and which stage is free behind it; the first of the two loops, which "
+        "what is in flight at the barrier, and which stage is free after it; the first of the two loops, which "
         "masks nothing; registers, of which there is none left"
     ),
     opens="cp.async.wait_group",

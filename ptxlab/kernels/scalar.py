@@ -95,7 +95,7 @@ def make(config: Config) -> Kernel:
 SPEC = Spec(
     name="scalar",
     rung=1,
-    title="Online softmax, one thread a row",
+    title="Online softmax, one thread per row",
     question="Why is one pass over the keys enough, and what must be rescaled?",
     idea="online softmax",
     brings=("fma", "ex2.approx", "setp", "predicates", "div"),

@@ -141,7 +141,7 @@ SPEC = Spec(
     rung=8,
     title="The tensor core reads shared memory",
     question="What changes when the tensor core reads shared memory itself?",
-    idea="wgmma: four warps together, operands by descriptor, results behind a wait",
+    idea="wgmma: four warps together, operands by descriptor, results after a wait",
     brings=("wgmma.mma_async", "wgmma.fence", "wgmma.wait_group", "fence.proxy.async"),
     look=(
         "the loop: no ldmatrix is left, and 16 elements along k are a number added to a descriptor; what is waited "

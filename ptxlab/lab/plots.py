@@ -76,7 +76,7 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     """The error of one (batch, head) as a map, rows down and columns to the right. Returns a matplotlib Figure.
 
     A cell is |o - float64| relative to the tolerance of that element, so 1 is the most that passes. Of a result of
-    `pl.decode`, which has one row a head, all rows are shown: sequence 0's heads first.
+    `pl.decode`, which has one row per head, all rows are shown: sequence 0's heads first.
     """
     from matplotlib.colors import LogNorm
 

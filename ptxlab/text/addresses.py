@@ -49,7 +49,7 @@ def _texture(found: Form, k: int, operand: Address, find: Find) -> Misfit | None
     if not handle or operand.offset:
         return Misfit(k, f"{found.opcode} takes a texture, a surface or its 64-bit handle here, found {operand}")
     if found.op.does is not Action.QUERY and not operand.extra:
-        return Misfit(k, f"{found.opcode} takes coordinates behind the handle: [{operand.base}, {{...}}]")
+        return Misfit(k, f"{found.opcode} takes coordinates after the handle: [{operand.base}, {{...}}]")
     return None
 
 

@@ -34,7 +34,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
     least, _ = found.op.operand_counts
     if found.L2_cache_hint and len(instruction.operands) <= least:
         last = len(instruction.operands) - 1
-        return Misfit(last, f"{found.opcode} takes a cache policy behind its other operands")
+        return Misfit(last, f"{found.opcode} takes a cache policy after its other operands")
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
         if spec.role == "addr" and (wrong := misplaced(found, k, spec, operand, find, place)) is not None:
             return wrong

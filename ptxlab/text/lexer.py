@@ -124,5 +124,5 @@ def _other(text: str, source: Source, line: int, column: int) -> str:
     if first == "#":
         raise source.error("a preprocessor line; run the C preprocessor over the file first", line, column)
     if first == ".":
-        raise source.error("a dot needs a name behind it: a directive, a type or a modifier", line, column)
+        raise source.error("a dot needs a name after it: a directive, a type or a modifier", line, column)
     raise source.error(f"PTX has no character {first!r}", line, column)

@@ -55,7 +55,7 @@ class Since:
             return Lack(f"{found.opcode} needs {least}{later}; this text is for {self.target}", f".target {least}")
         if op.specific and self.target[-1].isdigit():
             return Lack(
-                f"{found.opcode} is not in {self.target}, only in targets with a letter behind the number",
+                f"{found.opcode} is not in {self.target}, only in targets with a letter after the number",
                 f".target {self.target}a",
             )
         if op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32" and self.number >= 90:

@@ -28,7 +28,7 @@ def multiply(k: Builder, d: list[object]) -> None:
 def test_a_fence_left_out() -> None:
     with pytest.raises(BuildError) as raised:
         built(lambda k: multiply(k, k.vars(f32, 4, 0.0)))
-    assert "the first wgmma of a kernel comes behind a wgmma.fence, which orders its registers" in str(raised.value)
+    assert "the first wgmma of a kernel comes after a wgmma.fence, which orders its registers" in str(raised.value)
     assert 'write:  k.op("wgmma.fence.sync.aligned")' in str(raised.value)
 
 

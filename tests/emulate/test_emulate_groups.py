@@ -50,7 +50,7 @@ STAY = """    and.b32 %r6, %r1, 7;
     shl.b32 %r7, %r7, %r6;                       // lane k names the lanes that are k modulo 8
     setp.eq.u32 %p2, %r6, 7;
     mov.u32 %r8, 0;
-@%p2 bra done;                                   // four lanes wait behind the loop
+@%p2 bra done;                                   // four lanes wait after the loop
 top:
     WHAT
     add.u32 %r8, %r8, 1;
@@ -63,7 +63,7 @@ done:
 
 @pytest.mark.parametrize("what", ["shfl.sync.idx.b32 %r9, %r1, %r6, 31, %r7;", "bar.warp.sync %r7;"])
 def test_groups_that_wait_at_one_place_go_on_together(what: str) -> None:
-    """None of them runs ahead: the warp is whole again behind the loop, and no instruction runs once for each group."""
+    """None of them runs ahead: the warp is whole again after the loop, and no instruction runs once for each group."""
     counted = []
     for engine in ENGINES:
         out, report = run(engine, kernel(STAY.replace("WHAT", what)), out=np.zeros(32, np.uint32))

@@ -179,7 +179,7 @@ def test_every_opcode_is_there() -> None:
 @pytest.mark.parametrize(("line", "message"), [
     ("vadd.s32.s32.s32 %d, %a.h2, %b;", "vadd.s32.s32.s32 takes .b0 to .b3, .h0 and .h1, found .h2"),
     ("vadd.s32.s32.s32 %d.h0, %a, %b;", "vadd.s32.s32.s32: a selector on the result and the operand c belong together"),
-    ("vadd2.s32.s32.s32 %d, %a.h14, %b, %c;", "vadd2.s32.s32.s32 takes .h and 2 digits from 0 to 3 behind a and b, "
+    ("vadd2.s32.s32.s32 %d, %a.h14, %b, %c;", "vadd2.s32.s32.s32 takes .h and 2 digits from 0 to 3 after a and b, "
      "found .h14"),
     ("vadd4.s32.s32.s32 %d.h1, %a, %b, %c;", "vadd4.s32.s32.s32: the mask of the result is .b3210 or a part of it"),
 ])  # fmt: skip

@@ -1,6 +1,6 @@
 """The systems that decode covers, one section for each row of the library's table: D, E, F, G and I.
 
-D   one warp a head, MHA and GQA, caches [Hkv, max_seq, D], the length by value or read from device memory
+D   one warp per head, MHA and GQA, caches [Hkv, max_seq, D], the length by value or read from device memory
 E   several warps a head that merge in shared memory, the length likewise
 F   a batch with a base pointer and a length for each sequence, grid (H, B)
 G   chunks of the keys, partial results f32 [B, H, chunks, D + 2], and their reduction

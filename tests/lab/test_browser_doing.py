@@ -113,7 +113,7 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     lab.keyboard.type("// changed by hand\n")
     lab.keyboard.press("Control+Enter")
     settle(lab, before)
-    assert text(lab, "h3") == "Online softmax, one thread a row, edited"
+    assert text(lab, "h3") == "Online softmax, one thread per row, edited"
     assert "✓ pass" in figures(lab)["tolerance"]
     lab.wait_for_function("document.querySelector('.ptxlab-editor .pl-status').innerText.includes('within the toler')")
     assert text(lab, ".pl-lesson").startswith(
@@ -140,7 +140,7 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     before = number(lab)
     lab.click(".ptxlab-below button:has-text('back to the kernel')")
     settle(lab, before)
-    assert text(lab, "h3") == "Online softmax, one thread a row"
+    assert text(lab, "h3") == "Online softmax, one thread per row"
 
 
 def test_a_new_user_finds_a_bank_conflict_explained(lab: Any) -> None:

@@ -67,7 +67,7 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     editor._apply({"text": wrong, "seq": 1})
     assert explorer.wait()
     assert isinstance(explorer.subject, Edited)
-    assert explorer.view.code["title"] == "Online softmax, one thread a row, edited"
+    assert explorer.view.code["title"] == "Online softmax, one thread per row, edited"
     assert explorer.view.diff["summary"] == "+1 −1 ~0"
     assert explorer.view.run["error"]["ok"] is False
     assert editor.result["says"].startswith("done in ")

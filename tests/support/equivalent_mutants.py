@@ -9,7 +9,7 @@ SPAN = "exclusive or with these distances still makes every number from 0 to 31"
 MEETING = "ldmatrix is a .sync instruction, which racecheck takes for a meeting of the warp (rules/races.py)"
 APART = "two instructions that do not depend on each other"
 ANY = "softmax does not mind which number is subtracted, as long as no exponential overflows"
-SHORT = "a tile behind the last one has size 0: nothing is read, and nobody reads the zeros"
+SHORT = "a tile after the last one has size 0: nothing is read, and nobody reads the zeros"
 STATE = "acc, row_max, row_sum = (k.var(f32, {}), k.var(f32, -math.inf), k.var(f32, 0.0))"
 BUTTERFLY = "for distance in (16, 8, 4, 2, 1): => for distance in {}:"
 NOT_FIRST = "with k.guard({0} == 0): => with k.guard({0} != 0):"
@@ -26,7 +26,7 @@ ACC = "acc = k.vars(f32, D, 0.0) => acc = k.vars(f32, D, 1.0)"
 SUM = "row_sum = k.var(f32, 0.0) => row_sum = k.var(f32, 1.0)"
 SET = "the check asks which keys are named; one that is named twice, or in another order, is named"
 BEHIND = "tiles = (n + 7) // 8 => tiles = (n + 7) * 1"
-ZEROS = "tiles behind the end of the tensor come as zeros, which add nothing"
+ZEROS = "tiles past the end of the tensor come as zeros, which add nothing"
 ROLES = "with k.if_(k.tid.x >= 32): before with k.if_(k.tid.x == 0):"
 SCORES = (
     "k.op(f'wgmma.mma_async.sync.aligned.m64n{{keys}}k16.f32.f16.f16', a + 2 * step, b + 2 * step, thread {} 128, "
@@ -126,7 +126,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         NOT_FIRST.format("lane"): SAME,
         "largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, mode='bfly'))) => "
         "largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, mode='down')))": DOWN,
-        "k.barrier() before with k.guard(thread == 0):": "the barrier still stands behind the last read of the round",
+        "k.barrier() before with k.guard(thread == 0):": "the barrier still stands after the last read of the round",
         unguarded("k.guard(thread == 0)", "y[r] = largest"): SAME,
         "for other in all_maxima: => for other in list(all_maxima)[1:]:": "thread 0 stores, and the first maximum is "
         "that of its own warp",
@@ -187,7 +187,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         f"with k.if_(lane == 0): | {_ASK} => {_ASK}": "all lanes ask, and all have their turn",
         "with k.if_(lane == 0): => with k.if_(lane != 0):": "the other lanes may ask, or pass on, as well",
         "k.op('bar.warp.sync', -1) before with k.if_(lane == 0):": "the lanes of a warp of this machine go on together "
-        "behind the loop, and racecheck takes what a warp does between two blocks as one",
+        "after the loop, and racecheck takes what a warp does between two blocks as one",
         unguarded("k.if_(lane == 0)", "k.op('atom.global.exch.b32', turn, block + 1)"): SAME,
     },
     "14-down": {

@@ -212,7 +212,7 @@ def test_character_that_ptx_does_not_have() -> None:
 
 def test_dot_alone() -> None:
     assert _in_body("\tadd..s32 %r1;") == (
-        "k.ptx:5:5: a dot needs a name behind it: a directive, a type or a modifier\n     add..s32 %r1;\n        ^"
+        "k.ptx:5:5: a dot needs a name after it: a directive, a type or a modifier\n     add..s32 %r1;\n        ^"
     )
 
 

@@ -66,7 +66,7 @@ def test_compilers_output_has_no_finding(path: Path) -> None:
         ("8.0", "sm_80", "wgmma.fence.sync.aligned;", "6:2: wgmma.fence.sync.aligned needs sm_90a; this text is for "
          "sm_80", ".target sm_90a"),
         ("8.0", "sm_90", "wgmma.fence.sync.aligned;", "6:2: wgmma.fence.sync.aligned is not in sm_90, only in targets "
-         "with a letter behind the number", ".target sm_90a"),
+         "with a letter after the number", ".target sm_90a"),
         ("7.0", "sm_90", "ret;", "2:9: PTX 7.0 does not have sm_90; PTX 7.8 is the first that does", ".version 7.8"),
         ("7.0", "sm_80", "vote.ballot.b32 %r1, %p;", "6:2: vote.ballot.b32 ended with PTX 6.4 on sm_70; vote.sync, "
          "which also takes the mask of the lanes that take part, is there instead", ""),

@@ -63,7 +63,7 @@ SQUARE = Exercise(
     level=1,
     prompt="""
 This program runs in 32 threads at once, one per number of `x`, and doubles each number. Make it compute $x^2 + 1$
-instead: change the line that doubles, and put one more line behind it. `mul.f32` multiplies; a constant may stand in
+instead: change the line that doubles, and put one more line after it. `mul.f32` multiplies; a constant may stand in
 the place of a register, as in `add.f32 %v, %v, 0.5;`.
 """,
     starter=_FIRST.replace("LINES", "    add.f32         %v, %v, %v;          // change this line, add another"),

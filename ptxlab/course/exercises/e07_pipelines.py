@@ -178,7 +178,7 @@ def _free(g: Grading, answer: Any) -> None:
         run, right = _pipe(g, answer, warps, tiles, counters=True)
         if run is not None and right:
             g.at_most("one barrier a tile is enough", run, "barriers", warps * (tiles + 1))
-    g.note("Behind the barrier everybody has read the tile before, and its buffer is free.")
+    g.note("After the barrier everybody has read the tile before, and its buffer is free.")
 
 
 _EARLY = """    fetch(k.mov(0, u32), k.mov(0, u32))

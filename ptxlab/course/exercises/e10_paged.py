@@ -281,7 +281,7 @@ def append(
     k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
     *, P: int = 4, D: int = 32,
 ):
-    """One warp = one sequence: its new key goes to the slot behind its last one."""
+    """One warp = one sequence: its new key goes to the slot after its last one."""
     lane, b = k.tid.x, k.ctaid.x
     element = (new + b * D)[lane]
     (pool + b * D)[lane] = element  # not there
@@ -292,7 +292,7 @@ def append(
     k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
     *, P: int = 4, D: int = 32,
 ):
-    """One warp = one sequence: its new key goes to the slot behind its last one."""
+    """One warp = one sequence: its new key goes to the slot after its last one."""
     lane, b = k.tid.x, k.ctaid.x
     element = (new + b * D)[lane]
     n = k.bitcast(u32, lengths[b])

@@ -122,7 +122,7 @@ def _merged(built: Any, case: Case) -> Trial:
 
 
 def softmax(fixed: bool, case: Case) -> Kernel:
-    """The softmax of every row of scores [heads, n, D], in place: one thread a row, one grid row a head."""
+    """The softmax of every row of scores [heads, n, D], in place: one thread per row, one grid row per head."""
     D = case.dim
 
     @kernel
@@ -161,7 +161,7 @@ def _softmax(built: Any, case: Case) -> Trial:
 
 
 def scores(fixed: bool, case: Case) -> Kernel:
-    """The scores of one query with 32 keys: one thread a key, K's rows in shared memory."""
+    """The scores of one query with 32 keys: one thread per key, K's rows in shared memory."""
     D = case.dim
     stride = D + 1 if fixed else D
 
@@ -219,15 +219,15 @@ EXHIBITS = (
     ),
     Exhibit(
         14, "The merge reads past the end of shared memory", "memcheck",
-        "At the end 128 threads add up four partial sums, one thread a column. With fewer than 128 columns the last "
+        "At the end 128 threads add up four partial sums, one thread per column. With fewer than 128 columns the last "
         "threads have none, and read on: first the next warp's sums, then past the end of the array. Their results "
         "are thrown away, so the output is right wherever the read does not trap.",
         merge, _merged, tuple(Case(f"D = {dim}", dim=dim) for dim in (32, 64, 96)), (Case("D = 128", dim=128),),
     ),
     Exhibit(
         17, "Rows past the end are the next head's", "memcheck",
-        "The grid has whole blocks of 32 rows, and nothing stops the rows past the last one. Behind one head lies the "
-        "next: its first rows are computed twice, in place, by threads that race. Behind the last head there is "
+        "The grid has whole blocks of 32 rows, and nothing stops the rows past the last one. After one head lies the "
+        "next: its first rows are computed twice, in place, by threads that race. After the last head there is "
         "nothing; with one head and a padded buffer nobody notices.",
         softmax, _softmax, (Case("two heads", rows=40, heads=2),),
         (Case("one head, padded", rows=40, choice=24),),

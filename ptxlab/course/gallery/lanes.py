@@ -26,7 +26,7 @@ def total(k: Builder, x: Var[f32]) -> None:
 
 
 def warp_row(fixed: bool, case: Case) -> Kernel:
-    """Attention with one warp a row: lane n takes the keys n, n + 32, ..., and the lanes' rows are added up."""
+    """Attention with one warp per row: lane n takes the keys n, n + 32, ..., and the lanes' rows are added up."""
     D = case.dim
 
     @kernel

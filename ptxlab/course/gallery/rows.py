@@ -22,7 +22,7 @@ Real = TypeVar("Real", f32, f64)
 
 
 def rows(bug: str, case: Case, *, probes: bool = False) -> Kernel:
-    """Attention of one head, one thread a row, with the named bug in it; "" for none."""
+    """Attention of one head, one thread per row, with the named bug in it; "" for none."""
     D, causal = case.dim, case.causal
     real: type[Any] = f64 if case.dtype == "f64" else f32
     kept = min(D, 128) if bug == "128 columns" else D
@@ -217,8 +217,8 @@ EXHIBITS = (
     Exhibit(
         24, "Columns after 128 are cut off", "error by column",
         "The kernel was written for head dimensions of up to 128 and keeps that many columns of the output, whatever "
-        "it is asked for. Nothing refuses 256; the columns behind stay what they were. A kernel must refuse what it "
-        "cannot do.",
+        "it is asked for. Nothing refuses 256; the columns from 128 on stay what they were. A kernel must refuse what "
+        "it cannot do.",
         _build("128 columns"), lambda built, case: look.by_column(attend(built, device="step"), case),
         (Case("D = 256", dim=256, keys=4, rows=4),), (Case("D = 128", dim=128, keys=4, rows=4),),
     ),

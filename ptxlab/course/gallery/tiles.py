@@ -20,7 +20,7 @@ KIB = 1024
 
 
 def tiled(bug: str, case: Case, tile: int = 32) -> Kernel:
-    """Attention of one head, one thread a row, K and V in shared memory, in blocks of `case.choice` threads."""
+    """Attention of one head, one thread per row, K and V in shared memory, in blocks of `case.choice` threads."""
     D, T, block = case.dim, tile, case.choice
 
     @kernel

@@ -186,7 +186,7 @@ EXHIBITS = (
         32, "One thread fences for all", "synccheck",
         "The threads store O to shared memory, meet at a barrier, and a bulk copy takes the tile to global memory. The "
         "barrier orders threads; the copy reads shared memory by another way, the async proxy, and sees what a thread "
-        "has stored behind that thread's fence.proxy.async. Here only the thread that starts the copy executes one, "
+        "has stored after that thread's fence.proxy.async. Here only the thread that starts the copy executes one, "
         "before the barrier: it covers its own stores.",
         divide, _divided, (Case("D = 4", arch="sm_90"),),
     ),
@@ -202,7 +202,7 @@ EXHIBITS = (
         34, "Sums of a wgmma are read while it runs", "synccheck",
         "The scores of one tile are to be added up while the tensor cores compute those of the next. But both are in "
         "the same registers, and from the second round on the loop reads these before it has waited. One wait stands "
-        "behind the loop: with a single tile it is enough.",
+        "after the loop: with a single tile it is enough.",
         tensor_scores, _tensor_scores, (Case("2 tiles", arch="sm_90a", choice=2, tolerance=1e-4),),
         (Case("1 tile", arch="sm_90a", choice=1, tolerance=1e-4),),
     ),

@@ -349,8 +349,8 @@ EXHIBITS = (
     ),
     Exhibit(
         30, "Whole tiles of a sequence that is not whole", "memcheck",
-        "The number of tiles is rounded up, and each tile is loaded and used whole. Behind a head's last key stands "
-        "the next head's first one, so its keys get weights in rows that must not see them. Behind the last head "
+        "The number of tiles is rounded up, and each tile is loaded and used whole. After a head's last key stands "
+        "the next head's first one, so its keys get weights in rows that must not see them. After the last head "
         "there is nothing.",
         heads, _heads, (Case("40 rows, two heads", rows=40),), (Case("32 rows, two heads", rows=32),),
         place="tspeterkim/flash-attention-minimal, flash.cu, forward_kernel, which its benchmark calls with 64 rows.",

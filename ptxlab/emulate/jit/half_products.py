@@ -70,7 +70,7 @@ def wide_b_bytes(f: Fragment) -> int:
 
 
 def at(t: Text, pointer: str, offset: int) -> str:
-    """A pointer to a byte behind another."""
+    """A pointer to a byte after another."""
     return t.let(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
 
 

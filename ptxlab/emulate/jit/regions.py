@@ -156,7 +156,7 @@ class Regions(Part):
             if self.e.alive_after(block) >> r & 1:
                 self.e.registers.keep_lanes(r)
         for successor, lanes in ((code.target, jumps), (block.next, falls)):
-            if successor != region.join:  # the two are different: else lanes would not part here
+            if successor != region.join:  # the two are different: else lanes would not diverge here
                 t.do(f"store i32 {lanes}, ptr {region.word(successor)}")
         t.do(f"store i32 {code.rounds}, ptr {self._rounds(region)}")
         first = min(code.target, block.next)

@@ -172,7 +172,7 @@ def _side_by_side(low: Lowering, found: Form, parts: list[_Part], line: int) -> 
         wrong = part.selector and (part.selector[0] != letter or len(part.selector) != count + 1)
         if wrong or any(int(k) >= 2 * count for k in part.selector[1:]):
             digits = f"{count} digits from 0 to {2 * count - 1}"
-            raise low.error(f"{found.opcode} takes .{letter} and {digits} behind a and b, found .{part.selector}", line)
+            raise low.error(f"{found.opcode} takes .{letter} and {digits} after a and b, found .{part.selector}", line)
     if c.selector or (d.selector and (d.selector[0] != letter or any(int(k) >= count for k in d.selector[1:]))):
         raise low.error(f"{found.opcode}: the mask of the result is .{letter}{whole} or a part of it", line)
     mask = d.selector[1:] or whole

@@ -53,7 +53,7 @@ class Conversions(Folding):
         if isinstance(kind, Pointing) and isinstance(value.kind, Pointing) and value.kind.target is kind.target:
             return value.ir
         if is_record(kind) and isinstance(value.kind, Pointing) and value.kind.target is kind:
-            self.fail(node, f"here is a pointer to records; write [0] behind it for the first {kind.__name__}")
+            self.fail(node, f"here is a pointer to records; write [0] after it for the first {kind.__name__}")
         names = kind_name(value.kind), kind_name(kind)
         how = f"; write {names[1]}(...)" if isinstance(kind, Scalar) and isinstance(value.kind, Scalar) else ""
         self.fail(node, f"this is {'a number' if value.constant else names[0]}, where {names[1]} is needed{how}")
