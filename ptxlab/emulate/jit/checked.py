@@ -208,6 +208,8 @@ class Checks(Part):
 class CheckInstrument(Instrument):
     """An instrument of the checks."""
 
+    in_loop = True
+
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks

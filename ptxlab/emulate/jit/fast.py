@@ -31,8 +31,8 @@ class Fast(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.control, self.regions = Control(e, self), Regions(e, self)
-        self.loop = None if e.instruments else WarpLoop(e)
-        """The loop over warps. With counters and checks, each has its turn from the scheduler."""
+        self.loop = WarpLoop(e) if all(each.in_loop for each in e.instruments) else None
+        """The loop over warps. With counters, each has its turn from the scheduler, which says where it is counted."""
 
     def function(self) -> str:
         """Its LLVM text."""

@@ -22,10 +22,13 @@ After = Callable[[], None]
 class Instrument(Part):
     """The base of instruments, whose hooks do nothing. Each overrides the hooks that it needs; they emit code."""
 
+    in_loop = False
+    """Whether warps may have their turns in the fast function's loop: nothing that the scheduler does is needed."""
+
     # -- the function and its blocks
 
     def enters(self) -> None:
-        """The function's entry: loads values that are needed everywhere."""
+        """The entry of a warp: loads values that are needed everywhere."""
 
     def begins(self) -> None:
         """A label. Values computed before it may not be used after it."""

@@ -48,7 +48,12 @@ def all_go_on(context: Context, cta: Cta, barrier: u32) -> boolean:
     if cta.bar_count[barrier] != 0 or cta.bar_arrived[barrier] != 0 or context.cluster_barriers:
         return False
     if context.checked:
-        tell_checks(context, cta, barrier, True, False)
+        launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
+        if launch.synccheck:
+            tell_checks(context, cta, barrier, True, False)
+        elif launch.racecheck:
+            block.expected[barrier] = 0
+            barriers.order(block, barrier, u32(0xFFFFFFFF >> 32 - context.warps), True, False)
     for k in range(context.warps):
         go_on(warp_of(context, cta, k), barrier)
     cta.cluster.idle = 0
