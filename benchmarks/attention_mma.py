@@ -1,10 +1,11 @@
-"""Flash attention on tensor-core instructions, beside numpy: `python benchmarks/attention_mma.py`.
+"""Flash attention on tensor-core instructions, beside numpy: `python benchmarks/attention_mma.py [--write]`.
 
 One head, N = 1024, D = 64, not causal, f16 and bf16 with f32 sums; numpy does the same in f32 with one thread. The
 kernel is what a GPU would get: four warps of 16 query rows, tiles of 64 keys that cp.async brings in while the tile
 before is multiplied, rows swizzled in shared memory so that ldmatrix meets no bank conflict, mma.sync for S = Q*K' and
-O += P*V, and the running maximum and sum of FlashAttention-2. Times are the best of several runs with one worker,
-memcheck on. Goals: 1.0 of numpy's time for f16, 0.7 for bf16.
+O += P*V, and the running maximum and sum of FlashAttention-2. One worker, memcheck on, processor time. The three take
+turns; a ratio is that of the lower quartiles, and beside it stand the best of each. `--write` keeps the lines in
+benchmarks/results/attention_mma.md, one paragraph for each CPU. Goals: 0.7 of numpy's time for f16, 0.5 for bf16.
 """
 
 from __future__ import annotations
@@ -13,17 +14,25 @@ import os
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"  # numpy is to use one thread; it reads this when it is imported
+for _name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+    os.environ.pop(_name, None)  # numpy chooses its own kernels
 
+import argparse
+import ctypes
 import math
+import platform
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build
+from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import run as launch
+from ptxlab.emulate.jit.half_products import vectors
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.text import parse
 
@@ -31,6 +40,7 @@ D, ROWS, KEYS, WARPS = 64, 64, 64, 4
 """Width of a head; rows of Q a block; rows of K and V a tile; warps a block."""
 TILE = KEYS * D * 2
 """Bytes of a tile."""
+RESULT = Path(__file__).parent / "results" / "attention_mma.md"
 STEPS = range(D // 16)
 
 Emit = Callable[[str], None]
@@ -152,23 +162,30 @@ def _softmax(emit: Emit) -> None:
             emit(f"mul.f32 {s.replace('s', 'o')}, {s.replace('s', 'o')}, %shrink;")
 
 
-def run(type_: str, n: int = 1024, times: int = 15) -> tuple[float, float]:
-    """Seconds of the kernel (its launch alone, the best of several) and its largest error against float64."""
-    dtype = np.float16 if type_ == "f16" else ml_dtypes.bfloat16
-    rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((n, D)).astype(dtype) for _ in range(3))
-    o = np.zeros((n, D), dtype)
-    memory, program = Memory(), lower(parse(attention_ptx(type_)))
-    arrays = {"q": q, "k": k, "v": v, "o": o}
-    addresses = [memory.allocate(x.nbytes, name, x.view(np.uint16)).address for name, x in arrays.items()]
-    params = np.array(addresses, np.uint64).tobytes() + np.uint32(n // KEYS).tobytes()
-    params += np.float32(math.log2(math.e) / math.sqrt(D)).tobytes()
-    shape = Launch((n // ROWS, 1, 1), (32 * WARPS, 1, 1), params, workers=1)
-    launch(program, shape, memory)
-    build.prepare(program)[0].improve()
-    seconds = min(launch(program, shape, memory).seconds for _ in range(times))
-    exact = _softmaxed(*(x.astype(np.float64) for x in (q, k, v)))
-    return seconds, float(np.abs(o.astype(np.float64) - exact).max())
+class Prepared:
+    """The kernel for a type, with its arrays; `run()` launches it and gives seconds."""
+
+    def __init__(self, type_: str, n: int = 1024) -> None:
+        dtype = np.float16 if type_ == "f16" else ml_dtypes.bfloat16
+        rng = np.random.default_rng(0)
+        self.given = [rng.standard_normal((n, D)).astype(dtype) for _ in range(3)]
+        self.o = np.zeros((n, D), dtype)
+        self.memory, self.program = Memory(), lower(parse(attention_ptx(type_)))
+        arrays = dict(zip("qkvo", (*self.given, self.o), strict=True))
+        addresses = [self.memory.allocate(x.nbytes, name, x.view(np.uint16)).address for name, x in arrays.items()]
+        params = np.array(addresses, np.uint64).tobytes() + np.uint32(n // KEYS).tobytes()
+        params += np.float32(math.log2(math.e) / math.sqrt(D)).tobytes()
+        self.launch = Launch((n // ROWS, 1, 1), (32 * WARPS, 1, 1), params, workers=1)
+        self.run()
+        build.prepare(self.program)[0].improve()
+
+    def run(self) -> None:
+        launch(self.program, self.launch, self.memory)
+
+    def error(self) -> float:
+        """The largest error against float64."""
+        exact = _softmaxed(*(x.astype(np.float64) for x in self.given))
+        return float(np.abs(self.o.astype(np.float64) - exact).max())
 
 
 def _softmaxed(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -179,21 +196,77 @@ def _softmaxed(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.asarray((s @ v) / s.sum(1, keepdims=True))
 
 
-def numpy_seconds(n: int = 1024, times: int = 15) -> float:
-    """The same attention in numpy, f32, one thread."""
+def processor_time(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def cpu_class() -> str:
+    """The CPU, its name in LLVM, and what its products of halves are made of."""
+    host = native.host()
+    found = vectors(host.features)
+    names = ["NEON, by element" if found.by_element else f"{32 * found.lanes}-bit vectors"]
+    names += ["fused multiply-adds"] * found.fused + ["F16C"] * ("+f16c" in host.features)
+    info = Path("/proc/cpuinfo")
+    read = info.read_text().splitlines() if info.exists() else []
+    models = [line.split(":")[1].strip() for line in read if line.startswith("model name")]
+    name = models[0] if models else platform.processor()
+    return f"{name} ({host.name}; {', '.join(names + ['vdpbf16ps for bf16'] * found.dots)})"
+
+
+def blas() -> str:
+    """Which of its kernels numpy's OpenBLAS runs, where it tells."""
+    for path in sorted(Path(np.__file__).parents[1].glob("numpy.libs/*openblas*")):
+        name = getattr(ctypes.CDLL(str(path)), "scipy_openblas_get_corename64_", None)
+        if name is not None:
+            name.restype = ctypes.c_char_p
+            return f"OpenBLAS for {name().decode()}"
+    return "its BLAS"
+
+
+def main() -> None:
+    """Prints the ratios; `--write` keeps them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--times", type=int, default=60)
+    options = parser.parse_args()
     rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((n, D)).astype(np.float32) for _ in range(3))
-    best = math.inf
-    for _ in range(times):
-        start = time.perf_counter()
-        _softmaxed(q, k, v)
-        best = min(best, time.perf_counter() - start)
-    return best
+    q, k, v = (rng.standard_normal((1024, D)).astype(np.float32) for _ in range(3))
+    kernels = {type_: Prepared(type_) for type_ in ("f16", "bf16")}
+    calls: dict[str, Callable[[], object]] = {"numpy": lambda: _softmaxed(q, k, v)}
+    calls |= {type_: kernel.run for type_, kernel in kernels.items()}
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(options.times):
+        for name, call in calls.items():
+            taken[name].append(processor_time(call))
+    quartile = {name: sorted(times)[len(times) // 4] * 1e3 for name, times in taken.items()}
+    best = {name: min(times) * 1e3 for name, times in taken.items()}
+    versions = f"numpy {np.__version__} with {blas()}, Python {platform.python_version()}"
+    lines = [
+        f"## {cpu_class()}",
+        f"{platform.system()}, {versions}; {time.strftime('%Y-%m-%d')}; {options.times} turns.",
+        f"- numpy f32, one thread: {quartile['numpy']:.2f} ms, best {best['numpy']:.2f}",
+    ]
+    for name, kernel in kernels.items():
+        lines.append(
+            f"- mma.sync {name}: {quartile[name]:.2f} ms, best {best[name]:.2f}; "
+            f"{quartile[name] / quartile['numpy']:.2f} of numpy's time, of the best {best[name] / best['numpy']:.2f}; "
+            f"error {kernel.error():.1e}"
+        )
+    print("\n".join(lines))
+    if options.write:
+        _keep(lines)
+
+
+def _keep(lines: list[str]) -> None:
+    """Puts the paragraph of this CPU in place of what stood there for it."""
+    head = "# Tensor-core attention beside numpy\n\n`python benchmarks/attention_mma.py --write`; no GPU is involved.\n"
+    before = RESULT.read_text().split("\n## ")[1:] if RESULT.exists() else []
+    others = [part.strip() for part in before if f"## {part}".splitlines()[0] != lines[0]]
+    parts = [head, *(f"## {part}\n" for part in others), "\n".join([lines[0], "", lines[1], "", *lines[2:], ""])]
+    RESULT.write_text("\n".join(parts))
 
 
 if __name__ == "__main__":
-    beside = numpy_seconds()
-    print(f"numpy f32, one thread: {beside * 1e3:.2f} ms")
-    for name in ("f16", "bf16"):
-        took, error = run(name)
-        print(f"mma.sync {name:>4}: {took * 1e3:.2f} ms, {took / beside:.2f} of numpy's time, error {error:.1e}")
+    main()
