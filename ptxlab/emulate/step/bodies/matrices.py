@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -52,17 +52,14 @@ Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], Non
 
 
 class OfWarp(Body):
-    """Instructions of the whole warp."""
+    """Instructions of the whole warp. makers: what makes for each action what all 32 lanes do."""
 
     tells = checked_after = guards = True
-
-    def act(self, t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-        """What all 32 lanes do; held: the registers of each operand."""
-        raise NotImplementedError
+    makers: ClassVar[dict[Action, Maker]]
 
     def step(self, t: Translator, code: Code) -> Step:
         """Raises `PtxError` where an operand has the wrong registers."""
-        step = _converged(t, code, self.act(t, code, elements(t.program, code)))
+        step = _converged(t, code, self.makers[code.action](t, code, elements(t.program, code)))
         return step if code.guard is None else _guarded(t, code, step)
 
 
@@ -366,5 +363,4 @@ _MAKERS: dict[Action, Maker] = {
 class Matrices(OfWarp):
     """Products of matrices in registers, and their loads and stores."""
 
-    def act(self, t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-        return _MAKERS[code.action](t, code, held)
+    makers = _MAKERS

@@ -199,8 +199,7 @@ _MAKERS: dict[Action, Maker] = {
 class Warpgroups(OfWarp):
     """The instructions of `wgmma`."""
 
-    def act(self, t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-        return _MAKERS[code.action](t, code, held)
+    makers = _MAKERS
 
     def checked(self, checker: Checker, code: Code, step: Step) -> Step:
         if code.action is not Action.WARPGROUP_WAIT or not checker.sync:
