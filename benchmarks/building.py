@@ -227,8 +227,10 @@ def main() -> None:
     if options.write:
         where = f"{cpu_name()}, {platform.system()}, Python {platform.python_version()}, {datetime.now(UTC):%Y-%m-%d}"
         said = (__doc__ or "").split("\n\n", 1)[1].rsplit("\n\n", 1)[0]
-        RESULTS.write_text(f"# The first result, by stage\n\n`python -m benchmarks.building --write`; {where}.\n\n"
-                           f"{said}\n\n```\n" + "\n".join(lines) + "\n```\n")  # fmt: skip
+        RESULTS.write_text(
+            f"# The first result, by stage\n\n`python -m benchmarks.building --write`; {where}.\n\n"
+            f"{said}\n\n```\n" + "\n".join(lines) + "\n```\n"
+        )
 
 
 if __name__ == "__main__":

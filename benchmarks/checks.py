@@ -173,9 +173,11 @@ def main() -> None:
         numbers = [table[device][row] for device in ("cpu", "step")]
         say(f"{row:<40}" + "".join(f"{n:>12,}" if isinstance(n, int) else f"{n:>12.4f}" for n in numbers))
     missed = [
-        f"{name}, {what}" for name, row in ratios.items() for what, (_, asked) in WATCHED.items()
+        f"{name}, {what}"
+        for name, row in ratios.items()
+        for what, (_, asked) in WATCHED.items()
         if asked is not None and row[what] > asked
-    ]  # fmt: skip
+    ]
     if options.write:
         date = datetime.now(UTC).date().isoformat()
         made = {"date": date, "device": cpu, "command": "python benchmarks/checks.py --write"}

@@ -64,16 +64,20 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
     chosen = parser.parse_args()
     options: dict[str, Any] = {
-        "exercises": chosen.exercises, "longest": chosen.longest, "each": 4 * chosen.longest,
+        "exercises": chosen.exercises,
+        "longest": chosen.longest,
+        "each": 4 * chosen.longest,
         "seconds": 16 * chosen.longest,
-    }  # fmt: skip
+    }
     cores = len(os.sched_getaffinity(0))
     lines = [
-        "# A class, graded on a Dask cluster", "",
+        "# A class, graded on a Dask cluster",
+        "",
         f"`python benchmarks/course_grading_dask.py`: {chosen.count} submissions, exercises "
         f"{', '.join(chosen.exercises)}, {processor()}, {cores} cores, Python {platform.python_version()}. Scheduler "
-        "and workers are processes of this machine; a worker has one thread.", "",
-    ]  # fmt: skip
+        "and workers are processes of this machine; a worker has one thread.",
+        "",
+    ]
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         folder, few = place / "class", place / "few"

@@ -153,12 +153,14 @@ def main() -> int:
 def summary(rows: list[dict[str, Any]]) -> str:
     """One line."""
     said = [
-        f"{row['problem']}: " + ", ".join(
-            f"{name} {row['digest'][name]:.0f} %" for name in ("tensor pipe busy", "issue slots used", "DRAM")
+        f"{row['problem']}: "
+        + ", ".join(
+            f"{name} {row['digest'][name]:.0f} %"
+            for name in ("tensor pipe busy", "issue slots used", "DRAM")
             if name in row["digest"]
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     return "; ".join(said) or "nothing profiled"
 
 

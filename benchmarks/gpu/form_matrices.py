@@ -83,8 +83,10 @@ def multiply(w: Any, found: Form, n: int) -> None:
         if found.sparse:
             _, a, words = sparse.whole_and_packed(rng, found.atype, depth)
         given = [programs.pack(f, x.astype(programs.NUMPY[f.type])) for f, x in ((p.a, a), (p.b, b), (p.c, c))]
-        names = {m: [f"%{m}{n}{kind[0]}{k}" for k in range(f.registers)] for m, f in zip("abcd", (p.a, p.b, p.c, p.d),
-                                                                                         strict=True)}  # fmt: skip
+        names = {
+            m: [f"%{m}{n}{kind[0]}{k}" for k in range(f.registers)]
+            for m, f in zip("abcd", (p.a, p.b, p.c, p.d), strict=True)
+        }
         for m, f in zip("abcd", (p.a, p.b, p.c, p.d), strict=True):
             w.add(f".reg .b{f.width} {', '.join(names[m])};")
         for m, bits, f in zip("abc", given, (p.a, p.b, p.c), strict=True):

@@ -65,10 +65,12 @@ def run(record: Record, machine: str, small: bool) -> None:
     warm = 0.0 if small else 0.5  # seconds a contestant
     for at, (group, problem) in enumerate(everything):
         names = [
-            name for name in group
-            if name not in absent and (name != FLASH or torch is not None)
+            name
+            for name in group
+            if name not in absent
+            and (name != FLASH or torch is not None)
             and not record.has(kernel=name, **problem.key)
-        ]  # fmt: skip
+        ]
         if not names:
             continue
         if record.out_of_time(sum(len(group) for group, _ in everything[at:])):

@@ -47,9 +47,10 @@ def problems(small: bool) -> list[Problem]:
         some = ((128, False, "bf16"), (128, True, "bf16"), (64, True, "f16"))
         return [Problem(dim, causal, 128, dtype, 256, 256, most=3) for dim, causal, dtype in some]
     orders = [
-        (dtype, dim, long) for dtype in ("bf16", "f16") for dim, long in
-        ((128, True), (64, True), (256, True), (128, False), (64, False), (256, False))
-    ]  # fmt: skip
+        (dtype, dim, long)
+        for dtype in ("bf16", "f16")
+        for dim, long in ((128, True), (64, True), (256, True), (128, False), (64, False), (256, False))
+    ]
     lengths = {True: (4096, 8192, 16384), False: (2048, 1024, 512)}
     return [
         Problem(dim, causal, seq, dtype)
@@ -144,9 +145,10 @@ def run(record: Record, machine: str, small: bool) -> None:
     warm = 0.0 if small else 0.3  # seconds a contestant: the first problem brings the clocks up
     for at, problem in enumerate(everything):
         names = [
-            name for name in wanted(problem, small)
+            name
+            for name in wanted(problem, small)
             if name not in team.absent and not record.has(kernel=name, **problem.key)
-        ]  # fmt: skip
+        ]
         if not names:
             continue
         if record.out_of_time(sum(len(wanted(p, small)) for p in everything[at:])):
@@ -220,9 +222,10 @@ def goals(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     says = []
     for dtype in ("bf16", "f16"):
         found = [
-            (ratio, causal, seq) for (kind, dim, causal, seq), cells in by_problem(rows).items()
+            (ratio, causal, seq)
+            for (kind, dim, causal, seq), cells in by_problem(rows).items()
             if kind == dtype and dim == 128 and seq >= LONG and (ratio := times_flash(cells)) is not None
-        ]  # fmt: skip
+        ]
         if found:
             low, causal, seq = min(found)
             reached = sum(ratio >= 1 for ratio, *_ in found)

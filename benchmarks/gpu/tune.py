@@ -259,8 +259,10 @@ def table(found: dict[str, Any]) -> str:
     """For each problem the quickest choices and the default one."""
     rows = found["rows"]
     lines = [f"{summary(rows)}.", ""]
-    lines += ["| problem | choice | time | rate | registers | spills | blocks per SM | x default |",
-              "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |"]  # fmt: skip
+    lines += [
+        "| problem | choice | time | rate | registers | spills | blocks per SM | x default |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
+    ]
     for about in problems_of(rows):
         ordered = best(rows, **about)
         default = [row for row in ordered if row["default"]]

@@ -178,8 +178,10 @@ class Caches:
         self.q = rng.standard_normal(row).astype(ml_dtypes.bfloat16)
         self.given = {"q": pl.to_device(self.q, device="gpu"), "scale": problem.dim**-0.5}
         self.given["lengths"] = pl.to_device(np.full(problem.batch, problem.keys, np.int32), device="gpu")
-        self.into = {"o": pl.empty(row, ml_dtypes.bfloat16, device="gpu"),
-                     "lse": pl.empty(row[:2], np.float32, device="gpu")}  # fmt: skip
+        self.into = {
+            "o": pl.empty(row, ml_dtypes.bfloat16, device="gpu"),
+            "lse": pl.empty(row[:2], np.float32, device="gpu"),
+        }
 
     def error(self) -> reference.Error:
         """The error of the last sequence."""

@@ -38,9 +38,11 @@ _SIXTEENS = Numbers(range(0, _MOST, 16), "a multiple of 16")
 _THREADS = Numbers(range(0, _MOST, 32), "a multiple of 32, the threads of a warp")
 _POSITIVE = Numbers(range(1, _MOST), "more than 0")
 _FIELDS = {
-    "elemtype": _range(0, 12), "interleave_layout": _range(0, 2), "swizzle_mode": _range(0, 4),
+    "elemtype": _range(0, 12),
+    "interleave_layout": _range(0, 2),
+    "swizzle_mode": _range(0, 4),
     "fill_mode": _range(0, 1),
-}  # fmt: skip
+}
 
 
 def numbers(form: Form, operand: str) -> Numbers | None:

@@ -239,7 +239,9 @@ def test_what_the_goal_is_about_comes_first():
     assert {p.heads[0] // p.heads[1] for p in every} == {1, 4, 8}
     rungs = [p for p in every if len(decode.wanted(p, small=False)) > 2]
     assert [(p.batch, p.keys, p.heads, p.paged) for p in rungs] == [
-        (16, 4096, (32, 8), False), (16, 4096, (32, 8), True)]  # fmt: skip
+        (16, 4096, (32, 8), False),
+        (16, 4096, (32, 8), True),
+    ]
 
 
 def timed(kernel, cache, seconds, batch=64, keys=4096, **more):

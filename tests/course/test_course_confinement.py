@@ -159,9 +159,11 @@ def test_what_a_refused_call_is_called() -> None:
     found.told("file outside\t/etc/\x1b[2J")
     found.told("nonsense\t/etc")
     assert found.words() == [
-        "file outside (/etc/?[2J)", "permissions (fchmodat)", "signal (fcntl F_SETOWN, ioctl SIOCSPGRP)",
+        "file outside (/etc/?[2J)",
+        "permissions (fchmodat)",
+        "signal (fcntl F_SETOWN, ioctl SIOCSPGRP)",
         "system call (bpf)",
-    ]  # fmt: skip
+    ]
 
 
 # -- Landlock ----------------------------------------------------------------------------------------------------------

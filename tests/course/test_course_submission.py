@@ -33,8 +33,10 @@ def test_what_cannot_be_a_submission(tmp_path: Path) -> None:
     (tmp_path / "cleo").mkdir()
     notes = {h.student: h.note for h in collect(tmp_path)}
     assert notes == {
-        "ann": "", "bob": "bob.py is a link; links are not followed", "cleo": "there is no .ipynb or .py file in it",
-    }  # fmt: skip
+        "ann": "",
+        "bob": "bob.py is a link; links are not followed",
+        "cleo": "there is no .ipynb or .py file in it",
+    }
     with pytest.raises(PtxlabError, match="no submission has a cell for an exercise"):
         grade(tmp_path, progress=False)
     with pytest.raises(PtxlabError, match="there is no exercise '99'"):

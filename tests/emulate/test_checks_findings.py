@@ -66,12 +66,12 @@ CAS = "atom.global.cas.b32 %r6, [%rd1+4], 5, 1;"
 ADVICE = {
     "scope: a fence of the block before a flag": NARROW % ("fence.acq_rel.cta;", "fence.acq_rel.gpu;"),
     "scope: the last block sums behind a fence of the block": NARROW % ("membar.cta;", "membar.gl;"),
-    "scope: a counter of all blocks": NARROW % (
-        "red.relaxed.cta.global.add.u32 [%rd1], 1;", "red.relaxed.gpu.global.add.u32 [%rd1], 1;"),
+    "scope: a counter of all blocks": NARROW
+    % ("red.relaxed.cta.global.add.u32 [%rd1], 1;", "red.relaxed.gpu.global.add.u32 [%rd1], 1;"),
     "scope: a lock taken without a fence": RELAXED % (CAS, "fence.acq_rel.gpu;"),
     "scope: a lock taken with a fence of the block": NARROW % ("membar.cta;", "membar.gl;"),
     "scope: a lock of the block's warps taken without a fence": RELAXED % (CAS, "fence.acq_rel.cta;"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("device", DEVICES)

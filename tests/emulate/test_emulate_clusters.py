@@ -39,13 +39,13 @@ def neighbours(blocks: int, threads: int, size: int) -> np.ndarray:
 READS = {
     "ld.shared::cluster": "mapa.shared::cluster.u32 %r10, %r8, %r7;\n ld.shared::cluster.u32 %r11, [%r10];",
     "a generic address": "cvt.u64.u32 %rd5, %r8;\n cvta.shared.u64 %rd5, %rd5;\n mapa.u64 %rd6, %rd5, %r7;\n"
-                         " ld.u32 %r11, [%rd6];",
+    " ld.u32 %r11, [%rd6];",
     "cvta.shared::cluster": "mapa.shared::cluster.u32 %r10, %r8, %r7;\n cvt.u64.u32 %rd5, %r10;\n"
-                            " cvta.shared::cluster.u64 %rd6, %rd5;\n ld.u32 %r11, [%rd6];",
+    " cvta.shared::cluster.u64 %rd6, %rd5;\n ld.u32 %r11, [%rd6];",
     "an atomic": "mapa.shared::cluster.u32 %r10, %r8, %r7;\n atom.shared::cluster.add.u32 %r11, [%r10], 5;",
     "a generic atomic": "cvt.u64.u32 %rd5, %r8;\n cvta.shared.u64 %rd5, %rd5;\n mapa.u64 %rd6, %rd5, %r7;\n"
-                        " atom.add.u32 %r11, [%rd6], 0;",
-}  # fmt: skip
+    " atom.add.u32 %r11, [%rd6], 0;",
+}
 
 
 @pytest.mark.parametrize("checks", [("memcheck",), ALL_CHECKS], ids=["plain", "checked"])
@@ -212,9 +212,11 @@ DONE:
 
 @pytest.mark.parametrize(
     ("rank", "offset", "why"),
-    [(5, 0, "rank 5 of the cluster, which has 2 blocks"),
-     (1, 256, "offset 0x500 in the block of rank 1, whose shared memory is 256 bytes at 0x400")],
-)  # fmt: skip
+    [
+        (5, 0, "rank 5 of the cluster, which has 2 blocks"),
+        (1, 256, "offset 0x500 in the block of rank 1, whose shared memory is 256 bytes at 0x400"),
+    ],
+)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_addresses_outside(engine: str, rank: int, offset: int, why: str) -> None:
     body = f"""

@@ -62,16 +62,18 @@ case("coalesced", read("shl.b32 %r5, %r1, 2;") + " %r7, [%rd6];", LOAD, warps=1,
 case("coalesced, two warps", "ld.global.u32 %r7, [%rd3];", LOAD, 64, warps=2, requests=2, sectors=8, bytes=256)
 case("coalesced, a warp of 8 lanes", "ld.global.u32 %r7, [%rd3];", LOAD, 40, requests=2, sectors=5, ideal_sectors=5,
      bytes=160)  # fmt: skip
-case("reversed", read("sub.u32 %r5, 31, %r1;\n shl.b32 %r5, %r5, 2;") + " %r7, [%rd6];", LOAD, sectors=4,
-     ideal_sectors=4)  # fmt: skip
+case(
+    "reversed", read("sub.u32 %r5, 31, %r1;\n shl.b32 %r5, %r5, 2;") + " %r7, [%rd6];", LOAD, sectors=4, ideal_sectors=4
+)
 case("every second word", read("shl.b32 %r5, %r1, 3;") + " %r7, [%rd6];", LOAD, sectors=8, ideal_sectors=4)
 case("every third word", read("mul.lo.u32 %r5, %r1, 12;") + " %r7, [%rd6];", LOAD, sectors=12, ideal_sectors=4)
 case("a column", read("shl.b32 %r5, %r1, 7;") + " %r7, [%rd6];", LOAD, sectors=32, ideal_sectors=4)
 case("misaligned by one word", read("shl.b32 %r5, %r1, 2;") + " %r7, [%rd6+4];", LOAD, sectors=5, ideal_sectors=4)
 case("misaligned by a sector", read("shl.b32 %r5, %r1, 2;") + " %r7, [%rd6+32];", LOAD, sectors=4, ideal_sectors=4)
 case("one address", "ld.global.u32 %r7, [%rd2];", LOAD, requests=1, sectors=1, ideal_sectors=1, bytes=128)
-case("one address, found lane by lane", read("and.b32 %r5, %r1, 0;") + " %r7, [%rd6];", LOAD, sectors=1,
-     ideal_sectors=1)  # fmt: skip
+case(
+    "one address, found lane by lane", read("and.b32 %r5, %r1, 0;") + " %r7, [%rd6];", LOAD, sectors=1, ideal_sectors=1
+)
 case("an address for each half", read("shr.u32 %r5, %r1, 4;\n shl.b32 %r5, %r5, 8;") + " %r7, [%rd6];", LOAD, sectors=2,
      ideal_sectors=2)  # fmt: skip
 case("a row for each half", read("""and.b32 %r5, %r1, 15;

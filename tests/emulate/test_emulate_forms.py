@@ -19,8 +19,10 @@ TABLE = bytes(range(7, 39))
 
 def module(lines: list[str]) -> str:
     """A kernel whose thread t has 32 bytes at [%in], and the same bytes at [own] and [%tile] and as a parameter."""
-    copy = [f"ld.global.b64 %t, [%in+{8 * k}]; st.local.b64 [own+{8 * k}], %t; st.shared.b64 [%tile+{8 * k}], %t;"
-            for k in range(4)]  # fmt: skip
+    copy = [
+        f"ld.global.b64 %t, [%in+{8 * k}]; st.local.b64 [own+{8 * k}], %t; st.shared.b64 [%tile+{8 * k}], %t;"
+        for k in range(4)
+    ]
     return f""".version 8.8
 .target sm_100
 .address_size 64

@@ -380,8 +380,10 @@ def test_mipmaps(device: str, geometry: str, mip_filter: str, form: str) -> None
     else:  # the second derivative is along the widest axis and the longer one: 2**level texels of it
         along = ["%f2" if n == widest else "%f3" for n in sizes[::-1]]
         along = along[: along.index("%f2") + 1] + ["%f3"] * (len(along) - along.index("%f2") - 1)
-        slopes = ["{" + ", ".join((each * 4)[:4] if geometry in ("3d", "cube") else each) + "}" for each in (
-            ["%f3"] * len(sizes), along)]  # fmt: skip
+        slopes = [
+            "{" + ", ".join((each * 4)[:4] if geometry in ("3d", "cube") else each) + "}"
+            for each in (["%f3"] * len(sizes), along)
+        ]
         more = ", ".join(slopes)
     body = f"""ex2.approx.f32 %f2, %w;
     div.rn.f32 %f2, %f2, {float(widest)};
@@ -436,8 +438,10 @@ def test_seamless_cubes(device: str, geometry: str) -> None:
     apart = np.abs(plain.view(np.float32)[0::2, 0] - plain.view(np.float32)[1::2, 0])
     assert (apart > 0.1).mean() > 0.7
     inside = np.array([[1, 0.3, -0.5, 0], [-0.2, 0.6, -1, 0], [0.1, 1, 0.55, 0]], np.float32)
-    seen = [run(device, LOOK[geometry].format("f32"), inside, pl.Texture(image, cube=True, filter="linear", seamless=s))
-            for s in (False, True)]  # fmt: skip
+    seen = [
+        run(device, LOOK[geometry].format("f32"), inside, pl.Texture(image, cube=True, filter="linear", seamless=s))
+        for s in (False, True)
+    ]
     assert (seen[0] == seen[1]).all()
 
 

@@ -76,8 +76,10 @@ def test_where_every_register_is_written_none_is_followed(body: str) -> None:
 
 def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
     assert sorted(followed("add.u32 %r31, %r30, 1; mul.lo.u32 %r32, %r31, %r1; st.global.u32 [%rd3], %r32;")) == [
-        "%r30", "%r31", "%r32"
-    ]  # fmt: skip
+        "%r30",
+        "%r31",
+        "%r32",
+    ]
     assert followed("mov.b64 %rd6, {%r30, %r1}; st.global.u64 [%rd1], %rd6;") == ["%r30"]
 
 

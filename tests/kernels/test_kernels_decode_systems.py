@@ -78,11 +78,13 @@ def growing(name, dtype, device):
     cache = {"partial": False} if name == "decode_gqa" else {}
     built = kernels.get(name, "decode").build(head_dim=32, dtype=dtype, **cache)
     own = {
-        "q": pl.to_device(q, device=device), "key": pl.to_device(k, device=device),
-        "value": pl.to_device(v, device=device), "o": pl.empty(q.shape, q.dtype, device=device),
+        "q": pl.to_device(q, device=device),
+        "key": pl.to_device(k, device=device),
+        "value": pl.to_device(v, device=device),
+        "o": pl.empty(q.shape, q.dtype, device=device),
         "lse": pl.empty(q.shape[:2], np.float32, device=device),
         "length": pl.to_device(np.zeros(2, np.int32), device=device),
-    }  # fmt: skip
+    }
     given = dict(own)
     if "lengths" in dict(built.params):
         given |= {"lengths": given.pop("length"), "splits": 1}

@@ -88,8 +88,9 @@ def test_words_are_completed() -> None:
     found = suggest("%%cuda\nint x = __shfl_d", 1, "int x = __shfl_d", None)
     assert found == ("__shfl_d", [("__shfl_down_sync", "function")])
     assert suggest("%%cuda\nif (x) bloc", 1, "if (x) bloc", None) == (
-        "bloc", [("blockIdx", "variable"), ("blockDim", "variable")]
-    )  # fmt: skip
+        "bloc",
+        [("blockIdx", "variable"), ("blockDim", "variable")],
+    )
     assert suggest("%%cuda\nx = ", 1, "x = ", None) is None
 
 

@@ -58,11 +58,14 @@ def test_what_travels_ahead_is_named_when_it_is_wanted(
     view.publish({"code": code(2, 2)})
     view.foretell({"code": code(1, 0)})
     assert [(message["parts"], message["sent"]) for message, _ in ahead] == [
-        ({"code": 2}, [2]), ({"code": 2}, []), ({"code": 1}, []),
-    ]  # fmt: skip
+        ({"code": 2}, [2]),
+        ({"code": 2}, []),
+        ({"code": 1}, []),
+    ]
     assert [(message["subject"], message["asked"]) for message, _ in ahead][:2] == [
-        (0, None), (3, {"control": ["value", 2]}),
-    ]  # fmt: skip
+        (0, None),
+        (3, {"control": ["value", 2]}),
+    ]
     assert [[json.loads(b) for b in buffers] for _, buffers in ahead] == [[part], [], []]
     assert parts(sent) == [(1, 1, True), (2, 2, False)]
     assert view._rest is not None

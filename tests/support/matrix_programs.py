@@ -44,8 +44,10 @@ def program(opcode: str, selector: int | None = None) -> tuple[str, Product]:
         name: [f"%{'m' if widths[name] == 32 else 'x'}{name}{i}" for i in range(getattr(p, name).registers)]
         for name in "abcd"
     }
-    lines = [".reg .b32 %ma<20>, %mb<20>, %mc<20>, %md<20>;\n    .reg .b64 %xa<20>, %xb<20>, %xc<20>, %xd<20>;",
-             "mul.wide.u32 %rd5, %r1, 8;\n    add.u64 %rd6, %rd2, %rd5;\n    add.u64 %rd7, %rd1, %rd5;"]  # fmt: skip
+    lines = [
+        ".reg .b32 %ma<20>, %mb<20>, %mc<20>, %md<20>;\n    .reg .b64 %xa<20>, %xb<20>, %xc<20>, %xd<20>;",
+        "mul.wide.u32 %rd5, %r1, 8;\n    add.u64 %rd6, %rd2, %rd5;\n    add.u64 %rd7, %rd1, %rd5;",
+    ]
     at = 0
     for name in "abc":
         for r in names[name]:

@@ -208,8 +208,10 @@ def test_points_for_a_gpu_take_one_from_a_worker() -> None:
 def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pyarrow = pytest.importorskip("pyarrow.parquet", reason="needs pandas and pyarrow: pip install 'ptxlab[scale]'")
     path = tmp_path / "sweep.toml"
-    path.write_text('kernels = ["scalar", "tiled"]\ndevice = "step"\n[grid]\ntile_kv = [2, 300]\n'
-                    "[[shapes]]\nseq = 3\nhead_dim = 4\n")  # fmt: skip
+    path.write_text(
+        'kernels = ["scalar", "tiled"]\ndevice = "step"\n[grid]\ntile_kv = [2, 300]\n'
+        "[[shapes]]\nseq = 3\nhead_dim = 4\n"
+    )
     assert cli.main(["sweep", str(path), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == (
         f"<Sweep: 2 ok; 1 combinations are not legal; in {tmp_path / 'out'}>\n"

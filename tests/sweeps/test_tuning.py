@@ -96,11 +96,13 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ({"grid": {"stages": [2]}}, "grid: tiled2d has no 'stages' to tune; there is tile_kv, tile_q"),
         ({"shapes": []}, "shapes: there is none; write:  shapes=[512]"),
-        ({"grid": {"tile_q": [7]}},
-         "tiled2d: no configuration is legal:\n     1  tiled2d: tile_q is one of 16, 32, 64, 128, not 7"),
+        (
+            {"grid": {"tile_q": [7]}},
+            "tiled2d: no configuration is legal:\n     1  tiled2d: tile_q is one of 16, 32, 64, 128, not 7",
+        ),
         ({"kernel": "decode_split", "causal": True}, "causal: decode_split decodes one row, which sees all keys"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(more: dict[str, Any], says: str) -> None:
     with pytest.raises(pl.LaunchError) as caught:
         tune(**more)

@@ -236,8 +236,10 @@ def test_whole_messages() -> None:
 def test_several_mistakes_are_all_found() -> None:
     text = in_body(".reg .b32 %r, %r;", ".local .b8 a[];", "add.s32 %r, %r, %zz;")
     assert [message.splitlines()[0].partition(": ")[2] for message in problems(text)] == [
-        "the register %r is already on line 6", "the array a needs a length", "%zz is not declared",
-    ]  # fmt: skip
+        "the register %r is already on line 6",
+        "the array a needs a length",
+        "%zz is not declared",
+    ]
 
 
 def test_the_registers_that_a_leading_zero_names() -> None:

@@ -190,9 +190,11 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
 
 
 _MAKERS: dict[Action, Maker] = {
-    Action.WARPGROUP_PRODUCT: _product, Action.WARPGROUP_FENCE: _fence, Action.WARPGROUP_COMMIT: _commit,
+    Action.WARPGROUP_PRODUCT: _product,
+    Action.WARPGROUP_FENCE: _fence,
+    Action.WARPGROUP_COMMIT: _commit,
     Action.WARPGROUP_WAIT: _wait,
-}  # fmt: skip
+}
 
 
 @executes(*_MAKERS)
