@@ -367,3 +367,13 @@ WAIT2:
 """
     )
     assert out(engine, body, threads=64).tolist() == [0xFFFFFFFF] * 32 + [100] * 32
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_done_to_an_mbarrier_is_no_traffic(engine: str) -> None:
+    body = init(32) + "mbarrier.arrive.shared.b64 %rd5, [gate];\n    st.shared.u32 [tile], %r1;"
+    _, report = run(engine, program(body), threads=32, counters=True)
+    assert report.counters is not None
+    requests = {line.opcode: line.requests for line in report.counters.by_line.values() if "shared" in line.opcode}
+    assert [requests[opcode] for opcode in requests if opcode.startswith("mbarrier")] == [0, 0]
+    assert requests["st.shared.u32"] == 1
