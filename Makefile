@@ -30,6 +30,7 @@ help:
 lab: $(VENV)/ready-lab
 	@$(BIN)/python -m ptxlab.cli.doctor --missing lab
 	@echo "ptxlab: opening JupyterLab on notebooks/ (Ctrl-C twice stops it)"
+	@$(BIN)/python -m ptxlab warm > $(VENV)/warm.log 2>&1 &
 	@exec $(BIN)/python -m jupyterlab notebooks $(ROOT_OK) \
 	    --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate $(ARGS)
 

@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     _json(run)
     _json(command("doctor", _doctor, "what this machine has and lacks"))
     command("lab", _lab, "open the notebooks in JupyterLab; further options are passed on to it")
+    command("warm", _warm, "build ahead what the notebooks run first, at the lowest priority")
     bench = command("bench", _bench, "time the kernels against numpy")
     bench.add_argument("kernels", nargs="*", metavar="KERNEL", help="by default all")
     bench.add_argument("--seq-len", type=int, nargs="+", default=[256, 512, 1024], metavar="S")
@@ -100,6 +101,13 @@ def _parser() -> argparse.ArgumentParser:
     course = "the course: its exercises, what a class is given, and its marks"
     commands.add_parser("course", help=course, add_help=False).set_defaults(run=_course)
     return parser
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from ptxlab.cli.warm import warm
+
+    warm(lambda what: print(f"building {what}", flush=True))
+    return 0
 
 
 def _course(options: argparse.Namespace) -> int:

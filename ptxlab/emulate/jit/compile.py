@@ -133,12 +133,20 @@ def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
 
 def _sources() -> str:
     """A fingerprint of the compiler's own sources: a change in any of them makes all entries stale."""
-    package = Path(__file__).resolve().parents[2]
-    parts = []
+    package, parts = str(Path(__file__).resolve().parents[2]), list[str]()
+
+    def look(folder: str) -> None:
+        with os.scandir(folder) as found:
+            for each in found:
+                if each.name.endswith(".py"):
+                    status = each.stat()
+                    parts.append(f"{each.path.removeprefix(package)}:{status.st_size}:{status.st_mtime_ns}")
+                elif each.name != "__pycache__" and each.is_dir():
+                    look(each.path)
+
     for room in ("isa", "emulate", "text"):
-        for path in sorted((package / room).rglob("*.py")):
-            status = path.stat()
-            parts.append(f"{path.relative_to(package)}:{status.st_size}:{status.st_mtime_ns}")
+        look(os.path.join(package, room))
+    parts.sort()
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

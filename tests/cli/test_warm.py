@@ -1,0 +1,50 @@
+"""`ptxlab warm`: what the notebooks run first is in the cache afterwards, and a second time there is nothing to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.cli import warm
+from ptxlab.emulate.jit import build, rulecode
+from ptxlab.emulate.jit import compile as native
+
+SOME = {"prefill": ("scalar",), "decode": ("decode", "decode_reduce")}
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and a process that holds nothing."""
+    monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
+    for cached in (native.folder, native.shared):
+        cached.cache_clear()
+    monkeypatch.setattr(warm, "HEAD_DIMS", (8,))
+    monkeypatch.setattr(warm.os, "nice", lambda by: None, raising=False)
+    monkeypatch.setattr(pl.kernels, "names", lambda phase=None: SOME.get(phase, ("scalar", "decode")))
+    monkeypatch.setattr("ptxlab.emulate.jit.linked_rules.build_ahead", lambda cpu: None)
+    _forget()
+    yield tmp_path
+    monkeypatch.undo()
+    native.folder.cache_clear()
+
+
+def _forget() -> None:
+    build._recent.clear()
+    rulecode._built.clear()
+
+
+def test_what_is_warm_is_found(cache: Path) -> None:
+    said: list[str] = []
+    warm.warm(said.append)
+    assert said == ["rules", "scalar, head_dim 8", "decode, head_dim 8"]
+    entries = len(list((cache / "code").iterdir()))
+    _forget()
+    q = np.ones((1, 1, 8, 8), np.float32)
+    pl.attention(q, q, q, kernel="scalar", device="cpu", counters=True)
+    assert len(list((cache / "code").iterdir())) == entries
+    said.clear()
+    warm.warm(said.append)
+    assert said == []
