@@ -1,7 +1,7 @@
 """`ptxlab warm`: builds ahead what the notebooks run first, so that their first results come from the cache.
 
 That is the rules that nearly all launches link, and every kernel of the library as it is built if nothing is said: as
-`pl.attention` and `pl.decode` run it, and with counters, as the explorer does. It takes a minute of a core at the lowest
+`pl.attention` and `pl.decode` run it, and with counters, as the explorer does. That takes a minute of a core at lowest
 priority; once it has been done for this version of ptxlab and this CPU, nothing is left to do.
 """
 

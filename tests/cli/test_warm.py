@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ SOME = {"prefill": ("scalar",), "decode": ("decode", "decode_reduce")}
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, and a process that holds nothing."""
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     for cached in (native.folder, native.shared):
