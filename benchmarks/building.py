@@ -13,7 +13,7 @@ of some runs:
     all     their sum; / C: beside `gcc -O2` on 40 functions of C, which takes turns with the kernels
     wall    seconds of wall time: rules are translated while LLVM builds
 
-`--write` keeps the table in results/building.md.
+`--write` puts such a table into results/building.md.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ class Emitter:
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
         self.code = code
-        if self.tabled is not None and code.index in self.tabled.inside:
+        if self.tabled is not None and self.tabled.has(code):
             return
         if self.small and self.uncut == CUT:
             self.uncut = 0

@@ -45,7 +45,7 @@ class Execution(Part):
     def emit(self, code: Code) -> None:
         """An instruction, and what instruments add before and after it."""
         tabled = self.e.tabled
-        if tabled is not None and code.index in tabled.inside:
+        if tabled is not None and tabled.has(code):
             tabled.emit(code)
             return
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]

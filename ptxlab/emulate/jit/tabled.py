@@ -124,6 +124,11 @@ class Tabled(Part):
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
+    def has(self, code: Code) -> bool:
+        """Whether an instruction is a row here. Rows do not know of lanes that have values of their own of what is one
+        number elsewhere."""
+        return code.index in self.inside and not self.e.registers.apart
+
     def emit(self, code: Code) -> None:
         """A run, at its first instruction: the rows, and the call of the loop over them."""
         if code.index not in self.runs:
