@@ -47,16 +47,14 @@ def _operation(name: str, word: str, result: str = "", *, rounded: bool = False)
 
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops` that combines bits: of predicates the words of their lanes, where those are at hand."""
+    """A method of `Ops` that combines bits: without mask registers, those of predicates are combined as words."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:
         if self.masks or not any(isinstance(value, Mask) for value in (a, b)):
             return lane_by_lane(self, a, b)
-        words = [_word(value) for value in (a, b)]
-        if not all(words):
-            return lane_by_lane(self, a, b)
-        return self.of_bits(self.t.let(f"{word} i32 {', '.join(words)}"))
+        words = ", ".join(self.all_bits(value) for value in (a, b))
+        return self.of_bits(self.t.let(f"{word} i32 {words}"))
 
     return method
 
@@ -180,7 +178,7 @@ class Ops:
         """The lanes of a predicate as an i32."""
         return value.bits or self.t.let(f"bitcast <{W} x i1> {self.vector(value)} to i32")
 
-    def _all_bits(self, value: Value) -> str:
+    def all_bits(self, value: Value) -> str:
         """The lanes of a predicate that may be the same in all of them, as an i32."""
         if not value.uniform or value.lanes is not None:
             return _word(value) or self.bits_of(value)
@@ -326,7 +324,7 @@ class Ops:
             if (a.lanes.view(np.uint8) == np.full(W, NAN[b.type], DTYPE[b.type]).view(np.uint8)).all():
                 return b  # as it is
         if a.type == "i1" and not self.masks and not (condition.uniform and a.uniform and b.uniform):
-            yes, then, other = (self._all_bits(value) for value in (condition, a, b))
+            yes, then, other = (self.all_bits(value) for value in (condition, a, b))
             held = self.t.let(f"and i32 {yes}, {then}")
             failed = self.t.let(f"and i32 {self.t.let(f'xor i32 {yes}, -1')}, {other}")
             return self.of_bits(self.t.let(f"or i32 {held}, {failed}"))
