@@ -3,7 +3,8 @@
 One worker and one core, memcheck on, CPU time of this process. C and the machine take turns, and the lower quartile of
 each one's times counts, so that other programs on the machine change little. A result that differs from C's stops the
 run.
-`--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels.md.
+`--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels-CPU.md, where CPU is LLVM's
+name for it.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="kernels to run; all without")
     parser.add_argument("--quick", action="store_true", help="neither two workers nor checks")
-    parser.add_argument("--write", action="store_true", help="keep the table in results/kernels.md")
+    parser.add_argument("--write", action="store_true", help="keep the table in results/kernels-CPU.md")
     options = parser.parse_args()
     unknown = set(options.names) - {k.name for k in KERNELS}
     if unknown:
@@ -187,8 +188,9 @@ def main() -> None:
             print(line(rows_[-1]), flush=True)
     print(table(rows_).split("\n\n")[1])
     if options.write:
-        (RESULTS / "kernels.md").write_text(written(rows_))
-        print(f"written: {RESULTS.name}/kernels.md", file=sys.stderr)
+        page = RESULTS / f"kernels-{llvm.get_host_cpu_name()}.md"
+        page.write_text(written(rows_))
+        print(f"written: {RESULTS.name}/{page.name}", file=sys.stderr)
 
 
 if __name__ == "__main__":

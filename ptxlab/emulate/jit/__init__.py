@@ -1,12 +1,13 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
-it), `affine` (lanes that differ by constants), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
-`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`, `body`. Then `control`, `fast` and
-`slow` (a program's two functions), `instrument` (how counters, checks and traces hook into them),
-`ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `warp_loop` (what of that the fast function does itself),
-`rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
-`workers` (what each of them has in memory) and `threads`. This file runs a launch and reads the counts.
+it) and `operations`, `affine` (lanes that differ by constants), `emit` (what emits a function) and its parts:
+`machine`, `active_mask`, `registers`, `operands`, `access` and `transfer` (loads and stores), `execution`, `body`. Then
+`control`, `fast` and `slow` (a program's two functions), `sides` and `regions` (what `fast` runs under masks),
+`instrument` (how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and
+barriers), `warp_loop` (what of that the fast function does itself), `rulecode` and `linked_rules` (the rules that they
+call), `build` and `compile` (to machine code, and the cache), `workers` (what each of them has in memory) and `threads`.
+This file runs a launch and reads the counts.
 """
 
 from __future__ import annotations
