@@ -3,8 +3,8 @@
 One worker and one core, memcheck on, CPU time of this process. C and the machine take turns, and the lower quartile of
 each one's times counts, so that other programs on the machine change little. A result that differs from C's stops the
 run.
-`--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels-CPU.md, where CPU is LLVM's
-name for it.
+`--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels-CPU.md, where CPU is what
+LLVM calls it.
 """
 
 from __future__ import annotations

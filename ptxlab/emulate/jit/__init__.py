@@ -6,7 +6,7 @@ it) and `operations`, `affine` (lanes that differ by constants), `emit` (what em
 `control`, `fast` and `slow` (a program's two functions), `sides` and `regions` (what `fast` runs under masks),
 `instrument` (how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and
 barriers), `warp_loop` (what of that the fast function does itself), `rulecode` and `linked_rules` (the rules that they
-call), `build` and `compile` (to machine code, and the cache), `workers` (what each of them has in memory) and `threads`.
+call), `build` and `compile` (to machine code, and the cache), `workers` (what each has in memory) and `threads`.
 This file runs a launch and reads the counts.
 """
 

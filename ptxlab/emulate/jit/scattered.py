@@ -18,12 +18,15 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Value
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
 
+MANY = 10
+"""Active lanes from which on a gather loads for all 32."""
+
 
 class Scattered(Part):
     """Elements at a pointer and 32 offsets from it, or at a pointer and multiples of a constant."""
 
     def load(self, lane: str, base: str, offsets: str) -> Value:
-        """The elements at 32 offsets (i32) from a pointer, of the active lanes; others get zeros."""
+        """The elements at 32 offsets (i32) from a pointer, of the active lanes; what others get is undefined."""
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane):
             pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {offsets}")
@@ -98,8 +101,20 @@ def _load(t: Text, lane: str) -> None:
     ty, size = LLVM[lane], BITS[lane] // 8
     _keep(t, "at", f"<{W} x i32>", "%offsets")
     _keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
-    with t.ends_if(t.let("icmp eq i32 %bits, -1")):
-        _load_all(t, lane, lambda k: _offset(t, str(k)))
+    t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
+    t.at("some")
+    count = t.call("i32", "llvm.ctpop.i32", [("i32", "%bits")])
+    t.do(f"br i1 {t.let(f'icmp uge i32 {count}, {MANY}')}, label %many, label %few")
+    t.at("many")  # the others load what the first of them does
+    first = t.call("i32", "llvm.cttz.i32", [("i32", "%bits"), ("i1", "true")])
+    there = t.splat("i32", t.let(f"load i32, ptr {t.let(f'getelementptr i32, ptr %at, i32 {first}')}"))
+    mask = t.let(f"bitcast i32 %bits to <{W} x i1>")
+    offsets = t.let(f"select <{W} x i1> {mask}, <{W} x i32> %offsets, <{W} x i32> {there}")
+    t.do(f"store <{W} x i32> {offsets}, ptr %at, align 64")
+    t.go("all")
+    t.at("all")
+    _load_all(t, lane, lambda k: _offset(t, str(k)))
+    t.at("few")
     with _each(t) as k:
         p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, k)}")
         x = t.let(f"load {ty}, ptr {p}, align {size}")
