@@ -76,7 +76,7 @@ class Emitter:
         may lack blocks: what a site caches holds for accesses of one size only."""
         self.sites = len(own)
         self.words: list[str] = []
-        """Names of i32 of the function's own, which begin as 0."""
+        """Names of i32 of the function's own."""
         self.constants: list[str] = []
         self._shared: dict[tuple[str, str], str] = {}
         self.helpers: dict[str, str] = {}
@@ -139,7 +139,6 @@ class Emitter:
         self.matrices.wide.room()
         for word in self.words:
             t.do(f"{word} = alloca i32")
-            t.do(f"store i32 0, ptr {word}")
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
             (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),

@@ -155,9 +155,9 @@ class Regions(Part):
         for r in sorted(region.apart):
             if self.e.alive_after(block) >> r & 1:
                 self.e.registers.keep_lanes(r)
-        for successor, lanes in ((code.target, jumps), (block.next, falls)):
-            if successor != region.join:  # the two are different: else lanes would not diverge here
-                t.do(f"store i32 {lanes}, ptr {region.word(successor)}")
+        waiting = {code.target: jumps, block.next: falls}  # different blocks: else lanes would not part here
+        for each in region.blocks:
+            t.do(f"store i32 {waiting.get(each, 0)}, ptr {region.word(each)}")
         t.do(f"store i32 {code.rounds}, ptr {self._rounds(region)}")
         first = min(code.target, block.next)
         if first > block.index:
