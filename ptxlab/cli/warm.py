@@ -30,13 +30,12 @@ def warm(say: Callable[[str], None]) -> None:
     say("rules")
     build_ahead(native.host())
     for head_dim in HEAD_DIMS:
-        for name in kernels.names("prefill"):
+        for name in kernels.names():
+            parameter = kernels.get(name).parameters["head_dim"]
+            if name == "decode_reduce" or head_dim < parameter.minimum or head_dim % parameter.step:
+                continue  # the first is part of those that split
             say(f"{name}, head_dim {head_dim}")
-            _prefill(name, head_dim)
-        for name in kernels.names("decode"):
-            if name != "decode_reduce":  # part of those that split
-                say(f"{name}, head_dim {head_dim}")
-                _decode(name, head_dim)
+            (_prefill if name in kernels.names("prefill") else _decode)(name, head_dim)
     native.remember(done, {}, b"")
 
 
