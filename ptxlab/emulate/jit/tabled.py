@@ -40,7 +40,7 @@ WORDS = 8
 
 Kind = tuple[str, str]
 """What a source is, and its lane type: "lanes" or "one" (a place in the warp's state, of 32 numbers or of one for all
-lanes), "not" (a predicate, inverted), "number" (in the row), "given" (a number that is part of the form), "none"."""
+lanes), "inverse" (a predicate, inverted), "number" (in the row), "given" (a number that is part of the form), "none"."""
 
 
 def _type_of(source: Literal, type_: str) -> str:
@@ -114,7 +114,7 @@ class Tabled(Part):
             lane = types.lane(_type_of(source, type_))
             return ("number", lane) if BITS[lane] >= 16 else None
         if isinstance(source, Inverted):
-            return ("not", "i1") if self._in_lanes(source.operand.index) else None
+            return ("inverse", "i1") if self._in_lanes(source.operand.index) else None
         if not isinstance(source, Reg):
             return None
         r, lane = source.index, self.program.registers[source.index].lane
@@ -209,7 +209,7 @@ class Tabled(Part):
         p = self._place(t, p)
         if lane == "i1":
             value = m.of_bits(t.let(f"load i32, ptr {p}"))
-            return m.not_(value) if kind == "not" else value
+            return m.not_(value) if kind == "inverse" else value
         if kind == "one":
             return Value(t.splat(type_, t.let(f"load {type_}, ptr {p}, align 8")), lane, False)
         return Value(t.let(f"load <{W} x {type_}>, ptr {p}, align 64"), lane, False)
