@@ -40,7 +40,7 @@ WORDS = 8
 
 Kind = tuple[str, str]
 """What a source is, and its lane type: "lanes" or "one" (a place in the warp's state, of 32 numbers or of one for all
-lanes), "inverse" (a predicate, inverted), "number" (in the row), "given" (a number that is part of the form), "none"."""
+lanes), "inverse" (of a predicate), "number" (in the row), "given" (a number that is part of the form), "none"."""
 
 
 def _type_of(source: Literal, type_: str) -> str:
