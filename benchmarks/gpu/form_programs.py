@@ -315,7 +315,7 @@ def families() -> dict[str, tuple[Add, Callable[[Op], bool]]]:
         "atomics": (atomic, lambda e: e.name in ("atom", "red") and e.executed),
         "matrices": (form_matrices.add, lambda e: e.kind == "warp"),
         "barriers": (form_sync.add, form_sync.takes),
-        "hints": (quiet, lambda e: e.kind == "none" or e.name == "createpolicy"),
+        "hints": (quiet, lambda e: e.kind == "none" or e.name in ("createpolicy", "discard")),
     }
 
 

@@ -55,3 +55,8 @@ def is_signed(type: str) -> bool:
 def is_float(type: str) -> bool:
     """Whether the type is a floating-point number (any width, packed or not)."""
     return type[0] == "f" or type.startswith(("bf", "tf", "e4", "e5"))
+
+
+def is_integer(type: str) -> bool:
+    """Whether the type is a signed or unsigned integer (`.b` types are bits, not integers)."""
+    return type[0] in "us" and type[1].isdigit()

@@ -89,13 +89,17 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         )
         for value, y in ((low, top + each), (high, top + 8)):
             out.append(f'<text x="{left - 4}" y="{y:.1f}" text-anchor="end">{value:.4g}</text>')
-        line = " ".join(f"{x(k + end):.1f},{b:.1f}" for k, b in points["kernel"] for end in (-0.5, 0.5))
+        stairs, reached = "", -1
+        for k, b in points["kernel"]:
+            to = f"V{b:.1f}" if stairs and k == reached + 1 else f"{'L' if stairs else 'M'}{x(k - 0.5):.1f},{b:.1f}"
+            stairs, reached = f"{stairs}{to}H{x(k + 0.5):.1f}", k
         if not state.get("parts"):  # parts do not follow one another
-            out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+            out.append(f'<path d="{stairs}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
         if n <= 80:
             out += [f'<circle cx="{x(k):.1f}" cy="{b:.1f}" r="2" fill="{colour}"/>' for k, b in points["kernel"]]
-        for k, b in points["numpy"][:: max(1, n // 60)]:
-            out.append(f'<circle cx="{x(k):.1f}" cy="{b:.1f}" r="3.5" fill="none" stroke="#222" stroke-opacity=".6"/>')
+        shown = points["numpy"][:: max(1, n // 60)]
+        rings = "".join(f'<circle cx="{x(k):.1f}" cy="{b:.1f}" r="3.5"/>' for k, b in shown)
+        out.append(f'<g fill="none" stroke="#222" stroke-opacity=".6">{rings}</g>')
         out.append(f'<text x="{left}" y="{top - 5:.1f}" fill="{colour}" font-weight="bold">{title}</text>')
     unit = state["unit"]
     out.append(
