@@ -26,6 +26,7 @@ from ptxlab.emulate.jit.far_constants import LONG, FarConstants
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, SIGNATURE, Text, W
 from ptxlab.emulate.jit.machine import LaneMachine
+from ptxlab.emulate.jit.neighbours import ROOM, Bundles, plan_bundles
 from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
@@ -68,6 +69,8 @@ class Emitter:
         """The instruction that is being emitted."""
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
+        self.bundles: Bundles = {}
+        """The loads of the block that are made together where they are not in a row."""
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
         own = [code.index for code in program.codes if code.properties.atomic or caches(code)]
@@ -75,6 +78,8 @@ class Emitter:
         """The sites of instructions that are in no group. They are the same in both functions of a program, though one
         may lack blocks: what a site caches holds for accesses of one size only."""
         self.sites = len(own)
+        self.places = 0
+        """How many places bundles need."""
         self.words: list[str] = []
         """Names of i32 of the function's own."""
         self.constants: list[str] = []
@@ -129,6 +134,8 @@ class Emitter:
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks, at sites of their own."""
         self.groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
+        if not self.slow and not self.small:
+            self.bundles = plan_bundles(self.program, block.first, block.last, self.groups)
 
     def _enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
@@ -139,6 +146,8 @@ class Emitter:
         self.matrices.wide.room()
         for word in self.words:
             t.do(f"{word} = alloca i32")
+        for place in range(self.places):
+            t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
             (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.neighbours import BYTES, Bundle, transposed
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 
@@ -36,6 +37,15 @@ class Scattered(Part):
         self._function(name, f"{kind} @{name}(ptr %base, <{W} x i32> %offsets, i32 %bits)", lambda t: _load(t, lane))
         given = f"ptr {base}, <{W} x i32> {offsets}, i32 {self.active.bits}"
         return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
+
+    def load_bundle(self, bundle: Bundle, base: str, offsets: str) -> None:
+        """Puts the bundle of each active lane, at 32 offsets (i32) from a pointer, into its place."""
+        name = f"bundle.{bundle.lane}.{bundle.count}"
+        listed = f"ptr %base, <{W} x i32> %offsets, i32 %bits, ptr %rows"
+        self._function(name, f"void @{name}({listed})", lambda t: _load_bundle(t, bundle.lane, bundle.count))
+        given = f"ptr {base}, <{W} x i32> {offsets}, i32 {self.active.bits}, ptr {bundle.at}"
+        self.t.do(f"call void @{name}({given})")
+        bundle.loaded = True
 
     def store(self, lane: str, base: str, offsets: str, value: str) -> None:
         """Stores the elements of the active lanes at 32 offsets (i32) from a pointer."""
@@ -99,8 +109,46 @@ def _load_all(t: Text, lane: str, offset: Callable[[int], str]) -> None:
 def _load(t: Text, lane: str) -> None:
     """The body of a gather."""
     ty, size = LLVM[lane], BITS[lane] // 8
-    _keep(t, "at", f"<{W} x i32>", "%offsets")
     _keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
+    _if_many(t)
+    _load_all(t, lane, lambda k: _offset(t, str(k)))
+    t.at("few")
+    with _each(t) as k:
+        p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, k)}")
+        x = t.let(f"load {ty}, ptr {p}, align {size}")
+        t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr %out, i64 {k}')}")
+    t.do(f"ret <{W} x {ty}> {t.let(f'load <{W} x {ty}>, ptr %out, align 64')}")
+
+
+def _load_bundle(t: Text, lane: str, count: int) -> None:
+    """The body of a function that loads bundles."""
+    ty, size = LLVM[lane], BITS[lane] // 8
+    row = f"<{count} x {ty}>"
+    together = 2 * BYTES // size
+    _if_many(t)
+    for first in range(0, W, together):
+        rows = []
+        for k in range(first, first + together):
+            p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, str(k))}")
+            rows.append(t.let(f"load {row}, ptr {p}, align {size}"))
+        for e, column in enumerate(transposed(t, ty, rows, count)):
+            p = t.let(f"getelementptr i8, ptr %rows, i64 {(e * W + first) * size}")
+            t.do(f"store <{together} x {ty}> {column}, ptr {p}, align 32")
+    t.do("ret void")
+    t.at("few")
+    with _each(t) as number:
+        p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, number)}")
+        to = t.let(f"getelementptr {ty}, ptr %rows, i64 {number}")
+        for e in range(count):
+            at, there = (t.let(f"getelementptr {ty}, ptr {q}, i64 {n}") for q, n in ((p, e), (to, e * W)))
+            t.do(f"store {ty} {t.let(f'load {ty}, ptr {at}, align {size}')}, ptr {there}")
+    t.do("ret void")
+
+
+def _if_many(t: Text) -> None:
+    """Goes on if all lanes are active, or so many that all may as well load: the others what the first of them does;
+    else at the label `few`. Keeps the offsets."""
+    _keep(t, "at", f"<{W} x i32>", "%offsets")
     t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
     t.at("some")
     count = t.call("i32", "llvm.ctpop.i32", [("i32", "%bits")])
@@ -113,13 +161,6 @@ def _load(t: Text, lane: str) -> None:
     t.do(f"store <{W} x i32> {offsets}, ptr %at, align 64")
     t.go("all")
     t.at("all")
-    _load_all(t, lane, lambda k: _offset(t, str(k)))
-    t.at("few")
-    with _each(t) as k:
-        p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, k)}")
-        x = t.let(f"load {ty}, ptr {p}, align {size}")
-        t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr %out, i64 {k}')}")
-    t.do(f"ret <{W} x {ty}> {t.let(f'load <{W} x {ty}>, ptr %out, align 64')}")
 
 
 def _store(t: Text, lane: str, apart: int = 0) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.neighbours import Bundle
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.scattered import Scattered
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
@@ -129,12 +130,24 @@ class Transfers(Part):
         """Anywhere in one allocation."""
         offsets, results = self.e.memory.offsets(seen.group), []
         for k in range(seen.count):
+            bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
+            if bundle is not None:
+                self._fill(bundle, seen.group, offsets)
+                results.append(bundle.row(self.t, row))
+                continue
             base = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.offset + k * seen.step}")
             if seen.write:
                 self.scattered.store(seen.lane, base, offsets, stored[k])
             else:
                 results.append(self.scattered.load(seen.lane, base, offsets).text)
         return results
+
+    def _fill(self, bundle: Bundle, group: Group, offsets: str) -> None:
+        """Loads a bundle, if this is the first access that needs it."""
+        if not bundle.loaded:
+            self.e.places = max(self.e.places, bundle.place + 1)
+            base = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {bundle.offset}")
+            self.scattered.load_bundle(bundle, base, offsets)
 
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
         """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
