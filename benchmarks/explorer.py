@@ -73,9 +73,9 @@ LISTEN = """() => {
     window.painted = [];
     root.addEventListener("ptxlab:painted", (e) => {
         const detail = e.detail;
-        const behind = new MessageChannel(); // a timer would wait for whatever message the kernel has sent meanwhile
-        behind.port1.onmessage = () => window.painted.push([detail.part, detail.seq, performance.now()]);
-        requestAnimationFrame(() => behind.port2.postMessage(0));
+        const note = () => window.painted.push([detail.part, detail.seq, performance.now()]);
+        // A timer or a message would wait for whatever the kernel has sent meanwhile.
+        requestAnimationFrame(() => scheduler.postTask(note, { priority: "user-blocking" }));
     });
     document.addEventListener("keydown", () => { window.pressed = performance.now(); window.painted = []; }, true);
 }"""

@@ -211,9 +211,16 @@ class Explorer(Copied, widgets.Box):
         self._ask()
 
     def _share(self) -> None:
-        """Sends the page to the browser, which saves it."""
-        name = f"{(self.view.code or {}).get('name', 'ptxlab')}.html"
-        self.view.send({"do": "share", "name": name}, buffers=[self.page().encode()])
+        """Sends the page to the browser, which saves it. Machine code that is being made belongs to it."""
+
+        def send(ready: bool = True) -> None:
+            name = f"{(self.view.code or {}).get('name', 'ptxlab')}.html"
+            self.view.send({"do": "share", "name": name}, buffers=[self.page().encode()])
+
+        if self.view.wants_sass and (self.view.sass or {}).get("seq") != (self.view.code or {}).get("seq"):
+            threading.Thread(target=lambda: send(self.wait()), name="ptxlab-share", daemon=True).start()
+        else:
+            send()
 
     def _changed(self, change: Any) -> None:
         if self._quiet:

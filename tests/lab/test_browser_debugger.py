@@ -177,7 +177,7 @@ def test_breakpoints_hold_and_continue_stops_at_them(lab: Any, recording: Any) -
     line = next(m.line for m in (walker.forward() for _ in range(len(walker))) if m.opcode.startswith("ex2"))
     hits = [k for k in range(len(walker)) if walker.moment(k).line == line]
     go(lab, 0)
-    row = lab.locator(f'{DEBUGGER} section[aria-label=PTX] [data-line="{line}"]')
+    row = lab.locator(f'{DEBUGGER} section[aria-label=PTX] .pl-now [data-line="{line}"]')
     row.click()
     assert row.get_attribute("title") == "breakpoint"
     for wanted in hits[:3]:

@@ -38,7 +38,7 @@ def debugger(page: Any) -> str:
 
 
 def test_a_line_opens_the_debugger_there(lab: Any) -> None:
-    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first
+    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ex2'))").first
     line.scroll_into_view_if_needed()
     line.click()
     number_of_line = line.get_attribute("data-line")
@@ -79,7 +79,7 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     assert figures(alone) == shown
     alone.wait_for_selector(f"{EXPLORER} .pl-plot polyline")
     assert not alone.is_visible("button:has-text('Pin')")
-    alone.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ld'))").first.click()
+    alone.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ld'))").first.click()
     assert alone.inner_text(f"{EXPLORER} .pl-picked-line").startswith("PTX line ")
     assert violations(alone, "main") == []
     alone.screenshot(path=str(lab_server.ARTIFACTS / "doing-shared.png"))

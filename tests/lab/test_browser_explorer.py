@@ -42,9 +42,9 @@ def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
 def test_everything_is_shown(lab: Any) -> None:
     whole(lab)
     assert "scalar_f32_d32" in text(lab, ".pl-entry")
-    assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line").count() > 100
+    assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line").count() > 100
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .o").count() > 80
-    assert "with k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-lines")
+    assert "with k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-now")
     shown = figures(lab)
     assert "✓ pass" in shown["tolerance"], shown
     assert "time" not in shown, "how long the CPU machine took says nothing about a GPU"
@@ -145,14 +145,14 @@ def test_hovering_explains_opcode_modifier_and_operand(lab: Any) -> None:
     assert lab.inner_text(f"{EXPLORER} .pl-tip dt.pl-here") == ".rn"
     shot(lab, "explorer-away")
     assert lab.is_hidden(f"{EXPLORER} .pl-tip")
-    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('fma.rn.f32'))").first
+    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('fma.rn.f32'))").first
     line.locator(".r").nth(1).hover()
     assert "operand a of fma.rn.f32, read: .f32." in text(lab, ".pl-tip")
     lab.mouse.move(2, 2)
 
 
 def test_clicking_a_line_links_python_and_ptx(lab: Any) -> None:
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first.click()
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ex2'))").first.click()
     assert lab.locator(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]").count() == 1
     assert "exp2" in lab.text_content(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]")
     lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("ArrowDown")
@@ -185,7 +185,7 @@ def selected(page: Any, pane: str) -> list[int]:
 
 def ptx_line(page: Any, number: int) -> str:
     """The text of a line of the PTX pane, in sight or not."""
-    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] [data-line='{number}'] code"))
+    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now [data-line='{number}'] code"))
 
 
 def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> None:
@@ -280,7 +280,7 @@ def test_machine_code_is_linked_line_by_line(lab: Any) -> None:
     (line,) = selected(lab, "PTX")
     assert "ex2.approx.f32" in ptx_line(lab, line)
     assert len(selected(lab, "Python")) == 1
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] [data-line='{line}']").click()
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now [data-line='{line}']").click()
     assert len(selected(lab, "SASS")) >= 1
     assert "machine instruction" in text(lab, ".pl-picked-line")
     special.locator(".o").hover()
@@ -385,7 +385,7 @@ def test_dark_theme_and_small_windows(lab: Any) -> None:
     before = number(lab)
     lab.locator(f"{EXPLORER} canvas").click(position={"x": 80, "y": 140})
     settle(lab, before)
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first.click()
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ex2'))").first.click()
     portrait(lab, "explorer-light")
     assert darkness(".pl-pane .pl-lines") > 0.9
     lab_server.use_theme(lab, "JupyterLab Dark")

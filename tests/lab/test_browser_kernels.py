@@ -41,10 +41,10 @@ def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: An
     assert lab.inner_text(f"{EXPLORER} h3") == "CUDA kernel"
     source = lab.locator(f"{EXPLORER} section[aria-label='CUDA C++']")
     assert "__global__ void third" in source.text_content()
-    assert "div.rn.f32" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-lines")
+    assert "div.rn.f32" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert lab.is_visible(f"{EXPLORER} section[aria-label='Instruction mix']")  # no error map: the counters are shown
-    source.locator("[data-line='4']").click()  # y[i] = x[i] / 3
-    chosen = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines [aria-selected=true]").all_text_contents()
+    source.locator(".pl-now [data-line='4']").click()  # y[i] = x[i] / 3
+    chosen = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now [aria-selected=true]").all_text_contents()
     assert any("div.rn.f32" in line for line in chosen), chosen
     assert any("st.global.f32" in line for line in chosen), chosen
     lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
@@ -58,7 +58,7 @@ def test_another_option_of_the_compiler_changes_ptx_and_diff(lab: Any) -> None:
     before = int(lab.get_attribute(EXPLORER, "data-seq"))
     lab.locator(".ptxlab-parameters .widget-checkbox:has-text('fast math') input").click()
     settle(lab, before)
-    assert "div.approx" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-lines")
+    assert "div.approx" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert not lab.inner_text(f"{EXPLORER} .pl-diff-note").startswith("no instruction")
     lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert lab.locator(f"{EXPLORER} .pl-sides-2 tr").count() > 0

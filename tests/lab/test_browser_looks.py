@@ -37,7 +37,7 @@ def lesson_line(page: Any) -> str:
     """The PTX at the line that the lesson names."""
     line = page.inner_text(f"{EXPLORER} .pl-lesson .pl-quiet").removeprefix("line ")
     whole(page)
-    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] [data-line='{line}'] code")).strip()
+    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now [data-line='{line}'] code")).strip()
 
 
 def run(page: Any, source: str) -> None:
@@ -137,7 +137,7 @@ def test_an_empty_page_of_results_says_why(lab: Any) -> None:
 
 def test_an_empty_page_of_results_says_what_to_press(lab: Any) -> None:
     run(lab, 'pl.explore("scalar", seq_q=512, seq_k=512, device="step")')
-    lab.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line")
+    lab.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line")
     until(lab, "asking")
     empty = ".pl-results ~ .pl-blank"
     assert text(lab, empty) == "No results yet: the run waits until you press Run, at the top."
@@ -154,7 +154,7 @@ def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto((tmp_path / "page.html").as_uri())
-    page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line")
+    page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line")
     assert not page.is_visible(f"{EXPLORER} button:has-text('SASS')"), "nobody can be asked for it"
     page.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert page.is_visible(f"{EXPLORER} [aria-label=compare] button:has-text('Python')")

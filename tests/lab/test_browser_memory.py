@@ -75,7 +75,7 @@ def on_page(page: Any) -> dict[str, Any]:
         "entry": text(page, ".pl-entry"),
         "figures": figures(page),
         "code": page.eval_on_selector_all(
-            f"{EXPLORER} section[aria-label=PTX] .pl-line",
+            f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line",
             "all => Object.fromEntries(all.map(l => [l.dataset.line, l.querySelector('code').textContent]))",
         ),
         "map": page.eval_on_selector(f"{EXPLORER} canvas", "c => c.toDataURL()"),
@@ -206,13 +206,15 @@ def test_an_edited_text_is_not_the_one_before(jupyter: lab_server.Jupyter, opene
         for device in ("step", "cpu") if show.startswith(apply) else ():
             choose(page, "device", device)
     ptx = f"{EXPLORER} section[aria-label=PTX] .pl-lines"
-    assert "mov.u32 %t, 2;" in page.text_content(ptx)
+    now = f"{ptx} .pl-now"
+    assert "mov.u32 %t, 2;" in page.text_content(now)
     page.evaluate(
         f"() => {{ window.texts = []; const pane = document.querySelector('{ptx}');"
-        " new MutationObserver(() => window.texts.push(pane.textContent.includes('%t, 1;')))"
-        ".observe(pane, { childList: true, subtree: true }); }"
+        f" const old = () => document.querySelector('{now}').textContent.includes('%t, 1;');"
+        " new MutationObserver(() => window.texts.push(old()))"
+        ".observe(pane, { childList: true, subtree: true, attributes: true }); }"
     )
     for device in ("step", "cpu", "step"):
         choose(page, "device", device)
     assert True not in page.evaluate("() => window.texts")
-    assert "mov.u32 %t, 2;" in page.text_content(ptx)
+    assert "mov.u32 %t, 2;" in page.text_content(now)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
+from ptxlab.lab import explorer_views
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited import Edited
 from ptxlab.lab.editing import Editor
@@ -150,3 +151,26 @@ def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
     assert len(parts["state"]["kernel"]["m"]) == 5
     assert "seq_q 5" in page
     assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
+
+
+def test_a_page_is_shared_with_the_machine_code_that_is_being_made(
+    explorer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages: list[bytes] = []
+    monkeypatch.setattr(explorer.view, "send", lambda message, buffers: pages.extend(buffers))
+    disassembled = explorer_views.sass
+
+    def slowly(*args: Any) -> Any:
+        time.sleep(0.5)
+        return disassembled(*args)
+
+    monkeypatch.setattr(explorer_views, "sass", slowly)
+    explorer.view.wants_sass = True
+    explorer._share()
+    assert not pages, "it is being made"
+    deadline = time.monotonic() + 60
+    while not pages:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert explorer.view.sass["seq"] == explorer.view.code["seq"]
+    assert pages == [explorer.page().encode()]

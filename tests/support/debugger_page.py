@@ -28,9 +28,11 @@ EXCHANGE = 'section[aria-label="Between lanes"]'
 def run_to(page: Any, opcode: str) -> str:
     """Goes to the next step of an opcode; gives the status line."""
     page.wait_for_selector("section[aria-label=PTX] .pl-lines[aria-busy=false]")  # until then only those in sight
-    lines = page.eval_on_selector_all("section[aria-label=PTX] .pl-line code", "all => all.map(e => e.textContent)")
+    lines = page.eval_on_selector_all(
+        "section[aria-label=PTX] .pl-now .pl-line code", "all => all.map(e => e.textContent)"
+    )
     line = 1 + next(k for k, text in enumerate(lines) if opcode in text)
-    row = page.locator(f'section[aria-label=PTX] [data-line="{line}"]')
+    row = page.locator(f'section[aria-label=PTX] .pl-now [data-line="{line}"]')
     row.click()
     page.click("button:has-text('Continue ▶▶')")
     row.click()

@@ -59,7 +59,9 @@ class Pictures(Scenes):
 
     def click_line(self, opcode: str) -> None:
         """Chooses the first line of PTX with an opcode."""
-        self.page.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('{opcode}'))").first.click()
+        self.page.locator(
+            f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('{opcode}'))"
+        ).first.click()
         self.page.eval_on_selector_all(f"{EXPLORER} .pl-lines", "all => all.forEach(e => { e.scrollLeft = 0 })")
         self.page.mouse.move(2, 2)
 
@@ -86,7 +88,7 @@ class Pictures(Scenes):
     def machine_code(self) -> None:
         """Machine code beside PTX and Python."""
         self.open('pl.explore("tiled", sass=True)')
-        self.page.wait_for_selector(f"{EXPLORER} section[aria-label=SASS] .pl-line")
+        self.page.wait_for_selector(f"{EXPLORER} section[aria-label=SASS] .pl-now .pl-line")
         self.click_line("ex2")
         self.take("explorer-sass", 1000)
 

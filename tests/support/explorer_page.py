@@ -87,7 +87,7 @@ def portrait(page: Any, name: str) -> None:
     page.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
     page.mouse.move(2, 2)
     line = page.locator(
-        f"{EXPLORER} section[aria-label=PTX] .pl-line[aria-selected=true]:has(.o:has-text('ex2'))"
+        f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line[aria-selected=true]:has(.o:has-text('ex2'))"
     ).first
     line.evaluate(
         "e => { const b = e.closest('.pl-lines'), at = (x) => x.getBoundingClientRect().top;"

@@ -129,7 +129,9 @@ class Scenes:
 
     def debugger(self) -> None:
         """9: Debug here."""
-        self.page.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('mma.sync'))").first.click()
+        self.page.locator(
+            f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('mma.sync'))"
+        ).first.click()
         self.page.click(f"{EXPLORER} .pl-results button:has-text('Debug here')")
         self.page.wait_for_selector(".ptxlab-debugger[data-ready]:not([data-ready=''])")
         self.seen = ".ptxlab-below"
@@ -196,7 +198,7 @@ class Scenes:
         """The same page, loaded once more."""
         self.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
         self.page.reload()
-        self.page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line", timeout=90_000)
+        self.page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line", timeout=90_000)
         self.seen = ".jp-Cell >> nth=1"
 
     def reopened(self) -> None:
@@ -223,7 +225,7 @@ CHAINS: tuple[tuple[Callable[[Scenes], None], ...], ...] = (
 
 def settle_page(page: Any) -> None:
     """Waits until a shared page is painted."""
-    page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-line")
+    page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line")
 
 
 S = TypeVar("S", bound=Scenes)

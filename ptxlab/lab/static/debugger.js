@@ -88,6 +88,7 @@ function render({ model, el }) {
     h("div.pl-panes", null, ptx.el, table.el), sourceLine,
     h("div.pl-step-cards", null, access.el, exchange.el, cluster.el, shared.el));
   el.append(root);
+  markLive(el);
   const tip = makeTooltip(root);
   const explained = { ...info, value: (name) => { const bits = wide(name, true); return bits === null ? null : { bits, when: `after step ${kept()[0] + at + 1}` }; } };
   if (Object.keys({ ...info.docs, ...info.roles }).length) hoverDocs(ptx, tip, () => explained);

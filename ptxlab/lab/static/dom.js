@@ -30,7 +30,7 @@ function become(node, now) {
     return;
   }
   if (!node.cloneNode(false).isEqualNode(now.cloneNode(false))) {
-    for (const { name, value } of now.attributes) node.setAttribute(name, value);
+    for (const { name, value } of now.attributes) if (node.getAttribute(name) !== value) node.setAttribute(name, value);
     for (const { name } of [...node.attributes]) if (!now.hasAttribute(name)) node.removeAttribute(name);
   }
   node.onclick = now.onclick;
@@ -52,6 +52,13 @@ function contain(node, children) {
     had.remove();
     had = next;
   }
+}
+
+/** Marks the output of a notebook that a widget stands in, as soon as it does: the style sheet shows it in place of its
+ * copy. A style sheet that looked for the widget (`:has`) would look through it after each of its changes. */
+function markLive(el, frames = 600) {
+  if (!el.isConnected) return frames > 0 && requestAnimationFrame(() => markLive(el, frames - 1));
+  if (!el.closest(".ptxlab-copy")) el.closest(".jp-OutputArea-child")?.classList.add("ptxlab-live");
 }
 
 /** 1234567 -> "1.23 M". */

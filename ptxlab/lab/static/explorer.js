@@ -42,6 +42,7 @@ function render({ model, el }) {
     h("div.pl-tools.pl-results", null, results.tabs, links.picked, links.debug),
     ...results.els);
   el.append(root);
+  markLive(el);
   const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root, model)];
 
   // -- code
@@ -52,7 +53,7 @@ function render({ model, el }) {
     const c = code();
     if (!c) return;
     const before = painted?.seq === c.seq ? null : painted, same = before?.title === c.title, kept = same && ptx.place((line) => carried(before, c, line) !== null);
-    const goes = kept ? [carried(before, c, kept[0]), kept[1], kept[0]] : null;
+    const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;
     title.textContent = c.title;
     entry.textContent = c.name;
@@ -75,7 +76,7 @@ function render({ model, el }) {
     changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
     sample.hidden = !data("run")?.sample;
     sample.textContent = `≈ ${data("run")?.sample}`;
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before, lesson.explain));
+    contain(strip, stripFigures(code(), data("assembly"), data("run"), before, lesson.explain));
   }
 
   // -- what is out of date

@@ -1,8 +1,11 @@
 // A pane of code: a scrolling list of lines of which those in sight become elements at once, the rest while the page is
-// idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty.
+// idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty. The last texts keep the
+// elements that were in sight, laid out: whoever goes back to one sees it without waiting.
 
 const CHUNK = 8; // lines that become elements together
 const REST = 2000; // milliseconds without a change until the lines out of sight become elements too
+const GUTTERS = 90; // pixels beside a line: its number and its count
+const SHEETS = 4; // texts whose elements are kept
 const LINE = 18, MARGIN = 40; // pixels of a line, as explorer.css says; and of what is ready above and below the window
 
 /** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
@@ -14,86 +17,85 @@ function whenIdle(work) {
 /** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
 const fileOf = (files, row) => files.filter(([first]) => first <= row).pop()?.[1] || "";
 
+/** How many columns a line takes; a tab takes four, as explorer.css says. */
+const columnsOf = (line) => line.length + 3 * (line.split("\t").length - 1);
+
 /** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
 function makePane(title, onselect) {
   const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });
   const name = h("span.pl-pane-name");
   const note = h("span.pl-note");
   const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
-  // Of each chunk: its element, the lines that it should have and has, their elements and the counts painted on them.
-  let chunks = [], head = CHUNK; // the first chunk has `head` lines, so that lines that have moved all by as many stay together
-  let counts = new Map(), most = 1, current = 0, waiting = 0, changed = 0, scrolled = 0, room = 0;
-  let total = 0, goesTo = null, stands = 0; // lines in all; where `put` scrolls to, until the page is laid out; where the pane is scrolled to
+  let sheets = [], sheet = null; // the texts that have elements, the newest first; the one that is shown
+  let current = 0, waiting = 0, changed = 0, scrolled = 0, room = 0;
+  let goesTo = null, stands = 0; // where `put` scrolls to, until the page is laid out; where the pane is scrolled to
 
-  /** Brings the elements of a chunk up to date: those lines that are others now. */
+  // -- lines as elements
+
+  /** A text: of each chunk its element, its lines, their elements once it has them, and the counts painted on them. */
+  function made(lines, numbers) {
+    const el = h("div.pl-text", { role: "presentation" }), chunks = [];
+    for (let first = 0; first < lines.length; first += CHUNK) {
+      const part = lines.slice(first, first + CHUNK).map((html, k) => [html, first + k + 1, numbers ? numbers[first + k] || "" : first + k + 1]);
+      const chunk = h("div.pl-chunk", { role: "presentation" });
+      chunk.style.height = `${LINE * part.length}px`;
+      chunks.push({ el: chunk, lines: part, rows: null, heat: null, columns: 0 });
+    }
+    el.append(...chunks.map((chunk) => chunk.el));
+    return { el, lines, chunks, columns: 0, seen: [], counts: new Map(), most: 1 };
+  }
+  /** Brings the elements of a chunk up to date. */
   function refresh(chunk) {
-    if (chunk.shown !== chunk.lines) {
-      const had = chunk.rows.length === chunk.lines.length ? chunk.shown : null;
-      if (had) chunk.lines.forEach((line, k) => { if (!same(line, had[k])) rewrite(chunk.rows[k], line, had[k]); }); // `heat` follows
-      else {
-        chunk.el.innerHTML = chunk.lines.map(([html, line, no]) =>
-          `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-          `<span class="pl-no">${no}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`).join("");
-        chunk.rows = [...chunk.el.children];
-        chunk.heat = null;
-      }
-      chunk.shown = chunk.lines;
-      chunk.el.style.height = "";
+    if (!chunk.rows) {
+      chunk.el.innerHTML = chunk.lines.map(([html, line, no]) =>
+        `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
+        `<span class="pl-no">${no}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`).join("");
+      chunk.rows = [...chunk.el.children];
+      chunk.el.classList.add("pl-far");
+      chunk.columns = Math.max(...chunk.rows.map((row) => columnsOf(row.lastChild.textContent)));
+      if (chunk.columns > sheet.columns) widen(chunk.columns);
     }
-    if (chunk.heat !== counts) chunk.rows.forEach(heatLine);
-    chunk.heat = counts;
+    if (chunk.heat !== sheet.counts) chunk.rows.forEach(heatLine);
+    chunk.heat = sheet.counts;
   }
-  /** Another line in place of one. What is alike in both stays; the count is left to `heatLine`. */
-  function rewrite(row, [html, line, no], [had]) {
-    if (row.classList.contains("pl-current")) row.classList.remove("pl-current"); // to write it where nothing changes costs, too
-    row.dataset.line = line;
-    row.firstChild.textContent = no;
-    if (html === had) return;
-    if (!html || !had) {
-      for (const [name, value] of [["data-blank", "1"], ["aria-label", "blank"]]) {
-        if (html) row.removeAttribute(name);
-        else row.setAttribute(name, value);
-      }
-    }
-    const holder = document.createElement("template");
-    holder.innerHTML = `<code>${html || " "}</code>`;
-    contain(row.lastChild, holder.content.firstChild.childNodes);
+  /** Makes room for the longest line. It is known by its letters, so that no line has to be measured. */
+  function widen(columns) {
+    sheet.columns = columns;
+    sheet.el.style.width = `calc(${columns + 2}ch + ${GUTTERS}px)`;
   }
-  /** What a chunk was stands nowhere any more, not even out of sight. */
-  function clear(chunk) {
-    if (chunk.shown === null || chunk.shown === chunk.lines) return;
-    chunk.el.style.height = chunk.el.style.containIntrinsicHeight;
-    chunk.el.replaceChildren();
-    chunk.shown = null;
-    chunk.rows = [];
-  }
-  const stale = (chunk) => chunk.shown !== chunk.lines || chunk.heat !== counts;
-  const same = ([html, line, no], [had, was, before]) => html === had && line === was && no === before;
-  /** Which chunk has a line, and the first line of a chunk. */
-  const chunkOf = (line) => (line <= head ? 0 : 1 + Math.floor((line - 1 - head) / CHUNK));
-  const firstOf = (k) => (k ? head + (k - 1) * CHUNK + 1 : 1);
+  const stale = (chunk) => !chunk.rows || chunk.heat !== sheet.counts;
+  const chunkOf = (line) => Math.floor((line - 1) / CHUNK);
 
   /** Colour, bar length and number of an execution count all say the same. */
   function heatLine(line) {
-    const n = counts.get(Number(line.dataset.line)), cell = line.children[1], size = n ? (Math.log1p(n) / most).toFixed(3) : "0";
+    const n = sheet.counts.get(Number(line.dataset.line)), cell = line.children[1], size = n ? (Math.log1p(n) / sheet.most).toFixed(3) : "0";
     if (cell.size !== size) cell.style.setProperty("--heat", (cell.size = size)); // to write what is there already costs a layout
     if (cell.n === n) return;
     cell.n = n;
-    cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
+    const text = n === undefined ? "" : count(n).replace(" ", "");
+    if (cell.firstChild) cell.firstChild.data = text;
+    else cell.textContent = text;
     cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
   }
 
   /** What is in sight, and a few lines around it, now; the rest when there is time. */
   function refreshSeen() {
-    const at = (y) => chunkOf(Math.floor(y / LINE) + 1);
-    for (let k = at(scrolled - MARGIN); k <= at(scrolled + (room || 400) + MARGIN) && k < chunks.length; k++) refresh(chunks[k]);
+    if (!sheet) return;
+    const at = (y) => Math.max(0, chunkOf(Math.floor(y / LINE) + 1));
+    const seen = sheet.chunks.slice(at(scrolled - MARGIN), at(scrolled + (room || 400) + MARGIN) + 1);
+    for (const chunk of sheet.seen) if (chunk.rows && !seen.includes(chunk)) chunk.el.classList.add("pl-far");
+    for (const chunk of seen) {
+      refresh(chunk);
+      chunk.el.classList.remove("pl-far");
+    }
+    sheet.seen = seen;
     refreshLater();
   }
   function refreshLater() {
-    const rest = chunks.filter(stale);
+    const rest = sheet.chunks.filter(stale);
     body.setAttribute("aria-busy", String(rest.length > 0));
     changed = performance.now();
-    if (rest.length && !waiting) waiting = setTimeout(refreshRested, REST);
+    if (!waiting) waiting = setTimeout(refreshRested, REST);
   }
   function refreshRested() {
     const left = changed + REST - performance.now();
@@ -101,21 +103,50 @@ function makePane(title, onselect) {
     if (!waiting) whenIdle(refreshSome);
   }
   function refreshSome(left) {
-    const rest = chunks.filter(stale), next = () => rest.length && refresh(rest.shift());
+    for (const aside of sheets) if (aside !== sheet) thin(aside);
+    const rest = sheet ? sheet.chunks.filter(stale) : [], next = () => rest.length && refresh(rest.shift());
     next(); // one in any case: a busy machine may never have time left
     while (rest.length && left() > 3) next();
     if (rest.length) whenIdle(refreshSome);
     else body.setAttribute("aria-busy", "false");
   }
+  /** Of a text that is kept, what was in sight stays. */
+  function thin(aside) {
+    for (const chunk of aside.chunks) {
+      if (!chunk.rows || aside.seen.includes(chunk)) continue;
+      chunk.el.replaceChildren();
+      chunk.el.classList.remove("pl-far");
+      chunk.rows = null;
+    }
+  }
   body.addEventListener("scroll", () => { scrolled = stands = body.scrollTop; refreshSeen(); }, { passive: true });
   new ResizeObserver(() => { room = body.clientHeight; refreshSeen(); }).observe(body);
 
+  /** Shows a text. One that was shown before still has its elements, which need not be laid out again. */
+  function turn(lines, numbers) {
+    clearComplaint();
+    const before = sheet, found = sheets.find((kept) => kept.lines === lines);
+    select([]);
+    body.querySelector(".pl-current")?.classList.remove("pl-current");
+    before?.el.classList.remove("pl-now");
+    sheet = found || made(lines, numbers);
+    sheet.el.classList.add("pl-now");
+    if (!before) body.replaceChildren(); // of words
+    if (!found) body.prepend(sheet.el);
+    sheets = [sheet, ...sheets.filter((kept) => kept !== sheet)];
+    for (const old of sheets.splice(SHEETS)) old.el.remove();
+    if (current && before && before.lines[current - 1] === lines[current - 1]) markCurrent(current);
+    else body.removeAttribute("aria-activedescendant"); // it was another text's line
+  }
+
+  // -- one line
+
   /** The element of a line, which is made if it is not there yet. */
   function row(line) {
-    const k = chunkOf(line), chunk = line < 1 ? undefined : chunks[k];
+    const chunk = line < 1 ? undefined : sheet?.chunks[chunkOf(line)];
     if (!chunk) return undefined;
     refresh(chunk);
-    return chunk.rows[line - firstOf(k)];
+    return chunk.rows[(line - 1) % CHUNK];
   }
   function markCurrent(line) {
     const next = row(line);
@@ -132,6 +163,12 @@ function makePane(title, onselect) {
     if (!next) return;
     scrollTo(next);
     if (tell) onselect(line);
+  }
+  function select(lines, scroll) {
+    for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
+    lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
+    const target = lines.length && row(lines[0]);
+    if (target && scroll) scrollTo(target);
   }
   function scrollTo(target) {
     const top = topOf(target), bottom = top + target.offsetHeight;
@@ -153,23 +190,6 @@ function makePane(title, onselect) {
     setCurrent(row(line) ? line : current, true);
   });
 
-  /** An empty chunk, after or before all others. */
-  function made(place, first = false) {
-    const el = h("div.pl-chunk", { role: "presentation" });
-    if (first) place.prepend(el);
-    else place.append(el);
-    return { el, lines: [], shown: null, rows: [], heat: null };
-  }
-  /** Moves the chunks by so many lines, the chunk of a `line` among them: what was there then has its elements already. */
-  function align(lines, line) {
-    if (!lines || !chunks.length) return;
-    const was = chunkOf(line);
-    head = ((((head + lines - 1) % CHUNK) + CHUNK) % CHUNK) + 1;
-    const by = chunkOf(line + lines) - was;
-    for (const gone of chunks.splice(0, -by)) gone.el.remove();
-    for (let k = 0; k < by; k++) chunks.unshift(made(body, true));
-  }
-
   /** Scrolls so that a line is so many pixels below the top. */
   function put(line, below) {
     if (body.querySelector(".pl-complaint")) { // lines are where the page puts them
@@ -177,45 +197,32 @@ function makePane(title, onselect) {
       if (target) body.scrollTop = scrolled = topOf(target) - below;
       return;
     }
-    goesTo = scrolled = Math.max(0, Math.min((line - 1) * LINE - below, total * LINE - room));
+    goesTo = scrolled = Math.max(0, Math.min((line - 1) * LINE - below, sheet.lines.length * LINE - room));
     refreshSeen();
+  }
+  function clearComplaint() {
+    const old = body.querySelector(".pl-complaint");
+    old?.parentElement.classList.remove("pl-grown");
+    old?.remove();
   }
 
   return {
-    el, body, name, note, row, markCurrent,
+    el, body, name, note, row, markCurrent, select, clearComplaint,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `goes`, where given, is
-     * [a line, its pixels below the top, the line that it was] to scroll to. */
+     * [a line, its pixels below the top] to scroll to. */
     fill(lines, numbers, goes) {
-      total = lines.length;
-      if (!chunks.length) body.replaceChildren();
-      align(goes ? goes[0] - goes[2] : 0, goes?.[2]);
-      const now = [];
-      lines.forEach((html, k) => {
-        if (k === 0 || (k >= head && (k - head) % CHUNK === 0)) now.push([]);
-        now[now.length - 1].push([html, k + 1, numbers ? numbers[k] || "" : k + 1]);
-      });
-      const alike = (a, b) => a.length === b.length && a.every((line, k) => same(line, b[k]));
-      if (now.length === chunks.length && now.every((part, k) => alike(part, chunks[k].lines))) return goes && put(goes[0], goes[1]);
-      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
-      for (const gone of chunks.splice(now.length)) gone.el.remove();
-      now.forEach((part, k) => {
-        const chunk = (chunks[k] ||= made(body));
-        if (alike(chunk.lines, part)) return;
-        chunk.lines = part;
-        chunk.el.style.containIntrinsicHeight = `${LINE * part.length}px`;
-        if (chunk.shown === null) chunk.el.style.height = chunk.el.style.containIntrinsicHeight;
-      });
+      if (sheet && sheet.lines.length === lines.length && lines.every((line, k) => line === sheet.lines[k])) sheet.lines = lines;
+      else turn(lines, numbers);
       if (goes) put(goes[0], goes[1]);
       else refreshSeen();
-      chunks.forEach(clear);
-      if (!body.querySelector(".pl-current")) body.removeAttribute("aria-activedescendant"); // it was another text's line
     },
     /** Paints execution counts: a map from lines to thread-instructions. `gutter`: whether there is room for them,
      * which stays while a result is on its way, so that no line moves. */
     heat(next, gutter = next.size > 0) {
       body.classList.toggle("pl-hot", gutter);
-      counts = next;
-      most = Math.log1p(Math.max(1, ...next.values()));
+      if (!sheet || sheet.counts === next) return;
+      sheet.counts = next;
+      sheet.most = Math.log1p(Math.max(1, ...next.values()));
       refreshSeen();
     },
     /** Brings a line near the top, with what leads to it above. */
@@ -249,17 +256,12 @@ function makePane(title, onselect) {
     },
     /** The line at the top. */
     top: () => Math.floor(scrolled / LINE) + 1,
-    select(lines, scroll) {
-      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
-      lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
-      const target = lines.length && row(lines[0]);
-      if (target && scroll) scrollTo(target);
-    },
     /** Shows a message under a line, as a compiler would. */
     complain(line, text) {
-      body.querySelector(".pl-complaint")?.remove();
+      clearComplaint();
       const target = line && row(line);
       if (!target) return;
+      target.parentElement.classList.add("pl-grown");
       target.after(h("pre.pl-complaint", null, text));
       const watch = new ResizeObserver(() => {
         if (!body.clientHeight) return; // not on the page yet
@@ -277,7 +279,10 @@ function makePane(title, onselect) {
       body.setAttribute("aria-label", text);
     },
     /** Words in place of lines. */
-    say(text) { chunks = []; total = 0; body.replaceChildren(h("p.pl-blank", null, text)); },
-    clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
+    say(text) {
+      sheets = [];
+      sheet = null;
+      body.replaceChildren(h("p.pl-blank", null, text));
+    },
   };
 }

@@ -52,8 +52,8 @@ function stripFigures(code, assembly, run, was, onopen) {
     const work = moved && before > 0 && GROWING.includes(f.key) ? was.work : 1, fair = before * work;
     const tone = moved ? verdict(fair, f.value, f.better) : "";
     const equal = work === 1 ? "" : `×${short(f.value / fair)} for equal work`;
-    const css = ["div.pl-figure", f.mood && `pl-${f.mood}`, moved && "pl-moved"].filter(Boolean).join(".");
     const page = PAGES[f.key];
+    const css = ["div.pl-figure", f.mood && `pl-${f.mood}`, moved && "pl-moved", page && "pl-leads"].filter(Boolean).join(".");
     const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, equal && `the problem is ${short(work)} times as large: ${equal}`, equal && f.detail, f.title, page && (f.key === "conflicts" && f.value ? "press: the line that has most of them, and why" : "press: more about it below")].filter(Boolean).join("\n");
     return h(css, { title: says, onclick: page ? () => onopen(page, f.key) : null },
       h("dt", null, page ? h("button.pl-quiet.pl-why", { type: "button" }, f.label) : f.label),

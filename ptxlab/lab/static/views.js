@@ -73,16 +73,22 @@ function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
     note.title = note.textContent;
   }
 
+  /** How often each line of PTX and of Python was executed; a run that was shown before has the same maps. */
+  const none = { ptx: new Map(), python: new Map() }, heats = new WeakMap();
+  function heatOf({ heat }, links) {
+    if (!heats.has(heat)) {
+      const counts = new Map(heat), lines = new Map();
+      for (const [p, y] of links) if (counts.has(p)) lines.set(y, (lines.get(y) || 0) + counts.get(p));
+      heats.set(heat, { ptx: counts, python: lines });
+    }
+    return heats.get(heat);
+  }
   /** How often each line was executed, beside it. */
   function paintHeat() {
-    const run = fresh("run"), counts = new Map(), lines = new Map();
-    if (run && hot.checked) {
-      for (const [line, n] of run.heat) counts.set(line, n);
-      for (const [p, y] of code().links) if (counts.has(p)) lines.set(y, (lines.get(y) || 0) + counts.get(p));
-    }
+    const run = fresh("run"), counts = run && hot.checked ? heatOf(run, code().links) : none;
     const room = hot.checked && !data("run")?.note;
-    ptx.heat(counts, room);
-    python.heat(lines, room);
+    ptx.heat(counts.ptx, room);
+    python.heat(counts.python, room);
   }
 
   /** The pane holds lines of several files: its head names the one whose lines are at the top. */
