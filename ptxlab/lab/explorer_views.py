@@ -127,6 +127,12 @@ def diff(pinned: Version, version: Version) -> dict[str, Any]:
     }
 
 
+def pinned(version: Version) -> dict[str, Any]:
+    """What the page keeps of the version that others are compared with."""
+    python = version.code["python"]
+    return {"label": label(version), "ptx": version.code["ptx"], "python": python and python["lines"]}
+
+
 def compared(pinned: Version, version: Version) -> dict[str, Any]:
     """The same, made once."""
     if version.against is None or version.against[0] is not pinned:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -24,10 +23,9 @@ from ptxlab.lab.explorer_views import Version, numbered
 from ptxlab.lab.preparing import Preparing
 from ptxlab.lab.requests import Request
 from ptxlab.lab.running import Running, Unconfirmed
+from ptxlab.lab.shelf import Shelf
 from ptxlab.lab.subject import Ran
 
-KEEP = 32
-"""How many kernels, results and states are kept."""
 SENDING = 0.05
 """Seconds after an answer in which it is still on its way through the kernel's other threads."""
 WORTH_SAYING = 0.1
@@ -70,11 +68,11 @@ class Session:
         self._lock = threading.Condition()
         self._waiting: Request | None = None
         self._thread: threading.Thread | None = None
-        self._versions: OrderedDict[Any, Version] = OrderedDict()
-        self._outcomes: OrderedDict[Request, Ran | None] = OrderedDict()
-        self._assemblies: OrderedDict[Request, dict[str, Any]] = OrderedDict()
-        self._runs: OrderedDict[Request, tuple[Ran | None, dict[str, Any]]] = OrderedDict()  # what is shown of them
-        self._states: OrderedDict[Request, dict[str, Any] | None] = OrderedDict()
+        self._versions: Shelf[Any, Version] = Shelf()
+        self._outcomes: Shelf[Request, Ran | None] = Shelf()
+        self._assemblies: Shelf[Request, dict[str, Any]] = Shelf()
+        self._runs: Shelf[Request, tuple[Ran | None, dict[str, Any]]] = Shelf()  # what is shown of them
+        self._states: Shelf[Request, dict[str, Any] | None] = Shelf()
         self._owes_collecting = False
         self._building = 1.0  # seconds that the last version took
         self.seq = 0
@@ -156,7 +154,7 @@ class Session:
         if self.version is not None:
             self.pinned = self.version
             self._baseline = next((s for s in self._settled[:1] if self._is_of(s, self.pinned)), None)
-            self._publish({"pinned": _pinned(self.pinned)})
+            self._publish({"pinned": explorer_views.pinned(self.pinned)})
             if again:
                 self.again()
 
@@ -333,12 +331,12 @@ class Session:
         if not version.finished:
             explorer_views.finish(version)
             self._building = time.perf_counter() - begun
-        self._kept(self._versions, request.version_key, lambda: version)
+        self._versions.kept(request.version_key, lambda: version)
         if self._outdated(seq):
             return
         if self.pinned is None:
             self.pinned = version
-            yield "pinned", _pinned(version)
+            yield "pinned", explorer_views.pinned(version)
         self.version = version
         yield "code", version.code
         yield "problem", None
@@ -354,7 +352,7 @@ class Session:
         if refused := made.pop("error", None):
             yield "assembly", made
             raise refused
-        assembly = self._kept(self._assemblies, request.result_key, lambda: numbered(made))
+        assembly = self._assemblies.kept(request.result_key, lambda: numbered(made))
         yield "assembly", assembly
         fault: Exception | None = None
         try:
@@ -364,7 +362,7 @@ class Session:
                 yield "status", {"state": "running", **self._running.foreseen(request)}
             self._running.tell(seq)
             begin = running.result if running else lambda: self._running.run(version, request, seq, says)
-            ran = self._kept(self._outcomes, request.result_key, begin)
+            ran = self._outcomes.kept(request.result_key, begin)
             view = replace(request, sass=False)
             shown_run = self._shown_run(view, ran, version)
             yield "run", {**shown_run, "cached": ran_before}
@@ -374,7 +372,7 @@ class Session:
             with self._running.watched(seq, says):
                 yield (
                     "state",
-                    self._kept(self._states, view, lambda: numbered(explorer_views.state(version, view, ran))),
+                    self._states.kept(view, lambda: numbered(explorer_views.state(version, view, ran))),
                 )
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
@@ -390,7 +388,7 @@ class Session:
         if view in self._runs and self._runs[view][0] is not ran:
             del self._runs[view]
         shown: dict[str, Any]
-        _, shown = self._kept(self._runs, view, lambda: (ran, numbered(run_pane.show(ran, view, version.built))))
+        _, shown = self._runs.kept(view, lambda: (ran, numbered(run_pane.show(ran, view, version.built))))
         return shown
 
     def _compared(self, now: Setting) -> dict[str, Any]:
@@ -399,21 +397,3 @@ class Session:
             self._settled = [now, *self._settled[:1]]
         self._baseline = self._baseline or now
         return deltas.against(now, pinned=self._baseline, previous=self._settled[-1])
-
-    def _kept(self, shelf: OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
-        """What was made before for this key, or is made now; the oldest of more than `KEEP` things are let go."""
-        if key not in shelf:
-            shelf[key] = make()
-        shelf.move_to_end(key)
-        while len(shelf) > KEEP:
-            shelf.popitem(last=False)
-        return shelf[key]
-
-
-def _pinned(version: Version) -> dict[str, Any]:
-    python = version.code["python"]
-    return {
-        "label": explorer_views.label(version),
-        "ptx": version.code["ptx"],
-        "python": python and python["lines"],
-    }
