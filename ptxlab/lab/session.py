@@ -70,8 +70,8 @@ class Session:
         self._thread: threading.Thread | None = None
         self._versions: Shelf[Any, Version] = Shelf()
         self._outcomes: Shelf[Request, Ran | None] = Shelf()
-        self._assemblies: Shelf[Request, dict[str, Any]] = Shelf()
-        self._runs: Shelf[Request, tuple[Ran | None, dict[str, Any]]] = Shelf()  # what is shown of them
+        self._assemblies: Shelf[Request, Any] = Shelf()
+        self._runs: Shelf[Request, tuple[Ran | None, Any]] = Shelf()  # what is shown of them
         self._states: Shelf[Request, dict[str, Any] | None] = Shelf()
         self._owes_collecting = False
         self._building = 1.0  # seconds that the last version took
