@@ -63,7 +63,7 @@ class Half:
     rules: tuple[str, ...]
     """The symbols of the rules that it calls."""
     clears: bool
-    """Whether warps begin with registers that must be cleared."""
+    """Whether warps begin with registers that must be cleared, or the carry flag."""
     recalled: bool = False
     """Whether it was on disk."""
 
@@ -244,6 +244,7 @@ def module_text(
     ]
     if file.products:
         at_start.append((file.products, Products.offset("entries")))
+    clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
     lines = [_ALWAYS, declared, *e.helpers.values(), function]
@@ -254,7 +255,7 @@ def module_text(
     text = "\n".join(lines)
     rules = called(text, instruments)
     symbols = tuple(rule_of(function).symbol for function in rules)
-    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols, bool(at_start))
+    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols, clears)
 
 
 def _conversions() -> str:

@@ -34,6 +34,9 @@ class Flow(Protocol):
     def wait(self, block: Block) -> None:
         """Lanes whose guard holds wait at the barrier that has been noted."""
 
+    def notes_later(self, code: Code) -> bool:
+        """Whether nothing is noted of the lanes that wait at a barrier: see `warp_loop`."""
+
 
 class Control(Part):
     """The instructions that end a basic block, as far as they are the same in both functions; `flow` has the rest."""
@@ -82,7 +85,6 @@ class Control(Part):
         else:
             if code.leaves >= 0:
                 self._branches(None)
-                self._end_by_branch(code)
                 self.e.registers.flush(self.e.alive_after(block))
                 self.flow.leave(block)
                 return
@@ -113,9 +115,12 @@ class Control(Part):
 
     # -- ends of threads -----------------------------------------------------------------------------------------------
 
-    def _end_by_branch(self, code: Code) -> None:
-        """Counts the last block for the lanes that exit by branching there. The warp is counted for it with the last of
-        its lanes: when they execute it, or when the warp has exited (`turns.count_ends`)."""
+    def end_by_branch(self, code: Code) -> None:
+        """Counts the last block for the lanes that exit by branching there, if that is how they exit. The warp is
+        counted for it with the last of its lanes: when they execute it, or when the warp has exited
+        (`turns.count_ends`)."""
+        if code.leaves < 0:
+            return
         t = self.t
         t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), "add i64", self.active.count())
         ended = t.let(f"select i1 {self.active.any()}, i32 {1 << code.leaves}, i32 0")
@@ -176,8 +181,9 @@ class Control(Part):
                 self.flow.go(block.next)
         if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
             t.bump(self._of_barrier(S.Warp, "arrived", offset), "or i32", self.active.bits)
-        t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
-        t.bump("%wait.at", "or i32", self.active.bits)
+        if not self.flow.notes_later(code):
+            t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
+            t.bump("%wait.at", "or i32", self.active.bits)
         self.flow.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:

@@ -32,7 +32,7 @@ from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.tabled import Tabled
 from ptxlab.emulate.jit.values import BITS, Value
-from ptxlab.emulate.jit.warp_loop import CONVENTION, TURN, WarpLoop
+from ptxlab.emulate.jit.warp_loop import CONVENTION, TURN, TURN_SIGNATURE, WarpLoop
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -124,7 +124,8 @@ class Emitter:
         self._enter_warp()
         dispatch()
         name = f"i32 @{self.name}" if loop is None else f"internal {CONVENTION}i32 @{TURN}"
-        lines = [f"define {name}({SIGNATURE}%ws) nounwind alignstack(64) {{", "entry:"]
+        given = f"{SIGNATURE}%ws" if loop is None else TURN_SIGNATURE
+        lines = [f"define {name}({given}) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
         tables = self.constants + (self.far.text() if self.far is not None else [])
         tables += self.tabled.text() if self.tabled is not None else []

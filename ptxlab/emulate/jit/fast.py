@@ -40,9 +40,14 @@ class Fast(Part):
 
     def dispatch(self) -> None:
         """The jump from the function's entry to the warp's block."""
+        t, first = self.t, self.program.entry
         cases = " ".join(f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks)
-        self.t.do("%start = load i32, ptr %fast.pc.at")
-        self.t.do(f"switch i32 %start, label %fault [{cases}]")
+        if self.loop is None:
+            t.do("%start = load i32, ptr %fast.pc.at")
+        begins = t.let(f"icmp eq i32 %start, {self.e.pc(first)}")
+        t.do(f"br i1 {begins}, label %b{first}, label %within")
+        t.at("within")
+        t.do(f"switch i32 %start, label %fault [{cases}]")
 
     def block(self, block: Block) -> None:
         """A basic block."""
@@ -172,16 +177,24 @@ class Fast(Part):
 
     def leave(self, block: Block) -> None:
         t = self.t
-        stays = block.next if self.e.code.guard is not None else -1
-        others = t.let(f"xor i32 {self.active.bits}, -1")
-        rest = t.let(f"and i32 {t.let('load i32, ptr %live.at')}, {others}")
-        t.do(f"store i32 {rest}, ptr %live.at")
-        if stays < 0:
-            self._done(EXITED)
+        if self.e.code.guard is None or block.next < 0:
+            self.control.end_by_branch(self.e.code)
+            self._exited()
             return
-        with t.ends_if(t.let(f"icmp eq i32 {rest}, 0")):
-            self._done(EXITED)
-        self.go(stays)
+        with t.ends_if(self.active.none()):
+            self.go(block.next)
+        self.control.end_by_branch(self.e.code)
+        with t.ends_if(self.active.whole_block()):
+            self._exited()
+        t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
+        t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
+        self.go(block.next)
+
+    def _exited(self) -> None:
+        """All lanes of the warp have exited."""
+        if self.loop is None or not self.loop.lazy:
+            self.t.do("store i32 0, ptr %live.at")
+        self._done(EXITED)
 
     def wait(self, block: Block) -> None:
         t = self.t
@@ -194,10 +207,15 @@ class Fast(Part):
             self._done(self._barrier())
         self._split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
 
+    def notes_later(self, code: Code) -> bool:
+        return self.loop is not None and self.loop.lazy and self._barrier() != NONE
+
     def _barrier(self) -> int:
         """How a turn ends where all lanes wait: at a barrier whose number is known and which asks for nothing more, or
         otherwise."""
         code = self.e.code
+        if self.loop is not None and self.loop.lazy and code.guard is not None:
+            return NONE
         if code.action is not Action.BARRIER or code.form.red:
             return NONE
         number, *others = (source for source in code.sources if source is not None)

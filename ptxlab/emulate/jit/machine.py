@@ -40,6 +40,8 @@ class LaneMachine(AffineOps):
         self.e = e
         self.affine = not e.slow
         self.masks = e.wide
+        self.carries = False
+        """Whether the carry flag is read."""
 
     def operand(self, value: Value) -> str:
         far = self.e.far
@@ -163,6 +165,7 @@ class LaneMachine(AffineOps):
 
     # -- the carry flag
     def carry_get(self) -> Value:
+        self.carries = True
         return self.of_bits(self.t.let("load i32, ptr %carry.at"))
 
     def carry_set(self, carry: Value) -> None:

@@ -195,6 +195,7 @@ d.missing:
 
     def leave(self, block: Block) -> None:
         t = self.t
+        self.control.end_by_branch(self.e.code)
         others = t.let(f"xor i32 {self.active.bits}, -1")
         t.bump("%live.at", "and i32", others)
         if self.e.code.guard is not None and block.next >= 0:
@@ -205,6 +206,9 @@ d.missing:
 
     def wait(self, block: Block) -> None:
         self.go(block.next)
+
+    def notes_later(self, code: Code) -> bool:
+        return False
 
     # -- lanes that wait for each other --------------------------------------------------------------------------------
 

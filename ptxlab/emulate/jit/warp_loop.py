@@ -4,6 +4,9 @@
         run it from its program counter until it has exited or waits at a barrier
         if it was the last, and all turns of the round ended alike: end the round (`rules.rounds.end_alike`)
 
+If they did, there is another loop for the rounds that follow (`_rounds`), as long as they do so: there the warps are
+known to be able to run, and their states need not say how their turns have ended.
+
 A turn is a function of its own: in one function with the loop, LLVM's register allocator and scheduler take 1.3 times
 as long for the same code. The scheduler gives turns in the same order. It has the turn again, by a return, where a warp
 diverges, faults or is suspended, where the next warp waits, has exited or has diverged, at the end of a round that
@@ -19,7 +22,8 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call, declaration
-from ptxlab.emulate.rules.rounds import ANY, EXITED, NONE, end_alike
+from ptxlab.emulate.rules.launches import scheduled
+from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, end_alike, go_on_alike, leave_round
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S
 
@@ -30,6 +34,8 @@ FIRST = "%first"
 """The warp that the function is called with; `%ws` is the one that has its turn."""
 TURN = "turn"
 """The function that runs a warp for a turn."""
+TURN_SIGNATURE = f"{SIGNATURE}%ws, i32 %start"
+"""Its parameters: the last is the program counter at which the warp goes on."""
 _SAVES_NONE = os.name != "nt" and platform.machine().lower() in ("x86_64", "amd64", "aarch64", "arm64")
 CONVENTION = "preserve_nonecc " if _SAVES_NONE else ""
 """How it is called. The loop has fewer registers to keep than the function, and a turn may be short: so the loop saves
@@ -46,6 +52,9 @@ class WarpLoop(Part):
         super().__init__(e)
         self._goes_on = False
         """Whether any turn ends so that the next warp may have its own."""
+        self.lazy = not e.instruments and not any(scheduled(self.program.codes).values())
+        """Whether a turn leaves it to the loop to note that all lanes have exited or wait, because no check and no
+        other warp asks for that."""
 
     def next_warp(self, ended: int) -> None:
         """The end of a turn (see `rules.rounds`)."""
@@ -86,10 +95,20 @@ class WarpLoop(Part):
         t.at("turn")
         sources = [(FIRST, before, "entry")]
         if self._goes_on:
-            sources += [("%next", "%so.far", "turn.step"), ("%warp.0", str(ANY), "turn.another")]
+            sources += [("%next", "%so.far", "turn.step")]
+            sources += [] if self.lazy else [("%warp.0", str(ANY), "turn.another")]
         for name, kind, k in (("ws", "ptr", 0), ("before", "i32", 1)):
             t.do(f"%{name} = phi {kind} " + ", ".join(f"[{source[k]}, %{source[2]}]" for source in sources))
-        t.do(f"%result = call {CONVENTION}i32 @{TURN}(ptr %ctx, ptr %cta, ptr %ws)")
+        t.do(f"%result = {self._call('%ws', self._counter('%ws'))}")
+
+    def _counter(self, warp: str) -> str:
+        """The program counter of a converged warp."""
+        return self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'fast_pc', warp)}")
+
+    @staticmethod
+    def _call(warp: str, counter: str) -> str:
+        """The call of a turn."""
+        return f"call {CONVENTION}i32 @{TURN}(ptr %ctx, ptr %cta, ptr {warp}, i32 {counter})"
 
     def _end(self) -> None:
         """After a turn."""
@@ -103,6 +122,8 @@ class WarpLoop(Part):
         t.do("ret i32 %result")
         t.at("turn.ended")
         t.do(f"%ended = sub i32 %result, {OVER}")
+        if self.lazy:
+            self._settle()
         alike = t.let(f"or i1 {t.let(f'icmp eq i32 %before, {ANY}')}, {t.let('icmp eq i32 %before, %ended')}")
         t.do(f"%so.far = select i1 {alike}, i32 %ended, i32 {NONE}")
         t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %turn.round, label %turn.look")
@@ -123,6 +144,60 @@ class WarpLoop(Part):
         begun = t.let(call(end_alike, "%ctx", "%cta", "%warp.0", "%so.far"))
         t.do(f"br i1 {begun}, label %turn.another, label %turn.done{COLD}")
         t.at("turn.another")
-        t.go("turn")
+        if self.lazy:
+            self._rounds()
+        else:
+            t.go("turn")
         t.at("turn.done")
         t.do(f"ret i32 {S.DONE}")
+
+    def _settle(self) -> None:
+        """The warp's state says how its turn has ended."""
+        t = self.t
+        live = t.let(f"load i32, ptr {t.field(S.Warp, 'live', '%ws')}")
+        with t.if_else(t.let(f"icmp eq i32 %ended, {EXITED}")) as (exited, waits):
+            with exited:
+                t.do(f"store i32 0, ptr {t.field(S.Warp, 'live', '%ws')}")
+            with waits:
+                place = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'bar', '%ws')}, i32 %ended")
+                place = t.let(f"getelementptr i32, ptr {place}, i32 {-AT_BARRIER}")
+                t.do(f"store i32 {live}, ptr {place}")
+                t.do(f"store i32 {live}, ptr {t.field(S.Warp, 'wait', '%ws')}")
+
+    def _rounds(self) -> None:
+        """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. Warps of a
+        CTA that has begun here have no program counter in their states yet."""
+        t, entry = self.t, self.e.pc(self.program.entry)
+        t.declared.update((declaration(go_on_alike), declaration(leave_round)))
+        t.do(f"%begins = icmp eq i32 %so.far, {EXITED}")
+        t.go("round")
+        t.at("round")
+        t.do("%new = phi i1 [%begins, %turn.another], [%begins.again, %round.end]")
+        counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%warp.0')}")
+        t.do(f"%first.result = {self._call('%warp.0', counter)}")
+        t.do(f"%first.ended = sub i32 %first.result, {OVER}")
+        alike = t.let(f"icmp uge i32 %first.result, {OVER}")
+        t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
+        t.at("round.next")
+        t.do("%rw = phi ptr [%warp.0, %round], [%rw.next, %round.step]")
+        t.do(f"br i1 {t.let('icmp eq ptr %rw, %last')}, label %round.end, label %round.step")
+        t.at("round.step")
+        t.do(f"%rw.next = getelementptr i8, ptr %rw, i64 {self.e.file.size}")
+        counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%rw.next')}")
+        t.do(f"%next.result = {self._call('%rw.next', counter)}")
+        alike = t.let("icmp eq i32 %next.result, %first.result")
+        t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
+        t.at("round.end")
+        t.do(f"%begins.again = icmp eq i32 %first.ended, {EXITED}")
+        another = t.let(call(go_on_alike, "%ctx", "%cta", "%first.ended"))
+        t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
+        t.at("round.left")
+        t.do("%left = phi ptr [%warp.0, %round], [%rw.next, %round.step], [%rw, %round.end]")
+        t.do(
+            "%left.result = phi i32 [%first.result, %round], [%next.result, %round.step], "
+            "[%first.result, %round.end]"
+        )
+        over = t.let(f"icmp uge i32 %left.result, {OVER}")
+        ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %left.result, {OVER}')}, i32 {NONE}")
+        t.do(call(leave_round, "%ctx", "%cta", "%left", "%first.ended", ended, "%new"))
+        t.do(f"ret i32 {t.let(f'select i1 {over}, i32 {S.DONE}, i32 %left.result')}")

@@ -50,6 +50,32 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
 @rule
 def begin(context: Context, cta: Cta, number: u64) -> None:
     """Begins a CTA; `number`: its index in the grid."""
+    begin_block(context, cta, number)
+    if cta.converged != 0 and simple(context):
+        for k in range(context.warps):
+            begin_again(context, warp_of(context, cta, k))
+    else:
+        begin_warps(context, cta)
+    begin_round(context, cta)
+
+
+@rule
+def begin_in_place(context: Context, cta: Cta, number: u64) -> None:
+    """Begins a CTA in the place of one of which the warps' states have not been touched when they exited (see
+    `rounds.go_on_alike`)."""
+    thinned = cta.thinned != 0
+    begin_block(context, cta, number)
+    if cta.converged == 0:
+        begin_warps(context, cta)
+    elif thinned or context.clears:
+        for k in range(context.warps):
+            begin_again(context, warp_of(context, cta, k))
+    cta.position = 0
+
+
+@rule(inline=True)
+def begin_block(context: Context, cta: Cta, number: u64) -> None:
+    """Begins a CTA, but for its warps."""
     x = u64(cta.ctaid_x) + 1
     if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
         cta.ctaid_x = u32(x)
@@ -67,14 +93,15 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
     cta.active = 1
     if context.checked:
         blocks.started(cta.checks.cast(Block)[0], number)
-    if cta.converged != 0 and simple(context):
-        for k in range(context.warps):
-            begin_again(context, warp_of(context, cta, k))
-    else:
-        for k in range(context.warps):
-            begin_warp(context, cta, warp_of(context, cta, k), k)
-        cta.converged = 1
-    begin_round(context, cta)
+    cta.thinned = 0
+
+
+@rule
+def begin_warps(context: Context, cta: Cta) -> None:
+    """Begins all warps of a CTA, with all their fields reset."""
+    for k in range(context.warps):
+        begin_warp(context, cta, warp_of(context, cta, k), k)
+    cta.converged = 1
 
 
 @rule(inline=True)

@@ -7,9 +7,9 @@ is more to do than the common case, they do nothing, and the scheduler does it a
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, local, rule, u32
+from ptxlab.emulate.language import boolean, local, rule, u32, u64
 from ptxlab.emulate.rules import barriers
-from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
+from ptxlab.emulate.rules.beginning import begin, begin_in_place, draw_ticket, go_on, simple, warp_of
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
@@ -23,23 +23,75 @@ def end_alike(context: Context, cta: Cta, first: Warp, ended: u32) -> boolean:
     """All warps of a CTA have had a turn in this round, which ended alike (`EXITED`, `AT_BARRIER` or above). Whether a
     new round has begun: of this CTA, or of the next in its place. first: the state of warp 0."""
     if ended == EXITED:
-        return next_cta(context, cta)
+        ticket = next_ticket(context, cta)
+        if ticket >= context.total:
+            return False
+        begin(context, cta, ticket)
+        return True
     return all_go_on(context, cta, ended - AT_BARRIER)
 
 
 @rule(inline=True)
-def next_cta(context: Context, cta: Cta) -> boolean:
-    """All warps have exited: the next CTA begins in the same place, if there is one."""
+def next_ticket(context: Context, cta: Cta) -> u64:
+    """All warps have exited: the number of the CTA that may begin in the same place; a number beyond the last if there
+    is none, or if the scheduler has to look after it."""
     if context.stop[0] != 0 or context.outdated != 0 or cta.cluster.count != 1:
-        return False
+        return context.total
     if context.bulk_copies or not simple(context):
-        return False
+        return context.total
     ticket = draw_ticket(context)
-    if ticket >= context.total:
+    if ticket < context.total:
+        context.finished += 1
+    return ticket
+
+
+# -- rounds whose warps' states are not touched ------------------------------------------------------------------------
+# In most programs nobody looks at a warp's state between its turns. While all turns of a round end alike the loop notes
+# nowhere that a warp has exited or waits: the round's end would only take it back. Where turns do not end alike,
+# `leave_round` makes up for it.
+
+
+@rule
+def go_on_alike(context: Context, cta: Cta, ended: u32) -> boolean:
+    """As `end_alike`, where the warps' states do not say yet how their turns have ended. A CTA that begins leaves their
+    program counters to the loop."""
+    if ended == EXITED:
+        ticket = next_ticket(context, cta)
+        if ticket >= context.total:
+            return False
+        begin_in_place(context, cta, ticket)
+        return True
+    if cta.bar_count[ended - AT_BARRIER] != 0 or cta.bar_arrived[ended - AT_BARRIER] != 0:
         return False
-    context.finished += 1
-    begin(context, cta, ticket)
+    cta.cluster.idle = 0
+    cta.position = 0
     return True
+
+
+@rule
+def leave_round(context: Context, cta: Cta, warp: Warp, before: u32, ended: u32, begins: boolean) -> None:
+    """The scheduler goes on after the turn of this warp: the states say now how the turns before it have ended
+    (`before`), and this one (`ended`; `NONE`: its state says it already). begins: the CTA has begun in this round, so
+    that later warps are still to begin."""
+    position = u64(warp.warp_id)
+    for k in range(position):
+        settle(warp_of(context, cta, k), before)
+    if ended != NONE:
+        settle(warp, ended)
+    if begins:
+        for k in range(position + 1, context.warps):
+            warp_of(context, cta, k).fast_pc = context.entry
+    cta.position = position
+
+
+@rule(inline=True)
+def settle(warp: Warp, ended: u32) -> None:
+    """All lanes of a warp have exited, or wait at a barrier."""
+    if ended == EXITED:
+        warp.live = 0
+    else:
+        warp.bar[ended - AT_BARRIER] = warp.live
+        warp.wait = warp.live
 
 
 @rule(inline=True)

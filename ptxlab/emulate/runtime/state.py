@@ -146,6 +146,7 @@ class Cta(Record, align=64):
     cluster: Ref[Cluster]
     rank: u32  # in its cluster
     converged: u32  # whether no warp has diverged here since the states of all warps were last reset
+    thinned: u32  # whether lanes of a converged warp have exited before others of it since the CTA began
     # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
     bar_arrived: Array[u32] = array(16)
