@@ -34,7 +34,7 @@ from ptxlab.emulate.jit.mbarrier_phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
 from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import chosen, transcribe
-from ptxlab.emulate.jit.workers import Image, Worker
+from ptxlab.emulate.jit.workers import ENDLESS, Image, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
@@ -56,6 +56,9 @@ QUANTUM = 1 << 13
 
 TICK = 0.1
 """Seconds between two looks at a launch that runs."""
+
+ALONE, TOGETHER = 5e-3, 2e-4
+"""Seconds for which the caller's thread runs the launch itself, if it is to have one worker, or several."""
 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
@@ -108,28 +111,50 @@ class Run:
     def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
         try:
-            grid = _GRID(self.fast.address("grid"))
-            worker.began = time.perf_counter()
             self.begun.put(None)
-            while True:
-                worker.result = grid(address_of(worker.context))
-                if worker.result == S.NEEDS_SLOW:
-                    start = time.perf_counter()
-                    slow = self.built.slow(whole=worker.context.slow != 0)
-                    self.kept.append(slow)
-                    worker.context.slow = slow.address("slow")
-                    self.compiling = max(self.compiling, time.perf_counter() - start)
-                elif worker.result == S.NEEDS_CODE:
-                    grid = _GRID(self.fast.address("grid"))
-                    worker.context.slow = 0
-                elif worker.result == S.NEEDS_SLOT:
-                    worker.add_slots(self)
-                else:
-                    break
-            worker.ended = time.perf_counter()
+            worker.context.steps_left = ENDLESS
+            self.go_on(worker)
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1
+
+    def go_on(self, worker: Worker) -> None:
+        """Runs a worker until it has ended or pauses."""
+        grid = _GRID(self.fast.address("grid"))
+        while True:
+            worker.result = grid(address_of(worker.context))
+            if worker.result == S.NEEDS_SLOW:
+                start = time.perf_counter()
+                slow = self.built.slow(whole=worker.context.slow != 0)
+                self.kept.append(slow)
+                worker.context.slow = slow.address("slow")
+                self.compiling = max(self.compiling, time.perf_counter() - start)
+            elif worker.result == S.NEEDS_CODE:
+                grid = _GRID(self.fast.address("grid"))
+                worker.context.slow = 0
+            elif worker.result == S.NEEDS_SLOT:
+                worker.add_slots(self)
+            else:
+                return
+
+    def begin_here(self) -> bool:
+        """Runs the first worker in the caller's thread for a moment, because many a launch takes no longer than a
+        thread to begin. Whether the launch is over.
+
+        Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
+        lose it, so launches with such calls have threads from the beginning."""
+        if self.callback is not None or self.reductions is not None or self.reports is not None:
+            return False
+        worker, began = self.workers[0], time.perf_counter()
+        limit, steps = ALONE if self.workers_wanted == 1 else TOGETHER, 1
+        while (spent := time.perf_counter() - began) < limit:
+            if 4 * spent < limit:
+                steps *= 4
+            worker.context.steps_left = steps
+            self.go_on(worker)
+            if worker.result != S.PAUSED:
+                return True
+        return False
 
     def wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
@@ -139,9 +164,10 @@ class Run:
             self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 progress.woken_by(team.wake)
-                team.start()
-                self.add_workers(team)
-                team.wait(lambda: self.tick(progress), TICK)
+                if not self.begin_here():
+                    team.start()
+                    self.add_workers(team)
+                    team.wait(lambda: self.tick(progress), TICK)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MARGIN = 512
 """Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see `jit.transfer`."""
+ENDLESS = 1 << 62
+"""More steps of a scheduler than there can be."""
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
 _wide_lock = np.zeros(1, np.uint32)
@@ -162,7 +164,6 @@ class Worker:
         self.tally, self.moved = memory["tally"], memory["moved"]
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
         self.result = S.DONE
-        self.began = self.ended = 0.0
         octets[: Context.size] = image.context
         self.context = context = Context.view(octets)
         first = start_of(octets)
@@ -174,6 +175,7 @@ class Worker:
         context.total, context.memory = launch.blocks // launch.cluster_blocks, run.map
         context.only = context.alone = run.workers_wanted == 1
         context.quantum = context.quantum_size = run.quantum
+        context.steps_left = ENDLESS
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
         if launch.seed is not None and run.blocks is not None:
             draw = random.Random(launch.seed)

@@ -37,8 +37,9 @@ def next_ticket(context: Context, cta: Cta) -> u64:
     is none, or if the scheduler has to look after it."""
     if context.stop[0] != 0 or context.outdated != 0 or cta.cluster.count != 1:
         return context.total
-    if context.bulk_copies or not simple(context):
+    if context.bulk_copies or context.steps_left <= 0 or not simple(context):
         return context.total
+    context.steps_left -= 1
     ticket = draw_ticket(context)
     if ticket < context.total:
         context.finished += 1

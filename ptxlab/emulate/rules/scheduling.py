@@ -6,8 +6,8 @@
         when no warp can run: the CTA has ended, or it is in a deadlock
 
 All state lies in the context, so that `run_grid` can be called again where it stopped: after the slow function has been
-compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been allocated, and
-with better code, between two CTAs. A worker has one resident CTA as long as that ends by itself. When it does not, more
+compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been allocated, with
+better code, between two CTAs, and after so many steps as it was given. A worker has one resident CTA as long as that ends by itself. When it does not, more
 CTAs become resident and take turns, so that a block which waits for a later one can end.
 """
 
@@ -46,6 +46,7 @@ from ptxlab.emulate.runtime.state import (
     NEEDS_CODE,
     NEEDS_SLOT,
     NEEDS_SLOW,
+    PAUSED,
     STOPPED,
     SUSPENDED,
     Context,
@@ -82,6 +83,9 @@ def slow(context: Context, cta: Cta, warp: Warp) -> u32:
 def run_grid(context: Context) -> u32:
     """Runs CTAs until there are none left; returns why it stops."""
     while True:
+        if context.steps_left <= 0:
+            return PAUSED
+        context.steps_left -= 1
         if context.cta.active == 0:
             if context.stop[0] != 0:
                 return STOPPED

@@ -19,7 +19,7 @@ SPACES = {
 
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING = 0, 1, 2, 3, 4, 5
 """What the functions that run a warp return; LACKING: the code of the block that is next was not built."""
-STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE = 2, 3, 4, 5
+STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 """What the scheduler returns besides DONE and FAULT."""
 
 # -- kinds of fault
@@ -216,6 +216,7 @@ class Context(Record, align=64):
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
+    steps_left: i64  # rounds and CTAs that the scheduler begins before it pauses
     forgone: i64  # what a warp whose wait for an mbarrier has failed has given up of it
     slow: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
