@@ -47,6 +47,11 @@ CUT = 16
 """PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
 longer per instruction the longer the block is: 16,000 dependent lines in one block take 2.5 times as long."""
 
+PREDICTED = '"no-jump-tables"="true"'
+"""The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
+place, then at another one: CPUs predict comparisons that take turns well, and jumps through a table badly (11 cycles for
+each turn of a warp on Zen 4)."""
+
 
 class Emitter:
     """What emits the function `name` ("fast" or "slow"): its text and constants, and the parts that write into them."""
@@ -125,7 +130,7 @@ class Emitter:
         dispatch()
         name = f"i32 @{self.name}" if loop is None else f"internal {CONVENTION}i32 @{TURN}"
         given = f"{SIGNATURE}%ws" if loop is None else TURN_SIGNATURE
-        lines = [f"define {name}({given}) nounwind alignstack(64) {{", "entry:"]
+        lines = [f"define {name}({given}) nounwind alignstack(64) {PREDICTED} {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
         tables = self.constants + (self.far.text() if self.far is not None else [])
         tables += self.tabled.text() if self.tabled is not None else []
