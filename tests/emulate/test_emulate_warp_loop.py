@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,38 @@ PROGRAMS = {
         setp.ge.u32 %p1, %r4, 300;
         @%p1 bra END;
         """ + WRITES + "\n    END:"),
+    "some lanes of one block exit": (96, 9, """
+        setp.eq.u32 %p1, %r4, 300;
+        @%p1 exit;
+        """ + WRITES),
+    "a warp of one block exits early": (96, 9, WARP + PUT + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 17;
+        @%p1 exit;
+        bar.sync 0;""" + NEXT + "st.global.u32 [%rd3], %r14;"),
+    "a warp of one block runs for long": (96, 9, WARP + PUT + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 17;
+        mov.u32 %r30, 0;
+    AGAIN:
+        add.u32 %r30, %r30, 1;
+        setp.lt.and.u32 %p2, %r30, 9000, %p1;
+        @%p2 bra AGAIN;
+        bar.sync 0;""" + NEXT + """
+        add.u32 %r14, %r14, %r30;
+        st.global.u32 [%rd3], %r14;"""),
+    "a warp of one block diverges": (96, 9, WARP + PUT + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 17;
+        and.b32 %r21, %r1, 3;
+        mov.u32 %r30, 0;
+    AGAIN:
+        add.u32 %r30, %r30, 1;
+        setp.lt.and.u32 %p2, %r30, %r21, %p1;
+        @%p2 bra AGAIN;
+        bar.sync 0;""" + NEXT + """
+        add.u32 %r14, %r14, %r30;
+        st.global.u32 [%rd3], %r14;"""),
     "a barrier": (128, 5, PUT + "bar.sync 0;" + NEXT + "st.global.u32 [%rd3], %r14;"),
     "barriers in a loop": (96, 5, PUT + """
         mov.u32 %r30, 0;
@@ -239,6 +273,36 @@ def test_two_workers_a_random_order_and_counters_give_the_same(what: str, option
     threads, blocks, body = PROGRAMS[what]
     expected = outcome("jit", threads, blocks, body)
     assert outcome("jit", threads, blocks, body, **options) == expected
+
+
+def threads_of(monkeypatch: pytest.MonkeyPatch, body: str, **options: Any) -> int:
+    """How many threads a launch begins."""
+    threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+    begun = []
+
+    def begin(function: Any, args: Any) -> int:
+        begun.append(function)
+        return _thread.start_new_thread(function, args)
+
+    monkeypatch.setattr(threads, "_thread", SimpleNamespace(start_new_thread=begin))
+    run("jit", kernel(body), out=np.zeros(4096, np.uint32), **options)
+    return len(begun)
+
+
+LONG = """
+    mov.u32 %r30, 0;
+AGAIN:
+    add.u32 %r30, %r30, 1;
+    setp.lt.u32 %p1, %r30, 5000000;
+    @%p1 bra AGAIN;"""
+
+
+def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
+    assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
+    assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
+    assert threads_of(monkeypatch, LONG, blocks=2, workers=1) == 1
+    assert threads_of(monkeypatch, LONG, blocks=2, workers=2) == 2
 
 
 def test_a_budget_ends_blocks_that_would_go_on() -> None:

@@ -21,6 +21,7 @@ from ptxlab.emulate.runtime.state import (
     FAULT,
     NEEDS_SLOT,
     NEEDS_SLOW,
+    PAUSED,
     STOPPED,
     SUSPENDED,
     Cluster,
@@ -76,7 +77,7 @@ class World:
         context.next, context.stop, context.budget = Pointer(self.next), Pointer(self.stop), Pointer(self.budget)
         context.memory, context.sites = MemoryMap.new(), Site.many(1)
         context.total, context.warps, context.state_size = blocks, len(script), size
-        context.quantum = context.quantum_size = 10
+        context.quantum, context.quantum_size, context.steps_left = 10, 10, 1000
         context.mbarriers = context.only = True
         context.grid_x, context.grid_y, context.grid_z = 2, 2, 1
         context.order = Pointer(np.arange(len(script), dtype=np.uint32))
@@ -133,6 +134,19 @@ def test_blocks_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_grid(world.context) == DONE
     assert places == [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
     assert (world.context.finished, world.turns) == (3, [(0, 0), (1, 0), (2, 0)])
+
+
+def test_a_pause_after_so_many_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, [[arrive_at(0), leave], [arrive_at(0), leave]], blocks=2)
+    seen = []
+    for _ in range(4):
+        world.context.steps_left = 1
+        assert run_grid(world.context) == PAUSED
+        seen.append(len(world.turns))
+    assert seen == [2, 4, 6, 8]
+    world.context.steps_left = 1
+    assert run_grid(world.context) == DONE
+    assert world.turns == [(block, warp) for block in range(2) for _ in range(2) for warp in range(2)]
 
 
 def test_where_a_warp_begins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,8 @@ longer per instruction the longer the block is: 16,000 dependent lines in one bl
 
 PREDICTED = '"no-jump-tables"="true"'
 """The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
-place, then at another one: CPUs predict comparisons that take turns well, and jumps through a table badly (11 cycles for
-each turn of a warp on Zen 4)."""
+place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
+of a warp on Zen 4)."""
 
 
 class Emitter:

@@ -16,7 +16,7 @@ from ptxlab.emulate.jit.sides import Sides, sides_of
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.jit.warp_loop import WarpLoop
 from ptxlab.emulate.program.basic_blocks import waits_for_others
-from ptxlab.emulate.program.model import Block, Literal
+from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action

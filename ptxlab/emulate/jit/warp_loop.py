@@ -193,10 +193,7 @@ class WarpLoop(Part):
         t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
         t.at("round.left")
         t.do("%left = phi ptr [%warp.0, %round], [%rw.next, %round.step], [%rw, %round.end]")
-        t.do(
-            "%left.result = phi i32 [%first.result, %round], [%next.result, %round.step], "
-            "[%first.result, %round.end]"
-        )
+        t.do("%left.result = phi i32 [%first.result, %round], [%next.result, %round.step], [%first.result, %round.end]")
         over = t.let(f"icmp uge i32 %left.result, {OVER}")
         ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %left.result, {OVER}')}, i32 {NONE}")
         t.do(call(leave_round, "%ctx", "%cta", "%left", "%first.ended", ended, "%new"))

@@ -7,8 +7,9 @@
 
 All state lies in the context, so that `run_grid` can be called again where it stopped: after the slow function has been
 compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been allocated, with
-better code, between two CTAs, and after so many steps as it was given. A worker has one resident CTA as long as that ends by itself. When it does not, more
-CTAs become resident and take turns, so that a block which waits for a later one can end.
+better code, between two CTAs, and after as many steps as it was given. A worker has one resident CTA as long as that
+ends by itself. When it does not, more CTAs become resident and take turns, so that a block which waits for a later one
+can end.
 """
 
 from __future__ import annotations
