@@ -301,8 +301,8 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
     run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
-    assert threads_of(monkeypatch, LONG, blocks=2, workers=1) == 1
-    assert threads_of(monkeypatch, LONG, blocks=2, workers=2) == 2
+    assert threads_of(monkeypatch, LONG, blocks=2, workers=1, budget=None) == 1
+    assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
 
 
 def test_a_budget_ends_blocks_that_would_go_on() -> None:
