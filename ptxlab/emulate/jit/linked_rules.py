@@ -69,9 +69,7 @@ CHECKS: Functions = (
 """Of a build with checks."""
 
 
-GRID: Functions = (
-    scheduling.run_grid, rounds.end_alike, rounds.go_on_alike, rounds.leave_round, turns.count_ends,
-)  # fmt: skip
+GRID: Functions = (scheduling.run_grid, rounds.end_alike, rounds.leave_round, turns.count_ends)
 """The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
 
 

@@ -23,7 +23,7 @@ from ptxlab.emulate.jit.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.rules.launches import scheduled
-from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, end_alike, go_on_alike, leave_round
+from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, end_alike, leave_round
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S
 
@@ -141,7 +141,7 @@ class WarpLoop(Part):
         t.at("turn.round")
         t.do(f"br i1 {t.let(f'icmp ugt i32 %so.far, {NONE}')}, label %turn.alike, label %turn.done")
         t.at("turn.alike")
-        begun = t.let(call(end_alike, "%ctx", "%cta", "%warp.0", "%so.far"))
+        begun = t.let(call(end_alike, "%ctx", "%cta", "%so.far", "true"))
         t.do(f"br i1 {begun}, label %turn.another, label %turn.done{COLD}")
         t.at("turn.another")
         if self.lazy:
@@ -168,7 +168,7 @@ class WarpLoop(Part):
         """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. Warps of a
         CTA that has begun here have no program counter in their states yet."""
         t, entry = self.t, self.e.pc(self.program.entry)
-        t.declared.update((declaration(go_on_alike), declaration(leave_round)))
+        t.declared.add(declaration(leave_round))
         t.do(f"%begins = icmp eq i32 %so.far, {EXITED}")
         t.go("round")
         t.at("round")
@@ -189,7 +189,7 @@ class WarpLoop(Part):
         t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
         t.at("round.end")
         t.do(f"%begins.again = icmp eq i32 %first.ended, {EXITED}")
-        another = t.let(call(go_on_alike, "%ctx", "%cta", "%first.ended"))
+        another = t.let(call(end_alike, "%ctx", "%cta", "%first.ended", "false"))
         t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
         t.at("round.left")
         t.do("%left = phi ptr [%warp.0, %round], [%rw.next, %round.step], [%rw, %round.end]")

@@ -44,38 +44,14 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
     cluster.idle = 0
     for rank in range(cluster.count):
         linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
-        begin(context, context.slots[cluster.first + rank].cta, linear)
+        begin(context, context.slots[cluster.first + rank].cta, linear, False)
 
 
 @rule
-def begin(context: Context, cta: Cta, number: u64) -> None:
-    """Begins a CTA; `number`: its index in the grid."""
-    begin_block(context, cta, number)
-    if cta.converged != 0 and simple(context):
-        for k in range(context.warps):
-            begin_again(context, warp_of(context, cta, k))
-    else:
-        begin_warps(context, cta)
-    begin_round(context, cta)
-
-
-@rule
-def begin_in_place(context: Context, cta: Cta, number: u64) -> None:
-    """Begins a CTA in the place of one of which the warps' states have not been touched when they exited (see
-    `rounds.go_on_alike`)."""
+def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
+    """Begins a CTA; `number`: its index in the grid. untouched: the warps' states do not say that those before have
+    exited (see `rounds.end_alike`), and the program counters are the caller's affair."""
     thinned = cta.thinned != 0
-    begin_block(context, cta, number)
-    if cta.converged == 0:
-        begin_warps(context, cta)
-    elif thinned or context.clears:
-        for k in range(context.warps):
-            begin_again(context, warp_of(context, cta, k))
-    cta.position = 0
-
-
-@rule(inline=True)
-def begin_block(context: Context, cta: Cta, number: u64) -> None:
-    """Begins a CTA, but for its warps."""
     x = u64(cta.ctaid_x) + 1
     if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
         cta.ctaid_x = u32(x)
@@ -94,14 +70,14 @@ def begin_block(context: Context, cta: Cta, number: u64) -> None:
     if context.checked:
         blocks.started(cta.checks.cast(Block)[0], number)
     cta.thinned = 0
-
-
-@rule
-def begin_warps(context: Context, cta: Cta) -> None:
-    """Begins all warps of a CTA, with all their fields reset."""
-    for k in range(context.warps):
-        begin_warp(context, cta, warp_of(context, cta, k), k)
-    cta.converged = 1
+    if cta.converged == 0 or not simple(context):
+        for k in range(context.warps):
+            begin_warp(context, cta, warp_of(context, cta, k), k)
+        cta.converged = 1
+    elif not untouched or thinned or context.clears:
+        for k in range(context.warps):
+            begin_again(context, warp_of(context, cta, k))
+    begin_round(context, cta)
 
 
 @rule(inline=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import boolean, local, rule, u32, u64
 from ptxlab.emulate.rules import barriers
-from ptxlab.emulate.rules.beginning import begin, begin_in_place, draw_ticket, go_on, simple, warp_of
+from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
@@ -19,16 +19,20 @@ barrier 0 (the other barriers follow)."""
 
 
 @rule
-def end_alike(context: Context, cta: Cta, first: Warp, ended: u32) -> boolean:
+def end_alike(context: Context, cta: Cta, ended: u32, noted: boolean) -> boolean:
     """All warps of a CTA have had a turn in this round, which ended alike (`EXITED`, `AT_BARRIER` or above). Whether a
-    new round has begun: of this CTA, or of the next in its place. first: the state of warp 0."""
+    new round has begun: of this CTA, or of the next in its place. noted: the warps' states say how it ended.
+
+    In most programs nobody looks at a warp's state between its turns. While all turns end alike the loop notes nowhere
+    that a warp has exited or waits: the end of the round would only take it back. Where turns do not end alike,
+    `leave_round` makes up for it."""
     if ended == EXITED:
         ticket = next_ticket(context, cta)
         if ticket >= context.total:
             return False
-        begin(context, cta, ticket)
+        begin(context, cta, ticket, not noted)
         return True
-    return all_go_on(context, cta, ended - AT_BARRIER)
+    return all_go_on(context, cta, ended - AT_BARRIER, noted)
 
 
 @rule(inline=True)
@@ -44,29 +48,6 @@ def next_ticket(context: Context, cta: Cta) -> u64:
     if ticket < context.total:
         context.finished += 1
     return ticket
-
-
-# -- rounds whose warps' states are not touched ------------------------------------------------------------------------
-# In most programs nobody looks at a warp's state between its turns. While all turns of a round end alike the loop notes
-# nowhere that a warp has exited or waits: the round's end would only take it back. Where turns do not end alike,
-# `leave_round` makes up for it.
-
-
-@rule
-def go_on_alike(context: Context, cta: Cta, ended: u32) -> boolean:
-    """As `end_alike`, where the warps' states do not say yet how their turns have ended. A CTA that begins leaves their
-    program counters to the loop."""
-    if ended == EXITED:
-        ticket = next_ticket(context, cta)
-        if ticket >= context.total:
-            return False
-        begin_in_place(context, cta, ticket)
-        return True
-    if cta.bar_count[ended - AT_BARRIER] != 0 or cta.bar_arrived[ended - AT_BARRIER] != 0:
-        return False
-    cta.cluster.idle = 0
-    cta.position = 0
-    return True
 
 
 @rule
@@ -96,7 +77,7 @@ def settle(warp: Warp, ended: u32) -> None:
 
 
 @rule(inline=True)
-def all_go_on(context: Context, cta: Cta, barrier: u32) -> boolean:
+def all_go_on(context: Context, cta: Cta, barrier: u32, noted: boolean) -> boolean:
     """All warps wait at a barrier that asks for no other number of threads: it completes."""
     if cta.bar_count[barrier] != 0 or cta.bar_arrived[barrier] != 0 or context.cluster_barriers:
         return False
@@ -107,8 +88,9 @@ def all_go_on(context: Context, cta: Cta, barrier: u32) -> boolean:
         elif launch.racecheck:
             block.expected[barrier] = 0
             barriers.order(block, barrier, u32(0xFFFFFFFF >> 32 - context.warps), True, False)
-    for k in range(context.warps):
-        go_on(warp_of(context, cta, k), barrier)
+    if noted:
+        for k in range(context.warps):
+            go_on(warp_of(context, cta, k), barrier)
     cta.cluster.idle = 0
     cta.position = 0
     return True
