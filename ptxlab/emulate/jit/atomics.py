@@ -7,19 +7,21 @@ instruction.
 
 Lanes that all name one address (a counter, a sum) are one exchange on the host: the operations follow one another in a
 register, in lane order, and the last value is written if no other worker has changed the first. Where nobody reads the
-old values, and the order makes no difference, all operands become one first.
+old values, and the order makes no difference, all operands become one first. In good code of a converged warp that is
+done in place if the address is known to be the same in all lanes (`Atomics._summed`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, whole
-from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
@@ -94,18 +96,13 @@ class Atomics(Part):
         name = f"atom{what}.v{count}" + ".whole" * bool(i.whole) + ".shared" * shared + ".silent" * (not returns)
         if name not in self.e.helpers:
             self.e.helpers[name] = self._function(name, i, word, lane, count, shared=shared, returns=returns)
-        at = self.m.vector(self.m.wide(address))
-        self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
-        cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
-        for k, value in enumerate(cells):
-            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
-            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
         site = self.e.own_site()
-        result = self.t.let(
-            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
-            f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
-        )
-        self.e.stops.if_called(result)
+        sums = count == 1 and not i.whole and not returns and word in NEUTRAL
+        if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.slow):
+            with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
+                self._call(name, address, values, lane, site)
+        else:
+            self._call(name, address, values, lane, site)
         old = []
         for k in range(count):
             if returns:
@@ -114,6 +111,53 @@ class Atomics(Part):
             else:
                 old.append(self.m.const(lane, 0))
         return tuple(old) if i.vec else old[0]
+
+    def _call(self, name: str, address: Address, values: tuple[Any, ...], lane: str, site: str) -> None:
+        """The operation by a call of its function."""
+        at = self.m.vector(self.m.wide(address))
+        self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+        cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        for k, value in enumerate(cells):
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
+            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
+        result = self.t.let(
+            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
+            f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
+        )
+        self.e.stops.if_called(result)
+
+    @contextmanager
+    def _summed(self, form: Form, word: str, lane: str, at: str, given: Value, site: str) -> Iterator[None]:
+        """The operations on one address as a single one, if it lies in the allocation that the site knows and nobody
+        keeps a record of what is written there. In this context the code for all others is written."""
+        t, size = self.t, BITS[lane] // 8
+        one, other, done = (t.label(name) for name in ("sum", "apart", "done"))
+        base, places, host, written = (
+            t.let(f"load {kind}, ptr {t.field(S.Site, name, site)}")
+            for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
+        )
+        off = t.let(f"sub i64 {at}, {base}")
+        near = t.let(f"icmp ult i64 {self.e.memory.rotate('i64', off, size.bit_length() - 1)}, {places}")
+        good = t.let(f"and i1 {near}, {t.let(f'icmp eq i64 {written}, 0')}")
+        t.do(f"br i1 {t.let(f'and i1 {good}, {self.active.any()}')}, label %{one}, label %{other}{COLD}")
+        t.at(other)
+        with self.m.own_splats():
+            yield
+        t.go(done)
+        t.at(one)
+        with self.m.own_splats():
+            x = _sum(t, word, lane, self.m.vector(given), self.active.vector)
+            place = t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+            alone = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
+            with t.if_else(t.let(f"icmp ne i8 {alone}, 0")) as (plain, locked):
+                with plain:
+                    old = t.let(f"load {LLVM[lane]}, ptr {place}, align {size}")
+                    new = new_value(t, form, word, lane, old, [x])
+                    t.do(f"store {LLVM[lane]} {new}, ptr {place}, align {size}")
+                with locked:
+                    t.let(f"atomicrmw {word} ptr {place}, {LLVM[lane]} {x} seq_cst")
+        t.go(done)
+        t.at(done)
 
     def _function(self, name: str, form: Form, word: str, lane: str, count: int, *, shared: bool, returns: bool) -> str:
         """The function that does it, in lane order; each element of a vector is one atomic operation. shared: only
@@ -261,17 +305,22 @@ def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns
     assert not returns
     ty, vector, size = LLVM[lane], f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
     given = t.let(f"load {vector}, ptr %xs, align 64")
-    active = t.let(f"bitcast i32 %mask to <{W} x i1>")
-    neutral = t.splat(ty, str(NEUTRAL[word](BITS[lane])))
-    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {neutral}")
-    reduction = f"llvm.vector.reduce.{ {'min': 'smin', 'max': 'smax'}.get(word, word) }.v{W}{ty}"
-    x = t.call(ty, reduction, [(vector, chosen)])
+    x = _sum(t, word, lane, given, t.let(f"bitcast i32 %mask to <{W} x i1>"))
     place = _host("%first", t)
     if shared:
         old = t.let(f"load {ty}, ptr {place}, align {size}")
         t.do(f"store {ty} {new_value(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
     else:
         t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
+
+
+def _sum(t: Text, word: str, lane: str, given: str, active: str) -> str:
+    """The operands of all active lanes, a vector, as one."""
+    ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
+    neutral = t.splat(ty, str(NEUTRAL[word](BITS[lane])))
+    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {neutral}")
+    reduction = f"llvm.vector.reduce.{ {'min': 'smin', 'max': 'smax'}.get(word, word) }.v{W}{ty}"
+    return t.call(ty, reduction, [(vector, chosen)])
 
 
 def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
