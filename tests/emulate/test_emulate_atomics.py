@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance import canonical, combinations, register_type, values
-from emulate_programs import ENGINES, launch
+from emulate_programs import ENGINES, improve, kernel, launch, run
 
+from ptxlab.errors import DeviceFault
 from ptxlab.isa import form, types
 from ptxlab.isa.table import Form, all_ops
 
@@ -105,3 +106,57 @@ def test_engines_agree(opcode: str) -> None:
             assert (canonical(a, found.type) == canonical(b, found.type)).all(), (blocks, a, b)
     if found.operation != "cas":
         assert (ran["jit", 1][0] != start).any()
+
+
+SUMS = [(op, kind) for kind in ("u32", "s32", "u64", "s64") for op in ("add", "min", "max")]
+SUMS = [(op, kind) for op, kind in SUMS if (op, kind) != ("add", "s64")]
+SUMS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize(("op", "kind"), SUMS)
+def test_the_sum_of_a_warp_at_one_known_address(op: str, kind: str) -> None:
+    """In good code it is made in place; with whole warps, a part of one, guards that hold for some and for nobody."""
+    wide = "64" in kind
+    body = f"""
+        .reg .{kind} %value, %turned;
+        mad.lo.u32 %r20, %r4, 0x9e3779b1, 12345;
+        cvt.u64.u32 %rd5, %r20;
+        mul.lo.u64 %rd5, %rd5, 0x9e3779b97f4a7c15;
+        mov.b{64 if wide else 32} %value, {"%rd5" if wide else "%r20"};
+        red.global.{op}.{kind} [%rd2], %value;
+        and.b32 %r21, %r1, 5;
+        setp.eq.u32 %p1, %r21, 4;
+        @%p1 red.global.{op}.{kind} [%rd2+8], %value;
+        setp.lt.u32 %p2, %r4, 64;
+        @%p2 red.global.{op}.{kind} [%rd2+16], %value;
+        atom.global.{op}.{kind} %turned, [%rd2+24], %value;"""
+    text, start = kernel(body), np.full(4, 0x123456789ABCDEF0, np.uint64)
+    ran = []
+    for way, workers in (("step", 1), ("jit", 1), ("good", 1), ("good", 2)):
+        if way == "good":
+            improve(text, (77,), False, ("memcheck",))
+        x = start.copy()
+        run("step" if way == "step" else "jit", text, threads=77, blocks=5, x=x, workers=workers)
+        ran.append(x.tolist())
+    assert ran[0] != start.tolist()
+    assert all(each == ran[0] for each in ran)
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize("at", ["%rd2+4096", "%rd2+2"])
+def test_a_sum_at_a_wrong_address(at: str) -> None:
+    body = f"""
+        red.global.add.u32 [%rd2], 1;
+        setp.ge.u32 %p2, %r4, 70;
+        @%p2 red.global.add.u32 [{at}], %r1;"""
+    faults = []
+    for way in ("step", "jit", "good"):
+        text, x = kernel(body), np.zeros(4, np.uint32)
+        if way == "good":
+            improve(text, (32,), False, ("memcheck",))
+        with pytest.raises(DeviceFault) as caught:
+            run("step" if way == "step" else "jit", text, blocks=4, x=x)
+        faults.append((str(caught.value), x.tolist()))
+    assert faults[0][1][0] == 96
+    assert faults[1:] == faults[:1] * 2
