@@ -26,7 +26,7 @@ from emulator import Prepared, attention, matmul
 
 import ptxlab as pl
 from ptxlab.emulate.jit import Run
-from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.build import prepare
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.runtime.report import Launch

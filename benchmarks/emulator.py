@@ -30,7 +30,7 @@ import ptxlab as pl
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.linked_rules import parts
 from ptxlab.emulate.jit.rulecode import object_codes

@@ -15,7 +15,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import Run
-from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.runtime.report import Launch, Report

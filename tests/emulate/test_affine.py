@@ -16,18 +16,25 @@ K = list(range(32))
 
 
 def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str] | None:
-    """What lanes of %r9 or %rd9 add to lane 0, and how their sum is extended; None where it is not affine."""
-    from ptxlab.emulate.jit.affine import Rows
+    """What lanes of %r9 or %rd9 add to lane 0, and how their sum is extended; None where it is not affine, or they add
+    multiples of a stride."""
+    apart, extension, times = stride_of_r9(body, block) or ([], "", [1])
+    return None if times else (apart, extension)
+
+
+def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str, list[int]] | None:
+    """The same, with the strides that lanes add."""
     from ptxlab.emulate.jit.affine_registers import affine_registers
     from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.block_rows import Rows
 
     program, rows = lower(parse(kernel(body))), Rows.of(block)
     uniform = uniform_registers(program, rows)
     found = affine_registers(program, rows, uniform, live_in(program))
     (r,) = (r.index for r in program.registers if r.name in ("%r9", "%rd9"))
     if uniform[r]:
-        return [0] * 32, ""
-    return (list(found[r].apart), found[r].extension) if r in found else None
+        return [0] * 32, "", []
+    return (list(found[r].apart), found[r].extension, list(found[r].times)) if r in found else None
 
 
 @pytest.mark.parametrize(("body", "expected"), [
@@ -60,11 +67,14 @@ def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[lis
     ("add.u32 %r8, %r1, 96; shr.u32 %r9, %r8, 5;", ([0] * 32, "")),
     ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, 64; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", (K, "")),
     ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, %r3; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", None),
-    ("mul.wide.s32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "sext")),
+    ("add.u32 %r8, %r1, 1; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "sext")),
+    ("mul.wide.s32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "")),  # %tid is small
     ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd8, %rd8, 3; sub.s64 %rd9, %rd2, %rd8;", None),  # two forms of %rd8
-    ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd7, %rd8, 3; sub.s64 %rd9, %rd2, %rd7;", ([-8 * k for k in K], "zext")),
+    ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd7, %rd8, 3; sub.s64 %rd9, %rd2, %rd7;", ([-8 * k for k in K], "")),
+    ("mov.u32 %r8, %r1; L: cvt.s64.s32 %rd9, %r8; add.u32 %r8, %r8, 8; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;",
+     (K, "sext")),
     ("mul.wide.u32 %rd8, %r1, 4; cvt.u32.u64 %r9, %rd8;", ([4 * k for k in K], "")),
-    ("mul.wide.u32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd8;", None),  # two sums that may wrap around
+    ("add.u32 %r8, %r1, 1; mul.wide.u32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd8;", None),  # two sums, maybe wrapped
     # a loop: every writer gives lanes of the same form
     ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, 64; setp.lt.u32 %p1, %r9, %r2; @%p1 bra L;", (K, "")),
     ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", None),
@@ -76,6 +86,30 @@ def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[lis
 ])  # fmt: skip
 def test_what_is_affine(body: str, expected: tuple[list[int], str] | None) -> None:
     assert form_of_r9(body) == expected
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    ("mul.lo.u32 %r9, %r1, %r3;", (0, "", 1)),
+    ("mul.lo.u32 %r9, %r3, %r4;", (0, "", 1)),  # %r4 is %r1 and a scalar
+    ("mad.lo.u32 %r9, %r1, %r3, %r1;", (1, "", 1)),
+    ("mul.lo.u32 %r8, %r1, %r3; sub.u32 %r9, %r2, %r8;", (0, "", 1)),  # of which the stride is negative
+    ("mul.lo.u32 %r8, %r1, -12; mul.lo.u32 %r9, %r8, %r3;", (0, "", -1)),
+    ("mul.lo.u32 %r8, %r1, %r3; mul.lo.u32 %r7, %r8, %r2; shl.b32 %r9, %r7, 3;", (0, "", 1)),
+    ("mad.lo.u32 %r8, %r1, %r3, %r1; mul.lo.u32 %r9, %r8, %r2;", None),  # two strides
+    ("mul.lo.u32 %r8, %r1, %r3; add.u32 %r9, %r8, %r8;", None),
+    ("mul.lo.u32 %r8, %r1, %r3; and.b32 %r9, %r8, 31;", None),
+    ("mul.lo.u32 %r8, %r1, 0x100000; add.u32 %r8, %r8, %r1; mul.lo.u32 %r9, %r8, %r3;", None),  # too far apart
+    ("mad.lo.u32 %r8, %r1, %r3, %r2; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd1, %rd8;", (0, "sext", 1)),
+    ("mad.lo.u32 %r8, %r1, %r3, %r1; mul.wide.u32 %rd8, %r8, 4; sub.s64 %rd9, %rd1, %rd8;", (-4, "zext", 1)),
+    ("mad.lo.u32 %r8, %r1, %r3, %r1; mul.wide.u32 %rd8, %r8, 4; cvt.u32.u64 %r9, %rd8;", (4, "", 1)),
+    ("cvt.u64.u32 %rd8, %r1; mul.lo.s64 %rd9, %rd8, %rd2;", (0, "", 1)),
+    ("cvt.u64.u32 %rd8, %r4; mul.lo.s64 %rd9, %rd8, %rd2;", None),  # %r4 may have wrapped around
+    ("mul.lo.u32 %r9, %r1, %r3; L: add.u32 %r9, %r9, %r2; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", (0, "", 1)),
+    ("mul.lo.u32 %r9, %r1, %r3; L: add.u32 %r9, %r9, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", None),
+])  # fmt: skip
+def test_lanes_a_stride_apart(body: str, expected: tuple[int, str, int] | None) -> None:
+    found = expected and ([expected[0] * k for k in K], expected[1], [expected[2] * k for k in K])
+    assert stride_of_r9(body) == found
 
 
 @pytest.mark.parametrize(("axis", "block", "expected"), [

@@ -371,8 +371,8 @@ _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st
     ],
 )
 def test_short_sides_of_a_branch(body: str, expected: str) -> None:
-    from ptxlab.emulate.jit.affine import Rows
     from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.block_rows import Rows
     from ptxlab.emulate.jit.sides import sides_of
 
     program = lower(parse(kernel(body)))

@@ -183,8 +183,8 @@ def test_short_quanta(body: str) -> None:
 def test_what_runs_under_masks() -> None:
     """The branch of a loop that lanes leave one by one has a region, and one that lanes leave together has none."""
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.affine import Rows
     from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.block_rows import Rows
     from ptxlab.emulate.jit.regions import masked_regions
     from ptxlab.text import parse
 

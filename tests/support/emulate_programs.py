@@ -119,7 +119,7 @@ def launch(
 
 def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
     """Builds the code of a launch in full quality."""
-    from ptxlab.emulate.jit.affine import Rows
+    from ptxlab.emulate.jit.block_rows import Rows
     from ptxlab.emulate.jit.build import prepare
     from ptxlab.emulate.jit.instruments import Instruments
 

@@ -5,9 +5,9 @@
 runs so many programs on both engines and prints those on which they differ.
 
 A program has 32-bit and 64-bit registers made of `%tid`, `%laneid`, `%ctaid` and numbers, many near 2^31 and 2^32; it
-adds, multiplies by constants, shifts, widens, narrows and compares them, under guards and behind branches that lanes
-take apart and together, and in loops; and it loads and stores where they point to, if that is inside. What a thread has
-seen ends in `out`.
+adds, multiplies by constants and by strides that are known when it runs only, shifts, widens, narrows and compares
+them, under guards and behind branches that lanes take apart and together, and in loops; and it loads and stores where
+they point to, if that is inside. What a thread has seen ends in `out`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ BLOCKS = ((64,), (48,), (100,), (32, 3), (16, 4), (16, 5), (8, 8), (4, 16), (16,
 NEAR = (0, 1, 5, 31, 32, 0x7FFFFFF0, 0x7FFFFFFF, 0x80000000, 0xFFFFFFE0, 0xFFFFFFF8, 0xFFFFFFFF)
 NARROW, WIDE = range(10, 18), range(10, 18)
 """The numbers of the registers that a program computes with: %r10 to %r17, %rd10 to %rd17."""
-WORDS = 128
+STRIDES = (0, 1, 2, 4, 4, 8, 12, 16, 16, 20, -1, -4, -16, 0x08000000, 0x10000001, 0x7FFFFFFF, -0x80000000, 0x40000000)
+"""Numbers that lanes are multiplied by, added to a multiple of x[0], which is 0, 1 or 2."""
+WORDS = 512
 """Of `x`, which programs load from and store to."""
 SHARED = ".shared .align 16 .b8 tile[1024];"
 
@@ -62,6 +64,18 @@ class Program:
         return f"%rd{self.random.choice(WIDE)}"
 
     @property
+    def stride(self) -> str:
+        """A register that is the same in all lanes."""
+        return self.random.choice(("%r35", "%r35", "%r36", "%r5"))
+
+    def element(self, d: str) -> str:
+        """The number of an element in a row or a column, whose rows are a stride apart."""
+        row, column = self.random.choice(
+            (("%tid.y", "%tid.x"), ("%laneid", "%r2"), ("%tid.x", "%tid.y"), ("%tid.x", "%r5"))
+        )
+        return f"mov.u32 %r28, {row}; mov.u32 %r29, {column}; mad.lo.u32 {d}, %r28, {self.stride}, %r29;"
+
+    @property
     def scalar(self) -> str:
         """A number, or a register that is the same in all lanes."""
         return self.random.choice((str(self.random.choice(NEAR)), str(self.random.randint(0, 200)), "%r2", "%r5"))
@@ -79,6 +93,11 @@ class Program:
             self.random.choice((1, 4, 8, 16)),
         )
         self.emit(f"{combine} %r33, %r31, {low}; and.b32 %r34, %r33, -8;")
+        for r, d, more in (("%r35", "%rd21", 4), ("%r36", "%rd22", 0)):
+            by = self.random.choice((0, more, 1, 0x10000000))
+            self.emit(f"mul.lo.u32 {r}, %r5, {by}; add.u32 {r}, {r}, {self.random.choice(STRIDES)};")
+            self.emit(f"cvt.{self.random.choice(('u64.u32', 's64.s32'))} {d}, {r};")
+            self.emit(f"shl.b64 {d}, {d}, {self.random.choice((0, 0, 2, 30))};")
         for n in NARROW:
             of = self.random.choice(("%tid.x", "%tid.x", "%tid.x", "%tid.y", "%tid.z", "%laneid", "%ctaid.x", "%r1"))
             self.emit(f"mov.u32 %r{n}, {of};")
@@ -144,7 +163,9 @@ class Program:
             self.random.choice((
                 f"add.u32 {d}, {a}, {self.scalar};", f"add.u32 {d}, {a}, {b};", f"sub.u32 {d}, {a}, {b};",
                 f"sub.u32 {d}, {self.scalar}, {a};", f"mul.lo.s32 {d}, {a}, {n};", f"mad.lo.s32 {d}, {a}, {n}, {b};",
-                f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};", f"mul.lo.u32 {d}, {a}, %r5;",
+                f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};",
+                f"mul.lo.u32 {d}, {a}, {self.stride};", f"mad.lo.u32 {d}, {a}, {self.stride}, {b};",
+                self.element(d), self.element(d), self.element(d),
                 f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15))};", f"or.b32 {d}, {a}, 64;",
                 f"shr.u32 {d}, {a}, {self.random.choice((1, 3, 4, 5))};", f"mov.u32 {d}, {a};", f"neg.s32 {d}, {a};",
                 f"min.u32 {d}, {a}, {b};", f"xor.b32 {d}, {a}, {b};", self.bits(d), self.bits(d), self.bits(d),
@@ -179,6 +200,8 @@ class Program:
                 f"sub.s64 {d}, {self.random.choice(NEAR)}, {a};", f"mov.u64 {d}, {a};",
                 f"mul.lo.s64 {d}, {a}, {self.random.choice((2, 3, -1, 0x100000000))};",
                 f"shl.b64 {d}, {a}, {self.random.choice((1, 2, 33))};",
+                f"mul.lo.s64 {d}, {a}, {self.random.choice(('%rd21', '%rd22'))};",
+                f"cvt.u64.u32 {d}, {self.random.choice(('%tid.x', '%tid.y', self.r))}; mul.lo.s64 {d}, {d}, %rd21;",
             )),
             guard,
         )  # fmt: skip

@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.bulk import Reductions, Reports
 from ptxlab.emulate.jit.compile import Code, Cpu

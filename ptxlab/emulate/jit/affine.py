@@ -14,6 +14,9 @@ The second line is there because extension is not affine: 0x7fffffff + 1 in 32 b
 -0x80000000. It keeps both halves of the calculation, so that the value is exact whatever the lanes hold. Where no lane
 wraps around (`AffineOps.straight`, one comparison of two scalars), lanes differ by scale * steps[k].
 
+Lanes may also differ by multiples of a scalar that is known when the kernel runs, as in `row * n`: then `times[k] *
+stride` is added to `steps[k]`, with `times` as one more constant of the form.
+
 Values of the first form are closed under addition, subtraction and multiplication by constants, since these are exact
 modulo 2^32 or 2^64; to one of the second form a scalar can be added, and it can be multiplied by a constant. Where the
 low bits of `base` are known to be 0 and `steps` need no others (`Form.zeros`: %tid.x begins at a multiple of 32 in each
@@ -24,115 +27,32 @@ the second with steps that are all 0. Anything else needs all lanes, and makes a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 
 from ptxlab.emulate.jit.aligned_registers import low_zeros
+from ptxlab.emulate.jit.forms import FARTHEST, Form, form_of, signed, times_of
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 
-FARTHEST = 1 << 30
-"""Limit of the distance between two lanes, before scaling: so the order of two lanes tells whether one has wrapped
-around. Also the largest scale."""
-AXES = "xyz"
-
-
-@dataclass(frozen=True)
-class Form:
-    """What is constant in an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
-    which has no scale either. zeros: how many low bits of the base are known to be 0, in the first form; forms that
-    differ in that are equal."""
-
-    type: str
-    steps: tuple[int, ...]
-    extension: str = ""
-    scale: int = 1
-    zeros: int = field(default=0, compare=False)
-
-    @property
-    def disjoint(self) -> bool:
-        """Whether no bit is 1 in the base and in a step."""
-        return not self.extension and self.low >= 0 and self.high >> self.zeros == 0
-
-    @property
-    def apart(self) -> tuple[int, ...]:
-        """What each lane adds to lane 0 where no lane wraps around."""
-        return tuple(self.scale * step for step in self.steps)
-
-    @property
-    def level(self) -> bool:
-        """Whether all lanes have the same value."""
-        return not any(self.steps)
-
-    @property
-    def low(self) -> int:
-        """The least of the steps."""
-        return min(self.steps)
-
-    @property
-    def high(self) -> int:
-        """The greatest of the steps."""
-        return max(self.steps)
-
-
-def _signed(number: int, bits: int) -> int:
-    """A number modulo 2^bits, as near to 0 as can be."""
-    half = 1 << bits - 1
-    return (number + half) % (1 << bits) - half
-
-
-def form_of(type_: str, steps: list[int], zeros: int = 0) -> Form | None:
-    """The form with these steps, modulo the type's size; None where lanes are too far apart."""
-    near = tuple(_signed(step, BITS[type_]) for step in steps)
-    return Form(type_, near, zeros=min(zeros, BITS[type_])) if max(near) - min(near) <= FARTHEST else None
-
 
 class Affine(Value):
-    """An affine value whose lanes are not all the same. `base` and `inner` are uniform values."""
+    """An affine value whose lanes are not all the same. `base`, `inner` and `stride` are uniform values."""
 
-    __slots__ = ("base", "form", "inner", "ops")
+    __slots__ = ("base", "form", "inner", "ops", "stride")
 
-    def __init__(self, ops: AffineOps, form: Form, base: Value, inner: Value | None = None) -> None:
+    def __init__(
+        self, ops: AffineOps, form: Form, base: Value, inner: Value | None = None, stride: Value | None = None
+    ) -> None:
         super().__init__("", form.type, False)
-        self.ops, self.form, self.base, self.inner = ops, form, base, inner
+        self.ops, self.form, self.base, self.inner, self.stride = ops, form, base, inner, stride
 
     @property
     def text(self) -> str:
         """All lanes, as a vector."""
         return self.ops.spread(self)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
-    in each warp. It is part of what a kernel is built for."""
-
-    width: int = W
-
-    @staticmethod
-    def of(block: tuple[int, int, int]) -> Rows:
-        """Of a block of these dimensions."""
-        x, y, z = block
-        if x % W == 0 or y == z == 1:
-            return Rows(W)
-        divides = W % x == 0 and (z == 1 or y % (W // x) == 0)
-        return Rows(x if divides else 0)
-
-    def steps(self, axis: str) -> list[int] | None:
-        """What the lanes of a warp add to the `%tid` of lane 0 along an axis."""
-        if not self.width:
-            return None
-        return {
-            "x": [k % self.width for k in range(W)],
-            "y": [k // self.width for k in range(W)],
-            "z": [0] * W,
-        }[axis]
-
-    def zeros(self, axis: str) -> int:
-        """How many low bits of the `%tid` of lane 0 along an axis are 0 in every warp."""
-        return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]
 
 
 class AffineOps(Ops):
@@ -170,29 +90,41 @@ class AffineOps(Ops):
         form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
-    def made(self, form: Form | None, base: Value) -> Value | None:
+    def made(self, form: Form | None, base: Value, stride: Value | None = None) -> Value | None:
         """A value of the first form; the scalar where all lanes are the same, None where there is no such form."""
         if form is None:
             return None
         if not form.level:
-            return Affine(self, form, base)
+            return Affine(self, form, base, None, stride)
         self.note_zeros(base, form.zeros)
         return base
 
     def spread(self, value: Affine) -> str:
         """All lanes of an affine value, as a vector. It is made once in each block of LLVM's."""
         form, t = value.form, self.t
-        key = f"{t.here} {value.base.text} {value.inner and value.inner.text} {form}"
+        scalars = [scalar and scalar.text for scalar in (value.base, value.inner, value.stride)]
+        key = f"{t.here} {scalars} {form}"
         if key not in self._splats:
             first = value.inner or value.base
-            steps = constant(np.array(form.steps, np.int64).astype(f"u{BITS[first.type] // 8}"), first.type)
-            lanes = Value(self._added(self._splat(first), steps.text, first.type), first.type, False)
+            lanes = Value(self._splat(first), first.type, False)
+            if any(form.steps):
+                lanes = Value(
+                    self._added(lanes.text, self._listed(form.steps, first.type), first.type), first.type, False
+                )
+            if value.stride is not None:
+                times = self._listed(form.times, first.type)
+                apart = t.let(f"mul <{W} x {first.type}> {self._splat(value.stride)}, {times}")
+                lanes = Value(self._added(lanes.text, apart, first.type), first.type, False)
             if value.inner is not None:
                 extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
                 scaled = extended if form.scale == 1 else super().mul(extended, self.const("i64", form.scale))
                 lanes = Value(self._added(self._splat(value.base), scaled.text, "i64"), "i64", False)
             self._splats[key] = lanes.text
         return self._splats[key]
+
+    def _listed(self, numbers: tuple[int, ...], type_: str) -> str:
+        """A number for each lane, as a vector."""
+        return constant(np.array(numbers, np.int64).astype(f"u{BITS[type_] // 8}"), type_).text
 
     def _splat(self, scalar: Value) -> str:
         if scalar.lanes is not None:
@@ -205,7 +137,7 @@ class AffineOps(Ops):
     # -- scalars that decide for all lanes
 
     def reached(self, value: Affine, step: int) -> Value:
-        """base + step, or base + scale * extend(inner + step): the value of the lanes with this step."""
+        """base + step, or base + scale * extend(inner + step): the value of the lanes with this step and no stride."""
         if value.inner is None:
             return self._plus(value.base, step)
         at = self._plus(value.inner, step)
@@ -220,8 +152,26 @@ class AffineOps(Ops):
         """i1: whether no lane wraps around before it is extended."""
         if value.inner is None:
             return self.const("i1", 1)
+        if value.stride is not None:
+            return self._straight(value, value.inner, value.stride)
         low, high = (self._plus(value.inner, step) for step in (value.form.low, value.form.high))
         return super().sle(low, high) if value.form.extension == "sext" else super().ule(low, high)
+
+    def _straight(self, value: Affine, inner: Value, stride: Value) -> Value:
+        """The same of a value with a stride: the least and the greatest sum that are possible fit into 32 bits."""
+        form, add, ult = value.form, super().add, super().ult
+        extended = super().zext("i64", inner) if form.extension == "zext" else super().sext("i64", inner)
+        least = self.const("i64", 0 if form.extension == "zext" else 1 << 31)  # makes the least number 0
+        fits = []
+        for end, step in zip(self.strides(value, super().sext("i64", stride)), (form.low, form.high), strict=True):
+            fits.append(ult(add(self._plus(add(extended, end), step), least), self.const("i64", 1 << 32)))
+        return super().and_(*fits)
+
+    def strides(self, value: Affine, stride: Value) -> tuple[Value, Value]:
+        """The least and the most that a stride, an i64 near 0, adds in any lane."""
+        mul, times = super().mul, value.form.times
+        ends = [mul(stride, self.const("i64", n)) for n in (min(times), max(times))]
+        return super().smin(*ends), super().smax(*ends)
 
     # -- operations
 
@@ -245,22 +195,46 @@ class AffineOps(Ops):
         x, y = found
         operation = super().add if sign > 0 else super().sub
         if not x.form.extension and not y.form.extension:
+            if x.stride is not None and y.stride is not None:
+                return None
+            stride = x.stride or y.stride
+            if y.stride is not None and sign < 0:
+                stride = super().sub(self.const(a.type, 0), y.stride)
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
-            return self.made(form_of(a.type, steps, min(x.form.zeros, y.form.zeros)), operation(x.base, y.base))
+            form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
+            return None if form is None else self.made(form, operation(x.base, y.base), stride)
         if x.form.extension and y.form.level and y.inner is None:
-            return Affine(self, x.form, operation(x.base, y.base), x.inner)
+            return Affine(self, x.form, operation(x.base, y.base), x.inner, x.stride)
         if y.form.extension and x.form.level and x.inner is None:
-            form = Form("i64", y.form.steps, y.form.extension, sign * y.form.scale)
-            return Affine(self, form, operation(x.base, y.base), y.inner)
+            form = replace(y.form, scale=sign * y.form.scale)
+            return Affine(self, form, operation(x.base, y.base), y.inner, y.stride)
         return None
 
     def mul(self, a: Value, b: Value) -> Value:
         for value, by in ((a, b), (b, a)):
             if by.uniform and by.lanes is not None:
-                found = self._scaled(value, _signed(int(by.lanes[0]), BITS[by.type]))
-                if found is not None:
-                    return found
+                found = self._scaled(value, signed(int(by.lanes[0]), BITS[by.type]))
+            else:
+                found = self._strided(value, by)
+            if found is not None:
+                return found
         return super().mul(a, b)
+
+    def _strided(self, value: Value, by: Value) -> Value | None:
+        """A value of the first form times a scalar that is not known when the kernel is built."""
+        if not isinstance(value, Affine) or value.inner is not None or not by.uniform:
+            return None
+        if value.stride is None:
+            found = times_of(value.form)
+            if found is None:
+                return None
+            form, factor = found
+            stride = by if factor == 1 else super().mul(by, self.const(by.type, factor))
+        elif any(value.form.steps):
+            return None
+        else:
+            form, stride = value.form, super().mul(value.stride, by)
+        return Affine(self, form, super().mul(value.base, by), None, stride)
 
     def shl(self, a: Value, b: Value) -> Value:
         found = None
@@ -274,11 +248,14 @@ class AffineOps(Ops):
         base, form = super().mul(value.base, self.const(value.type, factor)), value.form
         if value.inner is None:
             zeros = form.zeros + low_zeros(factor)
-            return self.made(form_of(value.type, [factor * step for step in form.steps], zeros), base)
+            stride, times = value.stride, form.times if factor else ()
+            if stride is not None:
+                stride = super().mul(stride, self.const(value.type, factor))
+            return self.made(form_of(value.type, [factor * step for step in form.steps], zeros, times), base, stride)
         scale = factor * form.scale
         if not 0 < abs(scale) <= FARTHEST:
             return None
-        return Affine(self, Form("i64", form.steps, form.extension, scale), base, value.inner)
+        return Affine(self, replace(form, scale=scale), base, value.inner, value.stride)
 
     def zext(self, type_: str, value: Value) -> Value:
         return self._extended("zext", type_, value) or super().zext(type_, value)
@@ -289,24 +266,34 @@ class AffineOps(Ops):
     def _extended(self, extension: str, type_: str, value: Value) -> Value | None:
         if not isinstance(value, Affine) or (value.type, type_) != ("i32", "i64"):
             return None
-        return Affine(self, Form("i64", value.form.steps, extension), self.const("i64", 0), value.base)
+        steps, times = value.form.steps, value.form.times
+        if value.form.counted:  # below 2^31: nothing can wrap around
+            return Affine(self, Form("i64", steps, zeros=value.form.zeros), super().zext("i64", value.base))
+        return Affine(self, Form("i64", steps, extension, 1, times), self.const("i64", 0), value.base, value.stride)
 
     def trunc(self, type_: str, value: Value) -> Value:
         if not isinstance(value, Affine) or (value.type, type_) != ("i64", "i32"):
             return super().trunc(type_, value)
-        base = super().trunc("i32", value.base)
+        base, stride = super().trunc("i32", value.base), value.stride
         if value.inner is not None:
             base = super().add(base, super().mul(value.inner, self.const("i32", value.form.scale)))
-        return self.made(form_of("i32", list(value.form.apart)), base) or super().trunc(type_, value)
+        if stride is not None and value.inner is not None:
+            stride = super().mul(stride, self.const("i32", value.form.scale))
+        elif stride is not None:
+            stride = super().trunc("i32", stride)
+        form = form_of("i32", list(value.form.apart), times=value.form.times)
+        return self.made(form, base, stride) or super().trunc(type_, value)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         found = self._affine(a, b) if condition.uniform and condition.lanes is None else None
         if found is None or found[0].form != found[1].form:
             return super().select(condition, a, b)
         (x, y), choose = found, super().select
-        inner = choose(condition, x.inner, y.inner) if x.inner is not None and y.inner is not None else None
-        form = min(x.form, y.form, key=lambda form: form.zeros)
-        return Affine(self, form, choose(condition, x.base, y.base), inner)
+        inner, stride = (
+            choose(condition, p, q) if p is not None and q is not None else None
+            for p, q in ((x.inner, y.inner), (x.stride, y.stride))
+        )
+        return Affine(self, x.form.common(y.form), choose(condition, x.base, y.base), inner, stride)
 
     # -- operations on bits, where base and steps have none in common
 
@@ -364,7 +351,7 @@ class AffineOps(Ops):
         """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
-        if not isinstance(one, Affine) or not other.uniform:
+        if not isinstance(one, Affine) or not other.uniform or one.stride is not None:
             return holds(a, b)
         t = self.t
         ends = [self.reached(one, step) for step in _ends(one.form)]

@@ -11,13 +11,16 @@ Each instruction is emitted into a text that is thrown away, with sources of the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.active_mask import ActiveMask
-from ptxlab.emulate.jit.affine import Affine, Form, Rows
+from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.aligned_registers import aligned_registers, low_zeros
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.divergence import regions
 from ptxlab.emulate.jit.execution import Execution
+from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.operands import Operands
@@ -64,7 +67,8 @@ class Sketch:
         self.machine.multiples[scalar.text] = self.aligned.get(r, 0) if form is None else form.zeros
         if form is None or form.level:
             return scalar
-        return Affine(self.machine, form, scalar, Value("%any", "i32", True) if form.extension else None)
+        inner = Value("%any", "i32", True) if form.extension else None
+        return Affine(self.machine, form, scalar, inner, Value("%any", form.stride_type, True) if form.times else None)
 
     def write(self, r: int, value: Value) -> None:
         found = self.machine.as_affine(value)
@@ -74,47 +78,75 @@ class Sketch:
 def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
     all lanes anyway; alive: those that may be read after the start of each block."""
-    sketch, known = Sketch(program, rows, aligned_registers(program, uniform)), dict[Any, dict[int, Form | None]]()
-    forms: dict[int, Form] = {}
     candidates = {
         r
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
     candidates -= _apart_at_joins(program, uniform, alive)
+    search = Search(program, Sketch(program, rows, aligned_registers(program, uniform)), uniform)
+    found = None
+    while found is None:
+        found = search.run(set(candidates))
+    return dict(sorted(found.items()))
 
-    def result(code: Code) -> dict[int, Form | None] | None:
+
+class Search:
+    """The search for forms. uncounted: registers that hold what may have wrapped around; what follows from a form that
+    has turned out to be one of them is looked for anew."""
+
+    def __init__(self, program: Program, sketch: Sketch, uniform: list[bool]) -> None:
+        self.program, self.sketch, self.uniform = program, sketch, uniform
+        self.known: dict[Any, dict[int, Form | None]] = {}
+        self.uncounted: set[int] = set()
+        self.candidates: set[int] = set()
+        self.forms: dict[int, Form] = {}
+
+    def run(self, candidates: set[int]) -> dict[int, Form] | None:
+        """The forms; None where another register is uncounted than was thought."""
+        self.candidates, self.forms = candidates, {}
+        rest, changed = list(self.program.codes), True
+        while changed:
+            changed = False
+            rest = [code for code in rest if any(r in candidates for r in writes(code))]
+            for code in rest:
+                for r, form in (self._result(code) or {}).items():
+                    if r in candidates:
+                        changed |= self._written(r, form)
+                        if r in self.forms and self.forms[r].counted and r in self.uncounted:
+                            return None
+        return self.forms
+
+    def _written(self, r: int, form: Form | None) -> bool:
+        """A register is written: whether that changes what is known of it."""
+        if form is not None and r in self.uncounted:
+            form = replace(form, counted=False)
+        old = self.forms.get(r)
+        if form is None or old not in (None, form):
+            self.candidates.discard(r)
+            self.forms.pop(r, None)
+        elif old is None:
+            self.forms[r] = form
+        elif form.knows(old):
+            return False
+        elif old.counted and not form.counted:
+            self.uncounted.add(r)
+        else:
+            self.forms[r] = form.common(old)
+        return True
+
+    def _result(self, code: Code) -> dict[int, Form | None] | None:
         """What is written; None as long as something that is read has no form yet."""
         nothing = dict.fromkeys(writes(code))
-        guarded = code.guard is not None and not uniform[code.guard[0]]
+        guarded = code.guard is not None and not self.uniform[code.guard[0]]
         if guarded or code.form.op.kind != "pure" or code.form.op.sem is None or code.copy is not None:
             return nothing
-        read = [r for source in code.sources for r in registers_of(source) if not uniform[r]]
-        if any(r not in candidates for r in read):
+        read = [r for source in code.sources for r in registers_of(source) if not self.uniform[r]]
+        if any(r not in self.candidates for r in read):
             return nothing
-        if any(r not in forms for r in read):
+        if any(r not in self.forms for r in read):
             return None
-        given = {r: forms[r] for r in read}
-        return _remembered(sketch, known, code, given)
-
-    rest, changed = list(program.codes), True
-    while changed:
-        changed = False
-        rest = [code for code in rest if any(r in candidates for r in writes(code))]
-        for code in rest:
-            for r, form in (result(code) or {}).items():
-                if r not in candidates or (form is not None and forms.get(r) == form and forms[r].zeros <= form.zeros):
-                    continue
-                changed = True
-                if form is not None and forms.get(r) == form:
-                    forms[r] = form  # of which fewer low bits are known to be 0
-                    continue
-                if form is None or r in forms:
-                    candidates.discard(r)
-                    forms.pop(r, None)
-                else:
-                    forms[r] = form
-    return dict(sorted(forms.items()))
+        return _remembered(self.sketch, self.known, code, {r: self.forms[r] for r in read})
 
 
 def _remembered(
@@ -141,7 +173,7 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
     if not isinstance(source, Reg):
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
-    return form, lane, sketch.aligned.get(source.index, 0) if form is None else form.zeros
+    return form, lane, sketch.aligned.get(source.index, 0) if form is None else (form.zeros, form.counted)
 
 
 def _apart_at_joins(program: Program, uniform: list[bool], alive: list[int]) -> set[int]:

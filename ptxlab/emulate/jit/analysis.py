@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit.affine import Rows
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.program.liveness import registers_of, writes
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
-from ptxlab.emulate.jit.affine import Rows
 from ptxlab.emulate.jit.affine_registers import affine_registers
 from ptxlab.emulate.jit.analysis import uniform_registers
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.counting import work_of_blocks
 from ptxlab.emulate.jit.divergence import diverging_blocks

@@ -175,7 +175,8 @@ class Counting(Instrument):
 
     def _halves(self, seen: Seen) -> dict[str, tuple[int, ...]]:
         """The arm of affine addresses whose lanes all lie as they were built to: their count follows from the first."""
-        known = () if seen.group.lanes is None else seen.group.patterns & {ROWS, ONES}
+        lanes = seen.group.lanes
+        known = () if lanes is None or lanes.form.times else seen.group.patterns & {ROWS, ONES}
         return {"halves": tuple(known)} if known else {}
 
     def _from(self, seen: Seen, low: int) -> np.ndarray:

@@ -15,14 +15,15 @@ import numpy as np
 from ptxlab.emulate.jit import tabled
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
-from ptxlab.emulate.jit.affine import Form, Rows
 from ptxlab.emulate.jit.aligned_registers import aligned_registers
 from ptxlab.emulate.jit.atomics import Atomics
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.bodies import Bodies, caches
 from ptxlab.emulate.jit.bodies.matrices import Matrices
 from ptxlab.emulate.jit.bodies.warpgroups import Warpgroups
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.far_constants import LONG, FarConstants
+from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, SIGNATURE, Text, W
 from ptxlab.emulate.jit.machine import LaneMachine
@@ -223,10 +224,12 @@ class Emitter:
             form = self.affine.get(r)
             places = self.file.vector[r], self.file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
             if form is None:
-                rows.append((*places, 0, 0, 0, 0, 1, 0))
+                rows.append((*places, 0, 0, 0, 0, 0, 0, 1, 0))
                 continue
             scale, low, signed = form.scale % (1 << 64), form.low % (1 << 64), form.extension == "sext"
-            rows.append((*places, at(form.apart), at(form.steps), self.file.inner.get(r, 0), signed, scale, low))
+            times = at(form.times) if form.times else 0
+            scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0)
+            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
         words = np.array(rows, ScalarRegister.dtype).view(np.uint32).tolist()
         words += np.array(list(constants), np.int64).reshape(-1).view(np.uint32).tolist()
         return self.constant("table", "i32", words), len(kept)

@@ -12,6 +12,9 @@ from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbo
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
+STRIDED = 7
+"""The way of data where each lane is as far from the one before (see `Group`)."""
+
 
 @dataclass
 class Group:
@@ -19,7 +22,8 @@ class Group:
     spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
-    `address` and `offsets`, and `patterns` are all that they may have."""
+    `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
+    is `stride` bytes (an i64) behind the one before; "" where none may be."""
 
     site: int
     low: int
@@ -36,6 +40,8 @@ class Group:
     lanes: Affine | None = None
     start: str = ""
     patterns: frozenset[int] = frozenset(range(7))
+    way: str = ""
+    stride: str = ""
 
 
 def access_shape(code: Code) -> tuple[str, int, int]:

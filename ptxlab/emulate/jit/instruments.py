@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.affine import Form, Rows
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.checked import CheckedBodies, Checks
 from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
 from ptxlab.emulate.jit.checked_control import CheckedControl
@@ -13,6 +13,7 @@ from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
+from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.slow import Slow

@@ -9,7 +9,7 @@ import numpy as np
 from ptxlab.emulate.jit.groups import access_shape
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.scattered import Scattered
+from ptxlab.emulate.jit.scattered import Offsets, Scattered
 from ptxlab.emulate.jit.values import Address, Value, constant
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class LocalMemory(Part):
         scattered, out = self.scattered, list[Value]()
         if not at.uniform:
             begins = constant(np.arange(W, dtype=np.uint32) * np.uint32(each), "i32")
-            offsets = self.m.vector(self.m.add(begins, self.m.trunc("i32", at)))
+            lanes = Offsets(self.m.vector(self.m.add(begins, self.m.trunc("i32", at))))
         for k in range(count):
             spot = k * size // count
             if at.uniform:
@@ -58,7 +58,7 @@ class LocalMemory(Part):
                 continue
             pointer = self.t.let(f"getelementptr i8, ptr %local, i64 {spot}")
             if stored is None:
-                out.append(scattered.load(lane, pointer, offsets))
+                out.append(scattered.load(lane, pointer, lanes))
             else:
-                scattered.store(lane, pointer, offsets, self.m.vector(stored[k]))
+                scattered.store(lane, pointer, lanes, self.m.vector(stored[k]))
         return tuple(out)

@@ -5,11 +5,13 @@ It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it get
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine import AffineOps, form_of
+from ptxlab.emulate.jit.affine import AffineOps
+from ptxlab.emulate.jit.forms import form_of
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
@@ -67,9 +69,8 @@ class LaneMachine(AffineOps):
         if base == "%tid":
             p = self.t.field(S.Warp, f"tid_{axis}")
             steps = self.e.rows.steps(axis) if self.affine else None
-            affine = steps and self.made(
-                form_of("i32", steps, self.e.rows.zeros(axis)), self.field(S.Warp, f"tid_{axis}", "i32")
-            )
+            form = form_of("i32", steps, self.e.rows.zeros(axis)) if steps else None
+            affine = form and self.made(replace(form, counted=True), self.field(S.Warp, f"tid_{axis}", "i32"))
             if affine:
                 return affine
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)

@@ -10,7 +10,7 @@ That is the same as long as nothing between the first load and the last one writ
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import Text, W
@@ -32,13 +32,13 @@ APART = {"global": ("shared", *_OWN), "const": ("shared", *_OWN), "shared": ("gl
 @dataclass
 class Bundle:
     """Elements of a type that are loaded together: how many of each lane, the offset of the first of them from the
-    group's lowest address, and the place that they are put into. loaded: whether they have been."""
+    group's lowest address, and the place that they are put into. loaded: the arms of code in which they have been."""
 
     lane: str
     count: int
     offset: int
     place: int
-    loaded: bool = False
+    loaded: set[str] = field(default_factory=set)
 
     @property
     def at(self) -> str:

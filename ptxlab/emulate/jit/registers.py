@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.affine import Affine, Form
+from ptxlab.emulate.jit.affine import Affine
+from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
@@ -25,8 +26,8 @@ FRAGMENTS = (4 + 4 * 256 // 8) * REGISTER
 
 class RegisterFile:
     """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where neither uniform nor affine),
-    `inner[r]` (of affine values with two scalars), and its size. Where the program has `wgmma`: those of the products
-    in flight, and of the fragments of the one that is computed."""
+    `inner[r]` and `stride[r]` (of affine values that have them), and its size. Where the program has `wgmma`: those of
+    the products in flight, and of the fragments of the one that is computed."""
 
     def __init__(self, program: Program, uniform: list[bool], affine: dict[int, Form]) -> None:
         at = Warp.size
@@ -39,11 +40,12 @@ class RegisterFile:
             scalar = uniform[register.index] or register.index in affine
             self.scalar.append(at if scalar else 0)
             at += 8 if scalar else 0
-        self.inner = {}
+        self.inner, self.stride = dict[int, int](), dict[int, int]()
         for r, form in affine.items():
-            if form.extension:
-                self.inner[r] = at
-                at += 8
+            for needed, places in ((form.extension, self.inner), (form.times, self.stride)):
+                if needed:
+                    places[r] = at
+                    at += 8
         self.products = self.fragments = 0
         if any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes):
             self.products = -(-at // 64) * 64
@@ -78,16 +80,19 @@ class Registers(Part):
 
     def _affine(self, r: int, form: Form) -> Value:
         """An affine register."""
-        file, inner = self.e.file, None
-        if form.extension:
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {file.inner[r]}")
-            inner = Value(self.t.let(f"load i32, ptr {p}, align 8"), "i32", True)
-        p = self.t.let(f"getelementptr i8, ptr %ws, i64 {file.scalar[r]}")
-        base = Value(self.t.let(f"load {form.type}, ptr {p}, align 8"), form.type, True)
+        file = self.e.file
+        inner = self._loaded(file.inner[r], "i32") if form.extension else None
+        stride = self._loaded(file.stride[r], form.stride_type) if form.times else None
+        base = self._loaded(file.scalar[r], form.type)
         if form.level:
             self.m.note_zeros(base, form.zeros)
             return base
-        return Affine(self.m, form, base, inner)
+        return Affine(self.m, form, base, inner, stride)
+
+    def _loaded(self, at: int, type_: str) -> Value:
+        """A scalar of the warp's state."""
+        p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+        return Value(self.t.let(f"load {type_}, ptr {p}, align 8"), type_, True)
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
@@ -161,13 +166,14 @@ class Registers(Part):
         if form.level:
             self.m.note_zeros(value, form.zeros)
             return value
-        return affine if affine.form.zeros >= form.zeros else Affine(self.m, form, affine.base, affine.inner)
+        return Affine(self.m, form, affine.base, affine.inner, affine.stride)
 
     def _store_affine(self, r: int, value: Value) -> None:
         """Stores the scalars of an affine register."""
         file, affine = self.e.file, self.m.as_affine(value)
         assert affine is not None, self.program.registers[r]
-        for at, part in ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner)):
+        parts = ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner), (file.stride.get(r), affine.stride))
+        for at, part in parts:
             if at is not None and part is not None:
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
                 self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")

@@ -8,8 +8,10 @@ the active lanes have their turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.neighbours import BYTES, Bundle, transposed
@@ -23,41 +25,90 @@ MANY = 10
 """Active lanes from which on a gather loads for all 32."""
 
 
-class Scattered(Part):
-    """Elements at a pointer and 32 offsets from it, or at a pointer and multiples of a constant."""
+@dataclass(frozen=True)
+class Offsets:
+    """Where lanes are: at 32 offsets from a pointer, a vector of i32."""
 
-    def load(self, lane: str, base: str, offsets: str) -> Value:
-        """The elements at 32 offsets (i32) from a pointer, of the active lanes; what others get is undefined."""
+    text: str
+    name = "offsets"
+    kind = f"<{W} x i32>"
+
+    def vector(self, t: Text) -> str:
+        """The offsets."""
+        return self.text
+
+    @staticmethod
+    def places(t: Text) -> Iterator[str]:
+        """In a function: a pointer for each lane."""
+        for k in range(W):
+            yield t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, str(k))}")
+
+
+@dataclass(frozen=True)
+class Stride:
+    """Where lanes are: so many bytes from each other, an i64, all of them active, and the first at a pointer."""
+
+    text: str
+    name = "stride"
+    kind = "i64"
+
+    def vector(self, t: Text) -> str:
+        """The offsets."""
+        stride = self.text if self.text.lstrip("-").isdigit() else t.let(f"trunc i64 {self.text} to i32")
+        numbers = "<" + ", ".join(f"i32 {k}" for k in range(W)) + ">"
+        return t.let(f"mul <{W} x i32> {t.splat('i32', stride)}, {numbers}")
+
+    @staticmethod
+    def places(t: Text) -> Iterator[str]:
+        """In a function: a pointer for each lane. CPUs add a register, or twice its value, on the way."""
+        beyond = ["0", "%stride", t.let("shl i64 %stride, 1"), t.let("mul i64 %stride, 3")]
+        four, first = t.let("shl i64 %stride, 2"), "%base"
+        for k in range(W):
+            if k and k % 4 == 0:
+                first = t.let(f"getelementptr i8, ptr {first}, i64 {four}")
+            yield t.let(f"getelementptr i8, ptr {first}, i64 {beyond[k % 4]}")
+
+
+Where = Offsets | Stride
+
+
+class Scattered(Part):
+    """Elements at a pointer and 32 offsets from it, or at a pointer and multiples of a number."""
+
+    def load(self, lane: str, base: str, where: Where) -> Value:
+        """The elements of the active lanes; what others get is undefined."""
         kind = f"<{W} x {LLVM[lane]}>"
-        if self._inline(lane):
-            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {offsets}")
+        if self._inline(lane, where):
+            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {where.vector(self.t)}")
             text = self.t.gather(LLVM[lane], BITS[lane] // 8, pointers, self.active.vector, "zeroinitializer")
             return Value(text, lane, False)
-        name = f"gather.{lane}"
-        self._function(name, f"{kind} @{name}(ptr %base, <{W} x i32> %offsets, i32 %bits)", lambda t: _load(t, lane))
-        given = f"ptr {base}, <{W} x i32> {offsets}, i32 {self.active.bits}"
+        name, listed, given = self._called(f"gather.{lane}", base, where)
+        self._function(name, f"{kind} @{name}({listed})", lambda t: _load(t, lane, where))
         return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
 
-    def load_bundle(self, bundle: Bundle, base: str, offsets: str) -> None:
-        """Puts the bundle of each active lane, at 32 offsets (i32) from a pointer, into its place."""
-        name = f"bundle.{bundle.lane}.{bundle.count}"
-        listed = f"ptr %base, <{W} x i32> %offsets, i32 %bits, ptr %rows"
-        self._function(name, f"void @{name}({listed})", lambda t: _load_bundle(t, bundle.lane, bundle.count))
-        given = f"ptr {base}, <{W} x i32> {offsets}, i32 {self.active.bits}, ptr {bundle.at}"
-        self.t.do(f"call void @{name}({given})")
-        bundle.loaded = True
+    def load_bundle(self, bundle: Bundle, base: str, where: Where) -> None:
+        """Puts the bundle of each active lane into its place."""
+        lane, count = bundle.lane, bundle.count
+        name, listed, given = self._called(f"bundle.{lane}.{count}", base, where)
+        self._function(name, f"void @{name}({listed}, ptr %rows)", lambda t: _load_bundle(t, lane, count, where))
+        self.t.do(f"call void @{name}({given}, ptr {bundle.at})")
 
-    def store(self, lane: str, base: str, offsets: str, value: str) -> None:
-        """Stores the elements of the active lanes at 32 offsets (i32) from a pointer."""
+    def store(self, lane: str, base: str, where: Where, value: str) -> None:
+        """Stores the elements of the active lanes."""
         kind = f"<{W} x {LLVM[lane]}>"
-        if self._inline(lane):
-            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {offsets}")
+        if self._inline(lane, where):
+            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {where.vector(self.t)}")
             self.t.scatter(LLVM[lane], BITS[lane] // 8, value, pointers, self.active.vector)
             return
-        name, listed = f"scatter.{lane}", f"ptr %base, <{W} x i32> %offsets, i32 %bits, {kind} %x"
-        self._function(name, f"void @{name}({listed})", lambda t: _store(t, lane))
-        given = f"ptr {base}, <{W} x i32> {offsets}, i32 {self.active.bits}, {kind} {value}"
-        self.t.do(f"call void @{name}({given})")
+        name, listed, given = self._called(f"scatter.{lane}", base, where)
+        self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
+        self.t.do(f"call void @{name}({given}, {kind} {value})")
+
+    def _called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
+        """The name of a function for this way to say where lanes are, its first parameters and their values."""
+        bits = f", i32 {self.active.bits}" if isinstance(where, Offsets) else ""
+        listed = f"ptr %base, {where.kind} %{where.name}" + (", i32 %bits" if bits else "")
+        return f"{name}.{where.name}", listed, f"ptr {base}, {where.kind} {where.text}{bits}"
 
     def load_apart(self, lane: str, base: str, apart: int) -> Value:
         """The elements at a pointer, one for each lane, that are so many bytes apart: of all lanes, active or not."""
@@ -65,7 +116,7 @@ class Scattered(Part):
         if self._inline(lane):
             text = self.t.gather(LLVM[lane], BITS[lane] // 8, self._apart(base, apart), self.active.vector, "poison")
             return Value(text, lane, False)
-        self._function(name, f"{kind} @{name}(ptr %base)", lambda t: _load_all(t, lane, lambda k: str(k * apart)))
+        self._function(name, f"{kind} @{name}(ptr %base)", lambda t: _load_all(t, lane, _fixed(t, apart)))
         return Value(self.t.let(f"call {kind} @{name}(ptr {base})"), lane, False)
 
     def store_apart(self, lane: str, base: str, apart: int, value: str) -> None:
@@ -81,8 +132,11 @@ class Scattered(Part):
         lanes = ", ".join(f"i64 {k * apart}" for k in range(W))
         return self.t.let(f"getelementptr i8, ptr {base}, <{W} x i64> <{lanes}>")
 
-    def _inline(self, lane: str) -> bool:
-        """Whether the CPU has an instruction for it, and the program is not built for size."""
+    def _inline(self, lane: str, where: Where | None = None) -> bool:
+        """Whether the CPU has an instruction for it, and the program is not built for size. AMD's CPUs take longer for
+        that instruction than for loads or stores without offsets."""
+        if isinstance(where, Stride) and "+sse4a" in self.e.features:
+            return False
         return self.e.wide and BITS[lane] >= 32 and len(self.program.codes) < LARGE
 
     def _function(self, name: str, head: str, body: Callable[[Text], None]) -> None:
@@ -95,23 +149,31 @@ class Scattered(Part):
             self.e.helpers[name] = f"define internal {head} noinline nounwind {{\n{lines}\n}}\n"
 
 
-def _load_all(t: Text, lane: str, offset: Callable[[int], str]) -> None:
+def _load_all(t: Text, lane: str, places: Iterable[str]) -> None:
     """Loads the elements of all lanes and returns them."""
     ty, size = LLVM[lane], BITS[lane] // 8
     vector = "poison"
-    for k in range(W):
-        p = t.let(f"getelementptr i8, ptr %base, i64 {offset(k)}")
+    for k, p in enumerate(places):
         x = t.let(f"load {ty}, ptr {p}, align {size}")
         vector = t.let(f"insertelement <{W} x {ty}> {vector}, {ty} {x}, i64 {k}")
     t.do(f"ret <{W} x {ty}> {vector}")
 
 
-def _load(t: Text, lane: str) -> None:
+def _fixed(t: Text, apart: int) -> Iterator[str]:
+    """Pointers so many bytes apart."""
+    for k in range(W):
+        yield t.let(f"getelementptr i8, ptr %base, i64 {k * apart}")
+
+
+def _load(t: Text, lane: str, where: Where) -> None:
     """The body of a gather."""
     ty, size = LLVM[lane], BITS[lane] // 8
+    if isinstance(where, Stride):
+        _load_all(t, lane, where.places(t))
+        return
     _keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
     _if_many(t)
-    _load_all(t, lane, lambda k: _offset(t, str(k)))
+    _load_all(t, lane, where.places(t))
     t.at("few")
     with _each(t) as k:
         p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, k)}")
@@ -120,21 +182,21 @@ def _load(t: Text, lane: str) -> None:
     t.do(f"ret <{W} x {ty}> {t.let(f'load <{W} x {ty}>, ptr %out, align 64')}")
 
 
-def _load_bundle(t: Text, lane: str, count: int) -> None:
+def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
     """The body of a function that loads bundles."""
     ty, size = LLVM[lane], BITS[lane] // 8
-    row = f"<{count} x {ty}>"
     together = 2 * BYTES // size
-    _if_many(t)
+    if isinstance(where, Offsets):
+        _if_many(t)
+    places = where.places(t)
     for first in range(0, W, together):
-        rows = []
-        for k in range(first, first + together):
-            p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, str(k))}")
-            rows.append(t.let(f"load {row}, ptr {p}, align {size}"))
+        rows = [t.let(f"load <{count} x {ty}>, ptr {p}, align {size}") for p in itertools.islice(places, together)]
         for e, column in enumerate(transposed(t, ty, rows, count)):
             p = t.let(f"getelementptr i8, ptr %rows, i64 {(e * W + first) * size}")
             t.do(f"store <{together} x {ty}> {column}, ptr {p}, align 32")
     t.do("ret void")
+    if isinstance(where, Stride):
+        return
     t.at("few")
     with _each(t) as number:
         p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, number)}")
@@ -153,7 +215,7 @@ def _if_many(t: Text) -> None:
     t.at("some")
     count = t.call("i32", "llvm.ctpop.i32", [("i32", "%bits")])
     t.do(f"br i1 {t.let(f'icmp uge i32 {count}, {MANY}')}, label %many, label %few")
-    t.at("many")  # the others load what the first of them does
+    t.at("many")
     first = t.call("i32", "llvm.cttz.i32", [("i32", "%bits"), ("i1", "true")])
     there = t.splat("i32", t.let(f"load i32, ptr {t.let(f'getelementptr i32, ptr %at, i32 {first}')}"))
     mask = t.let(f"bitcast i32 %bits to <{W} x i1>")
@@ -163,8 +225,20 @@ def _if_many(t: Text) -> None:
     t.at("all")
 
 
+def _store_at(t: Text, lane: str, where: Where) -> None:
+    """The body of a scatter."""
+    if isinstance(where, Offsets):
+        _store(t, lane)
+        return
+    ty, size = LLVM[lane], BITS[lane] // 8
+    for n, p in enumerate(where.places(t)):
+        x = t.let(f"extractelement <{W} x {ty}> %x, i64 {n}")
+        t.do(f"store {ty} {x}, ptr {p}, align {size}")
+    t.do("ret void")
+
+
 def _store(t: Text, lane: str, apart: int = 0) -> None:
-    """The body of a scatter: to offsets, or to places so many bytes apart."""
+    """The body of a scatter to offsets, or to places so many bytes apart."""
     ty, size = LLVM[lane], BITS[lane] // 8
     if not apart:
         _keep(t, "at", f"<{W} x i32>", "%offsets")

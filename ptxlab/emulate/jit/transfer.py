@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.groups import Group
+from ptxlab.emulate.jit.groups import STRIDED, Group
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.neighbours import Bundle
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.scattered import Scattered
+from ptxlab.emulate.jit.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
@@ -104,9 +104,11 @@ class Transfers(Part):
         if self.e.memory.patterns.with_gaps() and 6 in group.patterns:
             arms["gaps"] = (6,)
         arms["any"] = ()
+        if group.way:
+            arms["strided"] = (STRIDED,)
         if group.site in self.e.memory.mixed:
             arms["each"] = (3,)
-        switch = t.switch(group.pattern, arms)
+        switch = t.switch(group.way or group.pattern, arms)
         if "row" in arms:
             with switch.arm("row") as results:
                 results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
@@ -118,6 +120,9 @@ class Transfers(Part):
                 results += self._row_with_gaps(seen, stored)
         with switch.arm("any") as results:
             results += self._any(seen, stored)
+        if "strided" in arms:
+            with switch.arm("strided") as results:
+                results += self._strided(seen, stored)
         if "each" in arms:
             with switch.arm("each") as results:
                 results += [value.text for value in self.each_lane(seen)]
@@ -128,26 +133,36 @@ class Transfers(Part):
 
     def _any(self, seen: Seen, stored: list[str]) -> list[str]:
         """Anywhere in one allocation."""
-        offsets, results = self.e.memory.offsets(seen.group), []
+        return self._apart(seen, stored, "any", seen.group.pointer, Offsets(self.e.memory.offsets(seen.group)))
+
+    def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Each lane so many bytes behind the one before."""
+        first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        return self._apart(seen, stored, "strided", first, Stride(seen.group.stride))
+
+    def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, where: Where) -> list[str]:
+        """Lanes at a distance, in this arm of code."""
+        results = []
         for k in range(seen.count):
             bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
             if bundle is not None:
-                self._fill(bundle, seen.group, offsets)
+                self._fill(bundle, arm, pointer, where)
                 results.append(bundle.row(self.t, row))
                 continue
-            base = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.offset + k * seen.step}")
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
             if seen.write:
-                self.scattered.store(seen.lane, base, offsets, stored[k])
+                self.scattered.store(seen.lane, base, where, stored[k])
             else:
-                results.append(self.scattered.load(seen.lane, base, offsets).text)
+                results.append(self.scattered.load(seen.lane, base, where).text)
         return results
 
-    def _fill(self, bundle: Bundle, group: Group, offsets: str) -> None:
-        """Loads a bundle, if this is the first access that needs it."""
-        if not bundle.loaded:
+    def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Where) -> None:
+        """Loads a bundle, if this is the first access that needs it in this arm of code."""
+        if arm not in bundle.loaded:
+            bundle.loaded.add(arm)
             self.e.places = max(self.e.places, bundle.place + 1)
-            base = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {bundle.offset}")
-            self.scattered.load_bundle(bundle, base, offsets)
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {bundle.offset}")
+            self.scattered.load_bundle(bundle, base, where)
 
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
         """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""

@@ -1,7 +1,7 @@
 """Registers of a warp that diverges or reconverges, and how lanes of a diverged warp synchronize.
 
 While a warp is converged, compiled code keeps the registers that are the same in all its lanes, or differ by constants
-(see `jit.affine`), as scalars.
+or multiples of a stride (see `jit.affine`), as scalars.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from ptxlab.emulate.language import (
     bits,
     boolean,
     first,
+    i64,
     lanes,
     lanes_of,
     lanes_u64,
@@ -38,10 +39,16 @@ def constants(table: Pointer[ScalarRegister], at: u32) -> Pointer[u64]:
 
 @rule(inline=True)
 def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister) -> lanes_u64:
-    """The lanes of an affine register: base + steps, or base + scale * extend(inner + steps)."""
+    """The lanes of an affine register: base + steps, or base + scale * extend(inner + steps); with a stride, the steps
+    and times * stride."""
     scalar = state + register.scalar
     base = scalar.cast(u64)[0] if register.width == 8 else u64(scalar.cast(u32)[0])
     more = load_lanes(constants(table, register.steps))
+    if register.times != 0:
+        at = state + register.stride
+        narrow_stride = register.width == 4 or register.inner != 0
+        stride = u64(at.cast(u32)[0]) if narrow_stride else at.cast(u64)[0]
+        more = more + load_lanes(constants(table, register.times)) * splat(stride)
     if register.inner != 0:
         inner = (state + register.inner).cast(u32)[0]
         more = widen(narrow(splat(u64(inner)) + more))
@@ -73,6 +80,67 @@ def lanes_agree(
         wide = u64(wide + register.low * register.scale)
     scalar.cast(u64)[0] = wide
     return same
+
+
+@rule(inline=True)
+def magnitude(number: u64) -> u64:
+    """The magnitude of a number with a sign."""
+    return number if number >> 63 == 0 else u64(0 - number)
+
+
+@rule(inline=True)
+def lane_of(state: Pointer[u8], register: ScalarRegister, lane: u32) -> u64:
+    """The value of a lane, its sign extended."""
+    vector = state + register.vector
+    if register.width == 8:
+        return vector.cast(u64)[lane]
+    return u64((u64(vector.cast(u32)[lane]) ^ 0x80000000) - 0x80000000)
+
+
+@rule(inline=True)
+def lanes_match(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, mask: u32) -> boolean:
+    """Whether lanes of an affine register hold what its scalars say."""
+    values = all_lanes(state, table, register)
+    vector = state + register.vector
+    if register.width == 8:
+        return not any_of((load_lanes(vector.cast(u64)) != values) & lanes(mask))
+    return not any_of((load_lanes(vector.cast(u32)) != narrow(values)) & lanes(mask))
+
+
+@rule
+def stride_found(
+    state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, lead: u32, mask: u32
+) -> boolean:
+    """Whether the lanes of a register with a stride are what some scalars say. If they are, its scalars hold them: the
+    stride is what a lane has beyond another one that adds it once less."""
+    if lanes_match(state, table, register, mask):
+        return True
+    apart = constants(table, register.apart)
+    steps = constants(table, register.steps)
+    times = constants(table, register.times)
+    first = u64(lane_of(state, register, lead) - apart[lead])
+    stride = u64(0)
+    for lane in lanes_of(mask):
+        if times[lane] - times[lead] == 1:
+            stride = u64(lane_of(state, register, lane) - apart[lane] - first)
+    scalar = state + register.scalar
+    if register.width == 4:
+        (state + register.stride).cast(u32)[0] = u32(stride)
+        scalar.cast(u32)[0] = u32(first - times[lead] * stride)
+    elif register.inner == 0:
+        (state + register.stride).cast(u64)[0] = stride
+        scalar.cast(u64)[0] = u64(first - times[lead] * stride)
+    else:
+        whole = u64(magnitude(stride) // magnitude(register.scale))
+        if (stride ^ register.scale) >> 63 != 0:
+            whole = u64(0 - whole)
+        least = i64(steps[lead] + times[lead] * whole)
+        for lane in lanes_of(mask):
+            least = min(least, i64(steps[lane] + times[lane] * whole))
+        (state + register.stride).cast(u32)[0] = u32(whole)
+        (state + register.inner).cast(u32)[0] = u32(u64(0 - least))
+        scalar.cast(u64)[0] = u64(first - times[lead] * stride + u64(least) * register.scale)
+    return lanes_match(state, table, register, mask)
 
 
 @rule(symbol="spread")
@@ -115,7 +183,9 @@ def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, m
         same = True
         if changed >> register.bit & 1 == 0:
             continue
-        if register.steps != 0:
+        if register.times != 0:
+            same = stride_found(state, table, register, lead, mask)
+        elif register.steps != 0:
             same = lanes_agree(state, table, register, lead, mask)
         elif register.width == 8:
             wide = vector.cast(u64)[lead]

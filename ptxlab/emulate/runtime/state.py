@@ -87,6 +87,8 @@ class ScalarRegister(Record):
     steps: u32  # the same before it is scaled
     inner: u32  # where its second scalar lies; 0: it has none
     signed: u32  # whether the sum of the second scalar and a step is extended with its sign
+    times: u32  # how many strides lanes add to lane 0, 32 u64 as above; 0: it has no stride
+    stride: u32  # where the stride lies: as wide as the second scalar, or as the register if it has none
     scale: u64
     low: u64  # the least step
 

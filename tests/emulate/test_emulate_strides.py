@@ -1,0 +1,136 @@
+"""Accesses of lanes that are a stride apart which is known only when the kernel runs: rows, gathers, faults, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, ENGINES, improve, kernel, run
+
+from ptxlab.errors import DeviceFault
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+SHARED = ".shared .align 16 .b8 tile[4096];"
+WORDS = 1024
+NARROW = """
+    mov.u32 %r6, %tid.y; mov.u32 %r9, %ntid.x; mov.u32 %r5, %ntid.y; mad.lo.u32 %r5, %r2, %r5, %r6;
+    mad.lo.u32 %r4, %r5, %r9, %r1; mul.wide.u32 %rd4, %r4, 4; add.u64 %rd3, %rd1, %rd4;
+    ld.global.u32 %r7, [%rd2]; ld.global.u32 %r8, [%rd2+4]; setp.eq.u32 %p9, %r2, 2;
+    selp.b32 %r7, %r7, 8, %p9; selp.b32 %r8, %r8, 16, %p9;  // the stride is x[0], the first element x[1]
+    mad.lo.s32 %r10, {row}, %r7, {column}; add.s32 %r10, %r10, %r8;
+"""
+"""Of the third block: in those before it, accesses learn where memory is."""
+ADDRESS = "mul.wide.{kind}32 %rd5, %r10, {size}; add.s64 %rd6, %rd2, %rd5;\n"
+MADE = {
+    "signed": NARROW + ADDRESS.format(kind="s", size=4),
+    "unsigned": NARROW + ADDRESS.format(kind="u", size=4),
+    "bytes": NARROW + ADDRESS.format(kind="s", size=1),
+    "wide": NARROW + """
+        cvt.u64.u32 %rd5, {row}; cvt.s64.s32 %rd6, %r7; mul.lo.s64 %rd5, %rd5, %rd6; cvt.s64.s32 %rd6, %r8;
+        add.s64 %rd5, %rd5, %rd6; mov.u32 %r5, {column}; cvt.u64.u32 %rd6, %r5; add.s64 %rd5, %rd5, %rd6;
+        shl.b64 %rd5, %rd5, 2; add.s64 %rd6, %rd2, %rd5;
+    """,
+}  # fmt: skip
+LOADS = {
+    "one": "ld.global.u32 %r20, [%rd6];",
+    "four": "ld.global.u32 %r20, [%rd6]; ld.global.u32 %r21, [%rd6+4]; ld.global.u32 %r22, [%rd6+8];\n"
+            "ld.global.u32 %r23, [%rd6+12]; mad.lo.u32 %r20, %r20, 3, %r21; mad.lo.u32 %r20, %r20, 3, %r22;\n"
+            "mad.lo.u32 %r20, %r20, 3, %r23;",
+    "store": "ld.global.u32 %r20, [%rd6]; st.global.u32 [%rd6], %r4;",
+    "loop": "mov.u32 %r24, 0; mov.u32 %r20, 0; L: ld.global.u32 %r21, [%rd6]; mad.lo.u32 %r20, %r20, 3, %r21;\n"
+            "add.s64 %rd6, %rd6, 4; add.u32 %r24, %r24, 1; setp.lt.u32 %p1, %r24, 3; @%p1 bra L;",
+    "some": "setp.lt.u32 %p1, %r1, 11; @%p1 ld.global.u32 %r20, [%rd6];",
+}  # fmt: skip
+
+
+def outcome(way: str, body: str, block: tuple[int, ...], stride: int, first: int, **options: Any) -> Any:
+    """What a kernel leaves, counts and finds, or the fault."""
+    text = kernel(body + "\nst.global.u32 [%rd3], %r20;", SHARED)
+    x = np.arange(WORDS, dtype=np.uint32) * 7
+    x[:2] = stride % (1 << 32), first % (1 << 32)
+    checks = options.get("checks", ("memcheck",))
+    if way == "good":
+        improve(text, block, options.get("counters", False), checks)
+    try:
+        out, report = run("step" if way == "step" else "jit", text, threads=block, blocks=3, x=x, **options)
+    except DeviceFault as fault:
+        return str(fault)
+    return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize(("made", "block"), [
+    ("signed", (32,)), ("signed", (16, 4)), ("bytes", (32,)), ("wide", (32,)),
+    *(pytest.param(*each, marks=pytest.mark.rest)
+      for each in (("unsigned", (16, 4)), ("wide", (8, 4)), ("signed", (24, 2)))),
+])  # fmt: skip
+def test_a_stride_that_is_known_when_it_runs(made: str, block: tuple[int, ...], load: str) -> None:
+    row, column = ("%r1", "0") if len(block) == 1 else ("%r6", "%r1")
+    body = MADE[made].format(row=row, column=column) + LOADS[load]
+    given = {"four": {"counters": True}, "store": {"checks": ALL_CHECKS}}.get(load, {})
+    ways = (1, 2), (5, 100), (8, 100), (0, 9), (-8, 600), (-1, 300), (24, 1030), (3, -1), (24, 1000)
+    for stride, first in ways[: -1 if load == "four" else None]:  # which of four faults, engines see otherwise
+        expected = outcome("step", body, block, stride, first, **given)
+        assert outcome("good", body, block, stride, first, **given) == expected, (stride, first)
+
+
+@pytest.mark.parametrize(("stride", "first"), [
+    (0x08000001, 5), (0x7FFFFFFF, 5), (-0x80000000, 5), (0x40000000, 5), (0x10000000, 8), (-0x10000000, 8),
+    (2, 0x7FFFFFF0),
+])  # fmt: skip
+@pytest.mark.parametrize("made", ["signed", "unsigned", "wide"])
+def test_lanes_that_wrap_around(made: str, stride: int, first: int) -> None:
+    """Those that are still inside after it: they load, wherever the others went."""
+    body = (
+        MADE[made].format(row="%r1", column="0")
+        + f"""
+        sub.s64 %rd7, %rd6, %rd2; setp.lt.u64 %p1, %rd7, {4 * WORDS}; mov.u32 %r20, 77;
+        @%p1 ld.global.u32 %r20, [%rd6]; @!%p1 bra END; ld.global.u32 %r21, [%rd6]; add.u32 %r20, %r20, %r21;
+        END:"""
+    )
+    assert outcome("good", body, (32,), stride, first) == outcome("step", body, (32,), stride, first)
+    every = MADE[made].format(row="%r1", column="0") + LOADS["one"]
+    assert outcome("good", every, (32,), stride, first) == outcome("step", every, (32,), stride, first)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"), [("s", 0x7FFFFFF0), ("u", 0xFFFFFFF0), ("s", 0x7FFFFF00), ("u", 0x7FFFFFF0)]
+)
+@pytest.mark.parametrize("block", [(32,), (16, 2)])
+def test_lanes_that_would_be_inside_had_they_not_wrapped_around(block: tuple[int, ...], kind: str, first: int) -> None:
+    row, column = ("%r1", "0") if len(block) == 1 else ("%r6", "%r1")
+    body = NARROW.format(row=row, column=column) + ADDRESS.format(kind=kind, size=4)
+    body += f"mul.wide.{kind}32 %rd7, %r8, 4; sub.s64 %rd6, %rd6, %rd7;" + LOADS["one"]
+    expected = outcome("step", body, block, 5, first)
+    assert isinstance(expected, str) == (first % 256 > 0 and (kind, first) != ("u", 0x7FFFFFF0))
+    assert outcome("good", body, block, 5, first) == expected
+
+
+@pytest.mark.parametrize(("stride", "first"), [(1, 0), (4, 8), (5, 3), (-4, 200), (31, 100), (32, 0), (0x40000000, 0)])
+def test_a_stride_in_shared_memory(stride: int, first: int) -> None:
+    body = (
+        NARROW.format(row="%r1", column="0")
+        + """
+        shl.b32 %r11, %r1, 2; mov.u32 %r12, tile; add.u32 %r13, %r12, %r11; mov.u32 %r14, 0;
+        F: st.shared.u32 [%r13], %r13; add.u32 %r13, %r13, 128; add.u32 %r14, %r14, 1; setp.lt.u32 %p1, %r14, 32;
+        @%p1 bra F; shl.b32 %r15, %r10, 2; add.u32 %r16, %r15, %r12; bar.sync 0; ld.shared.u32 %r20, [%r16];
+        st.shared.u32 [%r16], %r1; ld.shared.u32 %r21, [%r16]; mad.lo.u32 %r20, %r20, 3, %r21;"""
+    )
+    for given in ({"counters": True}, {"checks": ALL_CHECKS}):
+        assert outcome("good", body, (32,), stride, first, **given) == outcome(
+            "step", body, (32,), stride, first, **given
+        )
+
+
+def test_a_warp_that_diverges_and_reconverges_keeps_the_stride() -> None:
+    """Lanes take both sides of a branch that calls for the function for diverged warps, and go on along their rows."""
+    body = (
+        MADE["signed"].format(row="%r1", column="0")
+        + """
+        setp.lt.u32 %p1, %r1, 13; @%p1 bra A; bar.warp.sync 0xffffe000; add.s64 %rd6, %rd6, 4; bra B;
+        A: bar.warp.sync 0x1fff; add.s64 %rd6, %rd6, 4; B: bar.warp.sync -1;"""
+        + LOADS["four"]
+    )
+    for stride in (8, 5, -8):
+        assert outcome("good", body, (32,), stride, 400) == outcome("step", body, (32,), stride, 400)
