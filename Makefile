@@ -14,11 +14,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
-JOBS ?= auto
+# Tests wait for browsers and other processes: one more than there are cores keeps all of them busy.
+JOBS ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
 
 BIN := $(VENV)/bin
 # A file's tests stay in order on one worker: those of the explorer share a browser, others share what they built.
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 .PHONY: docs help lab quick test slow check format bench gpu bundle notebooks clean
@@ -37,8 +38,9 @@ lab: $(VENV)/ready-lab
 quick: $(VENV)/ready-test
 	@$(PYTEST) --quick -m "not slow and not browser and not notebook" $(ARGS)
 
-test: check
-	@$(PYTEST) -m "not slow" $(ARGS)
+test: $(VENV)/ready-test
+	@$(MAKE) --no-print-directory check & check=$$!; $(PYTEST) -m "not slow" $(ARGS); tests=$$?; \
+	    wait $$check || { echo "ptxlab: make check has failed, its messages stand above"; exit 1; }; exit $$tests
 
 slow: $(VENV)/ready-test
 	@$(PYTEST) -m slow $(ARGS)

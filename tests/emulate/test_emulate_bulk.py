@@ -7,7 +7,7 @@ import pytest
 from emulate_programs import ALL_CHECKS, DEVICES, ENGINES, REGISTERS, kernel, run
 
 import ptxlab as pl
-from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.errors import DeviceFault, LaunchError, UnsupportedInstruction
 
 SHARED = """
     .shared .align 1024 .b8 tile[16384];
@@ -618,3 +618,10 @@ def test_no_tensor_map(device: str) -> None:
     text = tile_kernel(2, tile_load(2), 512)
     with pytest.raises(DeviceFault, match="there is no tensor map at 0x7f7d00000000; make one with"):
         pl.launch(text, 1, 32, bytes(128), np.zeros(128, np.uint32), 0, 0, device=device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_tile_needs_its_coordinates(device: str) -> None:
+    text = tile_kernel(1, tile_load(1), 512).replace("[%rd5, {%r20}]", "[%rd5]")
+    with pytest.raises(UnsupportedInstruction, match=r"needs the coordinates of its tile.*write \[map, {x, y}\]"):
+        pl.launch(text, 1, 32, bytes(128), np.zeros(128, np.uint32), 0, device=device)

@@ -55,6 +55,7 @@ def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
     assert lab.locator(f"{EXPLORER} .pl-figure:has-text('executed') .pl-better").count() == 1
 
 
+@pytest.mark.rest
 def test_every_rung_leads_to_the_next(lab: Any) -> None:
     names = kernels.names()
     chosen = lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select")

@@ -84,18 +84,18 @@ HANDLES = ("one address", "one lane of 32", "a row")
 def programs(opcode: str) -> Iterator[tuple[str, str]]:
     """A kernel for each way the address may come, and for each of the instruction's addresses; its name, its text."""
     line = examples.line(opcode)
-    places = [m.span() for m in re.finditer(r"\[[^\]]*\]", line)]
+    places = [m.span() for m in re.finditer(r"\[[^\],]*\]?", line)]  # of `[map, {x, y}]` the coordinates stay
     handle = form(opcode).properties.action in SAMPLERS
-    if handle:  # the coordinates stay
-        places = [m.span() for m in re.finditer(r"\[[^\],]*", line)]
-    for number, (start, end) in enumerate(places):
+
+    def put(shape: str, start: int, end: int) -> str:
+        return line[:start] + (shape if line[end - 1] == "]" else shape.removesuffix("]")) + line[end:]
+
+    for number, place in enumerate(places):
         for shape in HANDLES if handle else SHAPES:
-            address = SHAPES[shape].removesuffix("]" if handle else "")
-            yield f"{opcode}, address {number}, {shape}", text(line[:start] + address + line[end:], opcode)
-    start, end = places[0]
-    mixed, at = ("[%mixed", "[%at") if handle else ("[%mixed]", "[%at]")
-    yield f"{opcode}, in a branch", text(f"@!%five bra SKIP; {line[:start]}{mixed}{line[end:]} SKIP:", opcode)
-    yield f"{opcode}, not executed", text("@%p8 " + line[:start] + at + line[end:], opcode)
+            yield f"{opcode}, address {number}, {shape}", text(put(SHAPES[shape], *place), opcode)
+    mixed, at = put("[%mixed]", *places[0]), put("[%at]", *places[0])
+    yield f"{opcode}, in a branch", text(f"@!%five bra SKIP; {mixed} SKIP:", opcode)
+    yield f"{opcode}, not executed", text(f"@%p8 {at}", opcode)
 
 
 def text(line: str, opcode: str) -> str:

@@ -130,6 +130,12 @@ def _given(
             vector, given[k] = each.extra[0], replace(each, extra=())
             assert isinstance(vector, model.Vector)
             place = vector
+    if found.tensor and place is None:
+        raise UnsupportedInstruction(
+            f"{found.opcode} needs the coordinates of its tile beside the tensor map: write [map, {{x, y}}], with as many "
+            "as the tensor has dimensions",
+            line=line, source=low.text(line), column=instruction.column, file=low.module.file, syntax=found.op.syntax,
+        )  # fmt: skip
     if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
         given.insert(names.index("src_size"), None)  # the last operand is then the cache policy
     return given, place
