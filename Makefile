@@ -14,12 +14,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
-# Tests wait for browsers and other processes: one more than there are cores keeps all of them busy.
-JOBS ?= $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 1))")
+JOBS ?= auto
 
 BIN := $(VENV)/bin
 # A file's tests stay in order on one worker: those of the explorer share a browser, others share what they built.
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 .PHONY: docs help lab quick test slow check format bench gpu bundle notebooks clean

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 RESULTS = [
-    *("notebooks", "emulator", "checks", "decode", "explorer", "prefill_registers", "hopper", "kernels", "fuzz"),
+    *("notebooks", "emulator", "checks", "decode", "explorer", "prefill_registers", "hopper", "kernels-*", "fuzz"),
     *("course_grading", "course_grading_dask", "sweeps"),
 ]
 
@@ -143,9 +143,12 @@ def results_page() -> str:
         "What the benchmarks in `benchmarks/` measured; each says the command, the machine and the day.",
         "",
     ]
-    for name in RESULTS:
-        text = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
-        out += [re.sub(r"^#", "##", text, flags=re.MULTILINE), ""]
+    for pattern in RESULTS:
+        pages = sorted((ROOT / "benchmarks" / "results").glob(f"{pattern}.md"))
+        if not pages:
+            raise FileNotFoundError(f"benchmarks/results has no page {pattern}.md")
+        for path in pages:
+            out += [re.sub(r"^#", "##", path.read_text(encoding="utf-8"), flags=re.MULTILINE), ""]
     return "\n".join(out)
 
 

@@ -183,6 +183,12 @@ def test_a_notebook_is_a_page(course_pages: ModuleType, tmp_path: Path) -> None:
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
 
 
+def test_the_results_of_all_benchmarks_that_are_named_stand_on_a_page(course_pages: ModuleType) -> None:
+    text = course_pages.results_page()
+    assert text.count("\n## ") >= len(course_pages.RESULTS)
+    assert "## Kernels as people write them, beside serial C" in text
+
+
 def test_an_exhibit_and_the_front_trace(course_pages: ModuleType) -> None:
     page = course_pages.exhibit_page(pl.gallery(3))
     assert page.startswith(f"# {pl.gallery(3).heading}")

@@ -132,8 +132,8 @@ def _given(
             place = vector
     if found.tensor and place is None:
         raise UnsupportedInstruction(
-            f"{found.opcode} needs the coordinates of its tile beside the tensor map: write [map, {{x, y}}], with as many "
-            "as the tensor has dimensions",
+            f"{found.opcode} needs the coordinates of its tile beside the tensor map: write [map, {{x, y}}], with as "
+            "many as the tensor has dimensions",
             line=line, source=low.text(line), column=instruction.column, file=low.module.file, syntax=found.op.syntax,
         )  # fmt: skip
     if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
