@@ -269,11 +269,10 @@ class Ops:
         folded = self._fold("isnan", "i1", (a,))
         if folded is not None:
             return folded
-        a = a.raw or a
         uniform, (arg,) = self._args((a,))
         zero = "0.0" if uniform else "zeroinitializer"
         test = Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
-        test.nan_of = a
+        test.nan_of = a.raw or a  # what is tested is `a`: to test the raw number would keep that one alive beside it
         return test
 
     # -- floating point
