@@ -107,6 +107,7 @@ def confined(marks: dict[str, Graded], what: str) -> bool:
     return what in " ".join(marks["good"].in_force)
 
 
+@pytest.mark.rest
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("student", MISCHIEF)
 def test_a_submission_costs_itself_alone(marks: dict[str, Graded], student: str) -> None:
@@ -294,6 +295,7 @@ def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert [e["name"] for e in json.loads(capfd.readouterr().out)][:2] == ["01-predict", "01-lse"]
 
 
+@pytest.mark.rest
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     hand_in(tmp_path, "ann", "")
     hand_in(tmp_path, "bob", "import time; time.sleep(1000)")

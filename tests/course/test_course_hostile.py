@@ -286,7 +286,11 @@ EVERYWHERE = [(way, ordinary) for way in ("bubblewrap", "namespaces", "layers") 
 
 @pytest.mark.parametrize(
     ("way", "ordinary", "attacks"),
-    [("layers", True, "fast"), *slow([("bubblewrap", False, "fast")]), *slow((*place, "all") for place in EVERYWHERE)],
+    [
+        pytest.param("layers", True, "fast", marks=pytest.mark.rest),
+        *slow([("bubblewrap", False, "fast")]),
+        *slow((*place, "all") for place in EVERYWHERE),
+    ],
 )
 def test_hostile_and_honest_submissions(folder: Path, way: str, ordinary: bool, attacks: str) -> None:
     needs(way, ordinary)

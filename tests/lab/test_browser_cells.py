@@ -102,6 +102,7 @@ def write(page: Any, cell: int, source: str) -> None:
     page.locator(".jp-Cell").nth(cell).locator(".cm-line").first.click()
 
 
+@pytest.mark.rest
 def test_mistakes_are_marked_and_words_explained_where_they_are_typed(lab: Any) -> None:
     """By the kernel, once it has loaded ptxlab; before, nothing is there and nothing is wrong."""
     write(lab, 0, WRONG)

@@ -102,6 +102,7 @@ def column(page: Any, name: str) -> list[str]:
     return list(page.eval_on_selector_all(rows, "(all, at) => all.map(tr => tr.children[at].textContent)", at))
 
 
+@pytest.mark.rest
 def test_the_static_copy_is_for_readers_without_a_kernel(lab: Any) -> None:
     assert lab.locator(".ptxlab-copy").count() == 1
     assert lab.is_hidden(".jp-OutputArea-child:has(.ptxlab-copy)")

@@ -133,6 +133,7 @@ def test_tab_in_a_ptx_cell(lab: Any) -> None:
         lab.keyboard.press("Escape")
 
 
+@pytest.mark.rest
 def test_axe_finds_nothing_serious(lab: Any) -> None:
     write(lab, START.replace("%lane, 4;", "%lane 4;"))
     lab.wait_for_selector(f"{EDITOR} .cm-lintRange-error")

@@ -321,6 +321,7 @@ def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: 
     assert "GPU" in ways
 
 
+@pytest.mark.rest
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
 def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:

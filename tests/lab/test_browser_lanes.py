@@ -91,6 +91,7 @@ def test_fragments_hold_the_product(viewer: Any) -> None:
     assert page.inner_text(f"{EXCHANGE} .pl-readout").startswith("Lane 5 holds D[1][2] = ")
 
 
+@pytest.mark.rest
 def test_the_matrices_of_a_load(viewer: Any) -> None:
     page = viewer(pl.debug("mma", seq_len=32, head_dim=16))
     assert ": ldmatrix" in run_to(page, "ldmatrix.")
@@ -170,6 +171,7 @@ SAYS = {
 """What the card says of lane 0."""
 
 
+@pytest.mark.rest
 def test_what_lanes_decide_together_is_told_and_tabled_from_the_trace(viewer: Any) -> None:
     debugger = pl.debug(TOGETHER, 1, 32, np.zeros(1))
     page, walker = viewer(debugger), debugger.recording.walk()

@@ -50,6 +50,7 @@ def run(page: Any, source: str) -> None:
     )
 
 
+@pytest.mark.rest
 def test_the_line_that_a_lesson_names_moves_with_the_code(lab: Any) -> None:
     before = lesson_line(lab)
     assert before.startswith("bar.sync")
@@ -83,6 +84,7 @@ def test_numbers_that_changed_can_be_read_in_the_diff(lab: Any) -> None:
     lab.click(f"{EXPLORER} button:has-text('Code')")
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("wait", [0, view.REST + 1], ids=["at-once", "after-the-whole-has-come"])
 def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any, wait: float) -> None:
     """The page may hold other objects of the same values then: once nobody moves a control, it is sent the whole."""
@@ -146,6 +148,7 @@ def test_an_empty_page_of_results_says_what_to_press(lab: Any) -> None:
     assert text(lab, empty) == "No results: the run was cancelled. Run again, at the top, begins it anew."
 
 
+@pytest.mark.rest
 def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -> None:
     explorer = pl.explore("scalar", seq_len=16, head_dim=16, device="cpu")
     explorer.save(tmp_path / "page.html")

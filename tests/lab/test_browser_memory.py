@@ -128,6 +128,7 @@ def test_a_seen_setting_is_shown_while_the_kernel_is_deaf(lab: Any) -> None:
     assert same(on_page(lab), first, figures=False)
 
 
+@pytest.mark.rest
 def test_code_that_was_foretold_stands_before_the_kernel_has_heard(
     jupyter: lab_server.Jupyter, opened: tuple[Any, Path]
 ) -> None:
@@ -153,6 +154,7 @@ def test_code_that_was_foretold_stands_before_the_kernel_has_heard(
     assert all(after[line] == code[line] for line in code.keys() & after.keys())
 
 
+@pytest.mark.rest
 def test_what_the_kernel_answers_is_what_was_remembered(lab: Any) -> None:
     """Nothing on the page changes when the kernel's own answer comes, but for the figures of the setting before."""
     move(lab, 24)
@@ -166,6 +168,7 @@ def test_what_the_kernel_answers_is_what_was_remembered(lab: Any) -> None:
     assert same(on_page(lab), early)
 
 
+@pytest.mark.rest
 def test_another_pinned_version_is_another_comparison(lab: Any) -> None:
     move(lab, 24)
     before = number(lab)
@@ -181,6 +184,7 @@ def test_another_pinned_version_is_another_comparison(lab: Any) -> None:
     lab.click(f"{EXPLORER} button:text-is('Code')")
 
 
+@pytest.mark.rest
 def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
     named = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note"
     label = lab.locator(named)
@@ -195,6 +199,7 @@ def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
     assert label.inner_text() == row
 
 
+@pytest.mark.rest
 def test_an_edited_text_is_not_the_one_before(jupyter: lab_server.Jupyter, opened: tuple[Any, Path]) -> None:
     """Two texts with the same controls: what was answered for the first is not shown for the second."""
     page = notebook(jupyter, opened, "import ptxlab as pl" + TEXTS)

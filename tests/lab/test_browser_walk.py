@@ -39,6 +39,7 @@ def onward(page: Any) -> None:
     assert page.get_attribute(EXPLORER, "data-state") == "done"
 
 
+@pytest.mark.rest
 def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
     """`scalar` opens with 64 keys, `tiled` with 192: three times the work."""
     assert "equal work" not in str(figures(lab))

@@ -195,6 +195,7 @@ def test_an_exhibit_and_the_front_trace(course_pages: ModuleType) -> None:
     assert "shfl.sync.bfly" in course_pages.front_trace()
 
 
+@pytest.mark.rest
 @pytest.mark.browser
 def test_a_page_of_the_explorer_plays_without_a_network(
     course_pages: ModuleType, tmp_path: Path, chromium: Any

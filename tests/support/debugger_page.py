@@ -22,12 +22,20 @@ SHUFFLES = """.version 8.0
 }
 """
 """A shift that runs over the end, one with a lane of its own for each lane, and a guard that holds in half of them."""
+THROUGH = """async () => {
+    const body = document.querySelector("section[aria-label=PTX] .pl-lines");
+    for (let top = 0; body.ariaBusy === "true" && top < body.scrollHeight; top += body.clientHeight) {
+        body.scrollTop = top;
+        for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
+    }
+}"""
+"""Scrolls through the PTX."""
 EXCHANGE = 'section[aria-label="Between lanes"]'
 
 
 def run_to(page: Any, opcode: str) -> str:
     """Goes to the next step of an opcode; gives the status line."""
-    page.wait_for_selector("section[aria-label=PTX] .pl-lines[aria-busy=false]")  # until then only those in sight
+    page.evaluate(THROUGH)  # lines become elements where they are seen
     lines = page.eval_on_selector_all(
         "section[aria-label=PTX] .pl-now .pl-line code", "all => all.map(e => e.textContent)"
     )
