@@ -33,6 +33,7 @@ def test_compare_shows_what_the_swizzle_is_for():
     assert shown.count('width: 0%"></div>') == 1  # the conflicts of swizzle
 
 
+@pytest.mark.long
 def test_compare_takes_every_kernel_of_the_type():
     q, k, v = reference.random_inputs(1, 1, 1, 9, 9, 24)
     names = [e.kernel for e in pl.compare(q, k, v, device="cpu", causal=True).entries]
@@ -105,6 +106,7 @@ def test_where_no_kernel_fits():
     assert str(caught.value) == "kernel: a name or a built decode kernel is wanted, got int"
 
 
+@pytest.mark.long
 def test_the_plot_has_a_picture_for_each_number():
     q, k, v = reference.random_inputs(1, 1, 1, 16, 16, 16, dtype=np.float16)
     found = pl.compare(q, k, v, kernels=["mma", "swizzle"], device="cpu")
@@ -119,6 +121,7 @@ def test_the_plot_has_a_picture_for_each_number():
     assert str(caught.value) == "this comparison has no kernels"
 
 
+@pytest.mark.long
 def test_an_error_that_is_no_number_has_no_bar():
     q, k, v = reference.random_inputs(1, 1, 1, 5, 9, 16)
     k[0, 0, 2] = np.nan

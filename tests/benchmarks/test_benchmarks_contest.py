@@ -101,6 +101,7 @@ def test_wrong_kernels_are_caught_and_have_no_time(inputs):
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_rival_that_raises_leaves_the_others_alone(inputs):
     def no_kernel():
         raise RuntimeError("No available kernel.\nMore.")

@@ -27,6 +27,7 @@ def run(*options):
     return subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(gpu.available(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so():
     done = run("--device", "gpu")

@@ -108,6 +108,7 @@ def test_parts_that_pass_fail_and_die(campaign: Callable[..., Any], capfd: pytes
     assert len({row["run"] for row in again.found("dead")["rows"]}) == 1
 
 
+@pytest.mark.rest
 def test_a_part_that_hangs_is_ended_with_its_children_and_goes_on_later(campaign: Callable[..., Any]) -> None:
     hang = "import subprocess; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).wait()"
     made = campaign(part("stuck", hang, seconds=1.5), part("after"))
@@ -124,6 +125,7 @@ def test_a_part_that_hangs_is_ended_with_its_children_and_goes_on_later(campaign
     assert again.status == 0
 
 
+@pytest.mark.rest
 def test_the_budget_is_kept_and_the_rest_is_for_the_next_run(campaign: Callable[..., Any]) -> None:
     """A part that sees that its time is up ends by itself; what does not fit any more waits."""
     made = campaign(part("cut", "time.sleep(60)"), part("waits"))
@@ -193,6 +195,7 @@ def test_rows_that_cannot_be_shown_lose_no_other_table(campaign: Callable[..., A
     assert "| arch | sm_90 |\n\n- not here: x: y\n" in text
 
 
+@pytest.mark.rest
 def test_what_a_part_started_in_a_session_of_its_own_is_ended_too(campaign: Callable[..., Any]) -> None:
     hang = (
         "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "

@@ -37,6 +37,7 @@ def asked(opcodes: list[str], **more: Any) -> dict[str, Any]:
     return {"chunk": "test", "opcodes": opcodes, "device": "step", "arch": "sm_90", **more}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", SOME)
 def test_both_engines_agree_on_some_of_each_family(family: str) -> None:
     found = conformance.answer(asked(SOME[family]))
@@ -122,6 +123,7 @@ def test_rows_of_a_program_that_was_not_finished_are_made_again(
     assert [row["verdict"] for row in record.rows] == ["compared", ""]
 
 
+@pytest.mark.long
 def test_children_compare() -> None:
     """With real children: forms, and a program with a known result."""
     record = Record("conformance")

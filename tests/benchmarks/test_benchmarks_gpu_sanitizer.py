@@ -88,6 +88,7 @@ def numbers(*names: str) -> list[int]:
     return [every.index(name) for name in names]
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_it_goes_on_behind_a_fault_and_behind_what_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong access stops the process; the kernels behind it run all the same."""
@@ -105,6 +106,7 @@ def test_it_goes_on_behind_a_fault_and_behind_what_hangs(tmp_path: Path, monkeyp
     assert session.said == {names[2]: ["Invalid __global__ read of size 4 bytes"]}
 
 
+@pytest.mark.long
 def test_rows_say_who_finds_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = numbers("memory: a null pointer", "shared: another warp's element before a barrier")
     record = Record("sanitizer", tmp_path / "found.json")
@@ -133,6 +135,7 @@ def test_a_tool_that_does_not_work_is_missing(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_without_the_tool(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.gpu.sanitizer", "--device", "step", "--json", str(tmp_path / "x.json")]
     env = {"PATH": "", "PYTHONPATH": str(ROOT)}

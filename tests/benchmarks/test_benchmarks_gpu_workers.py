@@ -41,6 +41,7 @@ def test_a_child_that_dies_loses_its_question_only() -> None:
     assert found["kill"].why.startswith("it ended with SIGKILL")
 
 
+@pytest.mark.long
 def test_a_child_is_ended_when_it_hangs_or_says_so() -> None:
     worker = Worker(COMMAND, 20)
     first = worker.ask("a")["pid"]

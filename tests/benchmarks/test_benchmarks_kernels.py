@@ -18,6 +18,7 @@ from ptxlab.frontends.cuda import available
 KERNEL = rows.KERNELS[0]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not available() or shutil.which("gcc") is None, reason="needs NVRTC and gcc")
 def test_small(tmp_path):
     """The smallest of the kernels, all the way to its line of the table."""

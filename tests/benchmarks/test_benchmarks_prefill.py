@@ -82,6 +82,7 @@ def test_the_table_of_registers_is_fresh(table, chosen):
 # -- the times ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.skipif(gpu.available(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so_and_ends():
     done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, timeout=600)
@@ -147,6 +148,7 @@ def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp
     assert [row["kernel"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]] == ["pipelined", "mma"]
 
 
+@pytest.mark.long
 def test_a_wrong_kernel_makes_the_part_wrong(monkeypatch, capsys, tmp_path):
     file = tmp_path / "prefill.json"
     one_problem(monkeypatch)
@@ -181,6 +183,7 @@ def beside_torch(monkeypatch, torch, names):
     return record
 
 
+@pytest.mark.long
 def test_beside_torch(monkeypatch):
     torch = torch_stand_in.Torch()
     record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash", "torch cuDNN"])

@@ -157,6 +157,7 @@ def arrays(n: int) -> tuple[Any, Any]:
     return np.arange(n, dtype=np.float32), np.full(n, np.nan, np.float32)
 
 
+@pytest.mark.long
 def test_the_thread_that_stored_it() -> None:
     def grade(g: Grading, answer: Any) -> None:
         x, y = arrays(40)

@@ -194,6 +194,7 @@ def nested(folder: Path, depth: int) -> None:
     os.close(here)
 
 
+@pytest.mark.long
 @linux
 def test_deleting_what_cannot_be_walked(tmp_path: Path) -> None:
     folder = tmp_path / "home"
@@ -229,6 +230,7 @@ def test_what_cannot_be_deleted_is_said(tmp_path: Path) -> None:
 # -- what was handed in ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @linux
 def test_a_hostile_folder_of_submissions(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")

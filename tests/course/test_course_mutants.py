@@ -36,6 +36,7 @@ MISSED_ONCE = {
 """Variants that got full marks, or full marks for some seeds, before edges were always asked."""
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("variant", MISSED_ONCE)
 def test_an_edge_is_always_asked(variant: str) -> None:

@@ -15,6 +15,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.long
 def test_a_kernel_is_measured_beside_ours_and_its_earlier_self() -> None:
     first = scoreboard.enter("rows", start.by_rows, threads=64)
     assert [name for name, _ in first.rows] == ["scalar", "yours"]
@@ -29,6 +30,7 @@ def test_a_kernel_is_measured_beside_ours_and_its_earlier_self() -> None:
     assert scoreboard.source("rows") == start.by_rows.ptx, "what was entered last was PTX"
 
 
+@pytest.mark.long
 def test_what_is_wrong_is_told_and_not_kept() -> None:
     wrong = start.by_rows.ptx.replace("ex2.approx.f32", "neg.f32")
     told = scoreboard.enter("rows", wrong, threads=64)

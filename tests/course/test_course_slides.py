@@ -16,6 +16,7 @@ from ptxlab.errors import PtxlabError, UnavailableError
 PLAN = Path(__file__).resolve().parents[2] / "docs" / "course.md"
 
 
+@pytest.mark.long
 def test_each_heading_begins_a_slide() -> None:
     source = next(source for source in build.sources() if source.name.startswith("01"))
     made = build.notebook(source)
@@ -27,6 +28,7 @@ def test_each_heading_begins_a_slide() -> None:
     assert all(find(name).heading() not in text and find(name).starter.strip() not in text for name in names("01"))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("nbconvert")
@@ -38,6 +40,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "data:image/png;base64," in page or "<svg" in page
 
 
+@pytest.mark.long
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(PtxlabError) as caught:
         slides.slides("77", tmp_path)

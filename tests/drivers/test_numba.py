@@ -43,6 +43,7 @@ def test_the_corpus_is_all_here(programs: Any) -> None:
     assert list(programs) == NAMES
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_runs_as_it_stands(programs: Any, name: str) -> None:
@@ -90,6 +91,7 @@ def line_of(function: Any, text: str) -> str:
     return f"{__file__}:{next(first + k for k, line in enumerate(lines) if text in line)}"
 
 
+@pytest.mark.long
 def test_a_race_is_found_at_the_line_of_python() -> None:
     with pl.numba(checks="racecheck") as session, pytest.warns(FindingWarning) as noticed:
         without_barrier[1, 64](np.ones(64, np.float32))

@@ -95,6 +95,7 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
     assert f"{said} (mbarrier.try_wait.parity.shared::cta.b64, line {waits})" in stopped.value.message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_copy_behind_a_product_by_chance(device: str) -> None:
     run, _ = GIVEN_BACK.run(device, False, ALL_CHECKS)

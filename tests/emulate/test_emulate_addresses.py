@@ -30,6 +30,7 @@ def check(opcodes: list[str], addresses: list[int], shapes: tuple[str, ...]) -> 
                 assert step == jit, f"{name}: {address:#x}"
 
 
+@pytest.mark.long
 @pytest.mark.sweep(6)
 @pytest.mark.parametrize("every", ["some", *slow(["every"])])
 @pytest.mark.parametrize("name", FORMS)

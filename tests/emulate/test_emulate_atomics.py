@@ -113,6 +113,7 @@ SUMS = [(op, kind) for op, kind in SUMS if (op, kind) != ("add", "s64")]
 SUMS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
 
 
+@pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize(("op", "kind"), SUMS)
 def test_the_sum_of_a_warp_at_one_known_address(op: str, kind: str) -> None:

@@ -99,6 +99,7 @@ def test_no_bytes_move(device: str) -> None:
     assert (line.warps, line.threads, line.on_threads, line.requests, line.bytes) == (1, 32, 8, 0, 0)
 
 
+@pytest.mark.long
 def test_what_both_engines_report() -> None:
     """Values, faults, counters, findings and traces, with guards, diverged, and of several warps."""
     apart = "@!%p1 bra REST;\n    discard.global.L2 [%rd3], 128;\n    REST:"

@@ -171,6 +171,7 @@ def test_budget(engine: str) -> None:
     assert error.source.strip() == "bra FOREVER;"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_lock_that_is_never_given_back(engine: str) -> None:
     body = "TRY:\n    atom.global.cas.b32 %r5, [%rd2], 0, 1;\n    setp.ne.u32 %p1, %r5, 0;\n    @%p1 bra TRY;"

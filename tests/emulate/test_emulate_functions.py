@@ -145,6 +145,7 @@ TAKES = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_a_function_takes_from_the_stack_comes_back(engine: str) -> None:
     body = """

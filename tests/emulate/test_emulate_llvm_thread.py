@@ -91,6 +91,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
     assert where()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_has_a_thread_of_its_own() -> None:
     program = """

@@ -58,6 +58,7 @@ def run(text: str, device: str) -> np.ndarray:
     return out
 
 
+@pytest.mark.long
 def test_constants_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     text = long(far_constants.LONG + 100)
     far = run(text, "cpu")

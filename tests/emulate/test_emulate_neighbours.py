@@ -112,6 +112,7 @@ def outcome(way: str, seed: int) -> tuple[Any, ...]:
     return out.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.rest) for n in (8, 16, 24))])
 def test_random_programs_with_loads_of_neighbours(first: int) -> None:
     for seed in range(first, first + 8):

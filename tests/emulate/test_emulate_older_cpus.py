@@ -44,6 +44,7 @@ def both(engine: str, body: str, x: np.ndarray) -> np.ndarray:
     return run(engine, kernel(body), threads=256, blocks=len(x) // 256, x=x, out=np.zeros_like(x))[0]
 
 
+@pytest.mark.long
 def test_the_bits_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxlab.emulate.jit import compile as native
 

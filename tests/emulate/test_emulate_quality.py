@@ -130,6 +130,7 @@ def test_how_hot_a_program_is_follows_from_what_it_executes(
     assert asked == [launched.built.improve]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("checks", [("memcheck",), ALL])
 def test_a_launch_goes_over_to_better_code_between_two_blocks(nothing_built: None, checks: tuple[str, ...]) -> None:
@@ -157,6 +158,7 @@ class NoLine:
         """Nothing is due."""
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("checks", [("memcheck",), ALL], ids=len)
 def test_the_function_for_diverged_warps_has_what_is_needed(
@@ -185,6 +187,7 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
     assert whole.again() == found
 
 
+@pytest.mark.long
 def test_later_programs_find_good_rules(nothing_built: None) -> None:
     Launched().built.improve()
     other = TEXT.replace("add.u32 %r2, %r2, 1000;", "add.u32 %r2, %r2, 2000;")
@@ -195,6 +198,7 @@ def test_later_programs_find_good_rules(nothing_built: None) -> None:
     assert lowest == rulecode.GOOD
 
 
+@pytest.mark.long
 def test_rules_are_found_on_disk_by_the_next_process(nothing_built: None) -> None:
     first = Launched(checks=ALL).again()
     rulecode._built.clear()

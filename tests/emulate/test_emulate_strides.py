@@ -107,6 +107,7 @@ def test_lanes_that_would_be_inside_had_they_not_wrapped_around(block: tuple[int
     assert outcome("good", body, block, 5, first) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stride", "first"), [(1, 0), (4, 8), (5, 3), (-4, 200), (31, 100), (32, 0), (0x40000000, 0)])
 def test_a_stride_in_shared_memory(stride: int, first: int) -> None:
     body = (

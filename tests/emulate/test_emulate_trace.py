@@ -109,6 +109,7 @@ def test_a_long_run_walked_both_ways(tmp_path: Path, engine: str, rounds: int) -
     check_against_a_rerun(opened, lambda r: run("step", kernel(body), trace=r), stops)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["softmax.G", "matmul_tiled.O3", "reduce.O3", "scan.G"])
 def test_compiled_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reports: list[Any] = []

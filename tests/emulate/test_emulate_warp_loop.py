@@ -305,6 +305,7 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
     assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
 
 
+@pytest.mark.long
 def test_a_budget_ends_blocks_that_would_go_on() -> None:
     body = """
     AGAIN:

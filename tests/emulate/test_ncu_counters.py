@@ -70,6 +70,7 @@ def test_differences_are_wrong_unless_a_reason_predicts_them() -> None:
     assert more["wrong"] == f"coalesced: {counters.FMA} is 0 here and 3 in ncu"
 
 
+@pytest.mark.long
 def test_copies_may_count_as_loads_and_stores() -> None:
     theirs = own_numbers("decode_gqa")
     own = counter_kernels.launch("decode_gqa", "cpu")
@@ -131,6 +132,7 @@ def test_unknown_metrics_cost_themselves_only(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text().split() == ["4", "3", "2"]
 
 
+@pytest.mark.long
 def test_metrics_that_fail_without_a_name_are_found_by_halving(tmp_path: Path) -> None:
     command = ncu.python("benchmarks.gpu.counter_kernels", "coalesced")
     found = ncu.profile(command, tuple("abcdefgh"), ncu=fake(tmp_path, bad=("c",)))

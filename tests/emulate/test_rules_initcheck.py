@@ -72,6 +72,7 @@ def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
     return np.where(lane < 16, low + step * lane, high + step * (lane - 16)).astype(np.uint32)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> None:

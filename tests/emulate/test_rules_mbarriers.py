@@ -71,6 +71,7 @@ class Gate:
         return M.FINE
 
 
+@pytest.mark.long
 def test_arrivals_against_a_plain_model(compiled: Any) -> None:
     rng = np.random.default_rng(1)
     met = set()

@@ -105,6 +105,7 @@ def _addresses(rng: random.Random, count: int) -> list[int]:
     return [max(0, rng.choice(places) + rng.randrange(-24, 24)) for _ in range(count)]
 
 
+@pytest.mark.long
 def test_compiled_rules_judge_alike(compiled: Compiled) -> None:
     rng, world = random.Random(1), World()
     seen = set()

@@ -172,6 +172,7 @@ def _compiled(granule: int) -> Compiled:
     return Compiled(rules, {"Launch.granule": granule})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("granule", [4, 2])
 def test_histories(granule: int) -> None:
     compiled = _compiled(granule)
@@ -188,6 +189,7 @@ def test_histories(granule: int) -> None:
     assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep
 
 
+@pytest.mark.long
 def test_settled_lines_change_no_record_and_no_note() -> None:
     """Few places, read by most, so that lines settle and are disturbed again."""
     compiled, settled = _compiled(4), 0
@@ -224,6 +226,7 @@ class Tiles(World):
             self.settled += int(((lines != 0) & (lines & race_lines.WARPS != race_lines.WARPS)).sum())
 
 
+@pytest.mark.long
 def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
     compiled = _compiled(4)
     for seed in range(60):
@@ -270,6 +273,7 @@ class Rows(World):
             self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
+@pytest.mark.long
 def test_records_of_lines_are_those_of_their_words() -> None:
     """Whole lines, parts of them, and now and then a scattered access or another block with the same memory."""
     compiled, seen = _compiled(4), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
@@ -392,6 +396,7 @@ class Scattered(World):
                 races.remember(self.launch, block, at + k, where[1], me | lane | again << MANY, write)
 
 
+@pytest.mark.long
 def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> None:
     compiled, taken = _compiled(4), {False: 0, True: 0}
     for seed in range(16):

@@ -120,6 +120,7 @@ def test_who_goes_on(compiled: Compiled, live: int, wait: int, quantum: int, exp
         assert (run(context, warp), context.quantum) == (expected, left)
 
 
+@pytest.mark.long
 def test_python_and_compiled_code_choose_the_same(compiled: Compiled) -> None:
     """Warps at random, a hundred choices each; `next_lane`, which the stepping engine asks, says the same."""
     rng = np.random.default_rng(7)

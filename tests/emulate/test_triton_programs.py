@@ -142,6 +142,7 @@ def test_kernel(file: str, engine: str) -> None:
     check(file.partition(".")[0], text, 32 * launch["num_warps"], launch["shared"], trailing, engine)
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["matmul", "attention"])

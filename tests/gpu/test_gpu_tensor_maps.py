@@ -29,6 +29,7 @@ KERNEL = """
 NUMBERED = ("elemtype", "interleave_layout", "swizzle_mode", "fill_mode")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(disassembler.find_nvdisasm() is None, reason="needs nvdisasm: pip install 'ptxlab[sass]'")
 @pytest.mark.assembler
 def test_the_place_of_each_field() -> None:

@@ -98,6 +98,7 @@ def test_explain() -> None:
     assert explain("tensormap.replace.tile.rank.global.b1024.b32").since == "PTX 8.3, sm_90"
 
 
+@pytest.mark.long
 def test_every_entry_and_every_modifier_says_something() -> None:
     for entry in all_ops():
         assert len(entry.says) > 15, entry.syntax
@@ -154,6 +155,7 @@ def architecture(sm: int) -> str:
                                          (100, "sm_100a")) if sm <= least)  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 def test_nvidias_assembler_takes_every_entry() -> None:
     kernels: dict[tuple[str, tuple[int, int]], list[str]] = {}

@@ -158,6 +158,7 @@ def test_any_head_dim(name, dim):
     check(name, "f32", True, (1, 1), (5, 40), dim)
 
 
+@pytest.mark.long
 def test_a_small_tile_gives_the_same_result():
     q, k, v = reference.random_inputs(1, 1, 1, 130, 75, 16)
     for tile in (1, 7, 64):

@@ -56,6 +56,7 @@ def label(value):
 CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits", "sigma")
 
 
+@pytest.mark.long
 @pytest.mark.sweep(8)
 @pytest.mark.parametrize(CASE, [*sample(), *slow(every())], ids=label)
 def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
@@ -112,6 +113,7 @@ def test_small_and_large_logits(name):
         check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
 
 
+@pytest.mark.long
 @pytest.mark.sweep(9)
 @pytest.mark.parametrize(
     ("dtype", "heads", "dim", "lengths", "page", "splits", "device"),
@@ -199,6 +201,7 @@ def test_state_of_one_warp_is_the_online_softmax():
     assert np.isnan(out.state[0, 7:]).all()
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "dtype", "splits", "parts"),
@@ -227,6 +230,7 @@ def test_state_before_the_merge(name, dtype, splits, parts):
         np.testing.assert_allclose(top[row] + np.log((l[row] * factor[row]).sum()), out.lse[b, h], atol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("name", "dtype", "splits", "page"),
@@ -258,6 +262,7 @@ def test_state_of_each_part_against_float64(name, dtype, splits, page, dim):
         )
 
 
+@pytest.mark.long
 def test_state_of_chosen_rows():
     q, k, v = inputs((4, 2), 64, "f16", (9, 30, 0))
     every = pl.decode(q, k, v, (9, 30, 0), splits=2, device="cpu", state=True)

@@ -241,6 +241,7 @@ def test_system_g(name, dtype, splits, page):
     close(o, lse, expected(q, k, v, lengths, scale=0.2), dtype)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("splits", [1, 7, 8, 9, 31, 33, 100])
 def test_the_reduction_alone(splits):
     """Partial results made here, some of them empty, merged as numpy merges them."""

@@ -16,6 +16,7 @@ SMALL = {"head_dim": 64, "tile_kv": 32, "tile_q": 128, "arch": "sm_90a"}
 compiled = pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @compiled
 @pytest.mark.parametrize("causal", [False, True])

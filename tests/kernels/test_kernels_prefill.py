@@ -236,6 +236,7 @@ def test_global_accesses_of_full_tiles_are_ideal(name, dim):
     assert [c for c in out.counters.by_line.values() if c.sectors != c.ideal_sectors] == []
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize(("dim", "stages"), [(32, 2), (48, 3), *slow((dim, 2) for dim in (64, 80, 128, 256))])
@@ -247,6 +248,7 @@ def test_pipelined_reads_each_byte_of_k_and_v_once_a_block(dim, stages, causal):
     assert sum(c.sectors for c in lines(out, "ld.global.v4")) * 32 == 256 * dim * 2  # and Q once
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keys", [1, 63, 65, 200])
 def test_pipelined_reads_no_key_that_is_not_there(keys):
     built = kernels.get("pipelined").build(head_dim=16, tile_kv=32)
@@ -254,6 +256,7 @@ def test_pipelined_reads_no_key_that_is_not_there(keys):
     assert sum(c.sectors * 32 for c in lines(out, "cp.async.cg")) == keys * 16 * 2 * 2
 
 
+@pytest.mark.long
 def test_pipelined_compares_and_masks_nothing_in_whole_tiles():
     """What four further tiles cost a warp: products, exponentials and copies, and of comparisons those of the loop."""
     built = kernels.get("pipelined").build(head_dim=32, tile_q=64, warps=4, tile_kv=32)
@@ -291,6 +294,7 @@ def test_nothing_shrinks_while_the_maximum_stays(name):
     np.testing.assert_allclose(out.lse, 97 + math.log(4096), rtol=1e-6)
 
 
+@pytest.mark.long
 def test_pipelined_steps_over_what_would_change_nothing():
     """O is multiplied in a tile only where a row's maximum grew: here in the first two of eight tiles, or in all. The
     state says so, and what is skipped is what would have been multiplied by 1."""

@@ -201,6 +201,7 @@ def test_auto_where_nothing_fits():
     assert str(caught.value).startswith("target: there is no 'sm_99' here; there is sm_50, ")
 
 
+@pytest.mark.long
 def test_attention_chooses_by_itself():
     q, k, v = reference.random_inputs(1, 2, 1, 40, 70, 32, dtype=np.float16)
     out = pl.attention(q, k, v, causal=True, device="cpu")

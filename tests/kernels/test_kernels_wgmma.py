@@ -25,6 +25,7 @@ def tensors(dtype: str, dim: int, shape: tuple[int, ...], sigma: float = 1.0) ->
     return [x.astype(NUMPY[dtype]) for x in made]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("causal", [False, True])
@@ -39,6 +40,7 @@ def test_against_float64(dtype: str, dim: int, causal: bool) -> None:
         assert out.error.ok, (shape, out.error)
 
 
+@pytest.mark.long
 @pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("causal", [False, True])
 def test_all_checks_are_silent(causal: bool) -> None:
@@ -49,6 +51,7 @@ def test_all_checks_are_silent(causal: bool) -> None:
         assert not out.run.findings
 
 
+@pytest.mark.long
 def test_on_the_stepping_engine() -> None:
     built = kernels.get("wgmma").build(head_dim=64, dtype="bf16", causal=True, arch="sm_90a", tile_kv=32)
     out = pl.attention(
@@ -58,6 +61,7 @@ def test_on_the_stepping_engine() -> None:
     assert not out.run.findings
 
 
+@pytest.mark.long
 def test_engines_agree_on_the_state() -> None:
     built = kernels.get("wgmma").build(head_dim=64, causal=True, arch="sm_90a", tile_kv=32)
     q, k, v = tensors("f16", 64, (1, 1, 1, 64, 70))

@@ -267,6 +267,7 @@ def test_the_tile_map_chooses_row_and_key(lab: Any) -> None:
     assert f"query row {row}" in text(lab, "section[aria-label=Tiles] .pl-readout")
 
 
+@pytest.mark.rest
 def test_machine_code_is_linked_line_by_line(lab: Any) -> None:
     before = number(lab)
     lab.click(f"{EXPLORER} button.pl-toggle:has-text('SASS')")
@@ -371,6 +372,7 @@ def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
     shot(lab, "explorer-decode")
 
 
+@pytest.mark.rest
 def test_dark_theme_and_small_windows(lab: Any) -> None:
     def darkness(selector: str) -> float:
         colour = lab.eval_on_selector(f"{EXPLORER} {selector}", "e => getComputedStyle(e).backgroundColor")

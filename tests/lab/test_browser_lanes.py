@@ -196,6 +196,7 @@ def test_what_lanes_decide_together_is_told_and_tabled_from_the_trace(viewer: An
                     assert int(shown, 0) & 0xFFFFFFFF == int(bits[lane]), (opcode, lane)
 
 
+@pytest.mark.rest
 def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
     page = viewer(pl.debug(TOGETHER, 1, 32, np.zeros(1)))
 

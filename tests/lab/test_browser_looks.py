@@ -15,14 +15,14 @@ import ptxlab as pl
 from ptxlab.lab import view
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-pytestmark = [pytest.mark.browser]
+pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
 SOFTMAX = f"{EXPLORER} section[aria-label='Online softmax, tile by tile']"
 
 
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with an explorer of `tiled`."""
+    """A page with an explorer of `tiled`, and an earlier result to compare with."""
     with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
         notebook = lab_server.write_notebook(
             folder / "looks.ipynb", 'import ptxlab as pl\npl.explore("tiled", sigma=3)'
@@ -30,6 +30,7 @@ def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
         lab_server.open_notebook(page, jupyter, notebook)
         lab_server.run_all(page)
         settle(page)
+        tick(page, "causal")
         yield page
 
 
@@ -50,7 +51,6 @@ def run(page: Any, source: str) -> None:
     )
 
 
-@pytest.mark.rest
 def test_the_line_that_a_lesson_names_moves_with_the_code(lab: Any) -> None:
     before = lesson_line(lab)
     assert before.startswith("bar.sync")
@@ -84,7 +84,6 @@ def test_numbers_that_changed_can_be_read_in_the_diff(lab: Any) -> None:
     lab.click(f"{EXPLORER} button:has-text('Code')")
 
 
-@pytest.mark.rest
 @pytest.mark.parametrize("wait", [0, view.REST + 1], ids=["at-once", "after-the-whole-has-come"])
 def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any, wait: float) -> None:
     """The page may hold other objects of the same values then: once nobody moves a control, it is sent the whole."""
@@ -148,7 +147,6 @@ def test_an_empty_page_of_results_says_what_to_press(lab: Any) -> None:
     assert text(lab, empty) == "No results: the run was cancelled. Run again, at the top, begins it anew."
 
 
-@pytest.mark.rest
 def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -> None:
     explorer = pl.explore("scalar", seq_len=16, head_dim=16, device="cpu")
     explorer.save(tmp_path / "page.html")

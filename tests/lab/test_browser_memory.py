@@ -12,7 +12,7 @@ import pytest
 from explorer_page import EXPLORER, choose, figures, number, settle, text, tick, type_on_slider
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-pytestmark = [pytest.mark.browser]
+pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
 SOURCE = 'import ptxlab as pl\n\nshown = pl.explore("scalar", seq_len=12, head_dim=16)\nshown'
 DEAF = "import time\nshown._sending.acquire()\nprint('deaf', flush=True)\ntime.sleep(4)\nshown._sending.release()"
@@ -128,7 +128,6 @@ def test_a_seen_setting_is_shown_while_the_kernel_is_deaf(lab: Any) -> None:
     assert same(on_page(lab), first, figures=False)
 
 
-@pytest.mark.rest
 def test_code_that_was_foretold_stands_before_the_kernel_has_heard(
     jupyter: lab_server.Jupyter, opened: tuple[Any, Path]
 ) -> None:
@@ -154,7 +153,6 @@ def test_code_that_was_foretold_stands_before_the_kernel_has_heard(
     assert all(after[line] == code[line] for line in code.keys() & after.keys())
 
 
-@pytest.mark.rest
 def test_what_the_kernel_answers_is_what_was_remembered(lab: Any) -> None:
     """Nothing on the page changes when the kernel's own answer comes, but for the figures of the setting before."""
     move(lab, 24)
@@ -168,7 +166,6 @@ def test_what_the_kernel_answers_is_what_was_remembered(lab: Any) -> None:
     assert same(on_page(lab), early)
 
 
-@pytest.mark.rest
 def test_another_pinned_version_is_another_comparison(lab: Any) -> None:
     move(lab, 24)
     before = number(lab)
@@ -184,7 +181,6 @@ def test_another_pinned_version_is_another_comparison(lab: Any) -> None:
     lab.click(f"{EXPLORER} button:text-is('Code')")
 
 
-@pytest.mark.rest
 def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
     named = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note"
     label = lab.locator(named)
@@ -199,7 +195,6 @@ def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
     assert label.inner_text() == row
 
 
-@pytest.mark.rest
 def test_an_edited_text_is_not_the_one_before(jupyter: lab_server.Jupyter, opened: tuple[Any, Path]) -> None:
     """Two texts with the same controls: what was answered for the first is not shown for the second."""
     page = notebook(jupyter, opened, "import ptxlab as pl" + TEXTS)

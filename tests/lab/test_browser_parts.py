@@ -242,6 +242,7 @@ def exported(widget: Any) -> str:
     return str(exporters.HTMLExporter().from_notebook_node(notebook)[0])
 
 
+@pytest.mark.rest
 def test_an_export_and_a_saved_page_hold_the_viewer(chromium: Any, tmp_path: Any) -> None:
     debugger = pl.debug("tiled", seq_len=40, head_dim=16)
     (tmp_path / "export.html").write_text(exported(debugger))

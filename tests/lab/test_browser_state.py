@@ -198,6 +198,7 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
     assert lab.locator(".pl-clamped").count() == 0
 
 
+@pytest.mark.rest
 def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_keys(lab: Any) -> None:
     choose(lab, "kernel", "tiled")
     choose(lab, "KV tile", "32")
@@ -235,6 +236,7 @@ def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_key
     assert lab.locator(".ptxlab-parameters .pl-followed").count() == 0
 
 
+@pytest.mark.rest
 def test_some_rows_are_run_where_all_would_take_long(lab: Any) -> None:
     choose(lab, "kernel", "scalar")
     choose(lab, "device", "step")

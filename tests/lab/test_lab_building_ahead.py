@@ -72,6 +72,7 @@ def _programs(folder: Path) -> set[str]:
     return {name for name in entries if (found := native.recall(name)) is not None and "sites" in found[0]}
 
 
+@pytest.mark.long
 def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the session itself: kernel, code pane and diff, which the page is sent."""
     monkeypatch.setenv(building_ahead.SWITCH, "on")

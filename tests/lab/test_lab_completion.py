@@ -91,6 +91,7 @@ def test_what_tab_offers(shell: InteractiveShell, text: str, wanted: set[str]) -
     assert found == wanted or (not wanted and not found & {"--counters"})
 
 
+@pytest.mark.long
 def test_opcodes_inside_a_ptx_cell(shell: InteractiveShell) -> None:
     cell = "%%ptx --counters\n" + FILL.replace("    ret;\n}\n", "    fma.rn.")
     assert {"fma.rn.f32", "fma.rn.f64"} <= set(offered(shell, cell))

@@ -45,6 +45,7 @@ def test_it_opens_in_the_first_warp_that_was_there() -> None:
     assert pl.debug(d.recording).info.keys().isdisjoint({"at", "start"})
 
 
+@pytest.mark.long
 def test_a_saved_copy_keeps_the_steps_around_the_one_that_was_asked_for() -> None:
     whole = pl.debug(looping(5000), 1, 64, np.zeros(1, np.float32)).recording
     last = len(whole.walk(0, 0)) - 2
@@ -70,6 +71,7 @@ def test_a_saved_copy_keeps_the_steps_around_the_one_that_was_asked_for() -> Non
     assert (part.steps, begins) == (1, {(0, 0): 0})
 
 
+@pytest.mark.long
 def test_a_saved_copy_says_what_it_keeps() -> None:
     whole = pl.debug(looping(5000), 1, 64, np.zeros(1, np.float32)).recording
     lines = [n for n, line in enumerate(whole.text.splitlines(), 1) if "mul.f32" in line]

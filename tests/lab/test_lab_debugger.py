@@ -74,6 +74,7 @@ def test_where_it_opens() -> None:
     assert "at" not in pl.debug(traced).info
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_the_rungs_for_hopper_open_at_what_they_are_about() -> None:
     for name, opcode in (("wgmma", "wgmma.mma_async"), ("hopper", "cp.async.bulk.tensor")):
@@ -108,6 +109,7 @@ def test_decode_kernels(name: str) -> None:
     assert d.info["events"]["0:0"]["maximum"]
 
 
+@pytest.mark.long
 def test_a_paged_cache_and_three_splits() -> None:
     paged = pl.debug("decode_split", seq_k=40, splits=3, cache="paged", page_size=8, warps=2, steps=50)
     assert paged.recording.grid[1:] == (3, 1) or 3 in paged.recording.grid
@@ -313,6 +315,7 @@ def test_the_magics(shell: Any) -> None:
 # -- between lanes -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_what_lanes_exchange() -> None:
     d = pl.debug("mma", seq_len=16, head_dim=16, warps=0)
     found = d.info["exchange"]

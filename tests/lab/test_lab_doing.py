@@ -60,6 +60,7 @@ def line_of(explorer: Any, word: str) -> int:
     return next(n for n, line in enumerate(text, 1) if word in line)
 
 
+@pytest.mark.long
 def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     explorer.edit()
     editor = opened(explorer, Editor)
@@ -91,6 +92,7 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     assert explorer.parameters["seq_q"] == 4
 
 
+@pytest.mark.long
 def test_the_debugger_opens_at_the_line_and_the_tile(explorer: Any) -> None:
     line = line_of(explorer, "ex2.approx")
     explorer.debug(line, 3, 5)
@@ -153,6 +155,7 @@ def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
     assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
 
 
+@pytest.mark.long
 def test_a_page_is_shared_with_the_machine_code_that_is_being_made(
     explorer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -411,6 +411,7 @@ def test_the_widget_is_displayed_first_and_a_late_result_goes_into_the_copy(monk
     assert "✓ pass" in shown[2]["text/html"]
 
 
+@pytest.mark.long
 def test_figures_for_papers() -> None:
     q, k, v = pl.reference.random_inputs(1, 2, 1, 6, 9, 16)
     result = pl.attention(q, k, v, kernel="scalar", device="step", state=[(0, 1, 3)])

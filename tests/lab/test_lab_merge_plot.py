@@ -42,6 +42,7 @@ def test_the_merge_as_a_figure(name, splits, parts):
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["decode_multiwarp", "decode_split"])
 def test_a_row_without_keys_is_drawn_too(name):
     out = decoded(name, splits=3 if name == "decode_split" else None, state=[(2, 0)])

@@ -86,6 +86,7 @@ def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
     assert all(point["y"] <= shown["own"][1] for point in shown["points"])
 
 
+@pytest.mark.long
 def test_plot_roofline_names_gpu_source_and_origin() -> None:
     result = run_of("tiled")
     figure = pl.plot_roofline([result, result], gpu="H100 SXM")

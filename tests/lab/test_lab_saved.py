@@ -36,6 +36,7 @@ def html_of(cell: dict[str, object]) -> str:
     return "".join("".join(o.get("data", {}).get("text/html", "")) for o in outputs)
 
 
+@pytest.mark.rest
 def test_explorer_and_debugger_show_their_content_without_a_kernel(saved: dict[str, object]) -> None:
     _, prefill, decode, debugger = saved["cells"]  # type: ignore[misc]
     shown = html_of(prefill)

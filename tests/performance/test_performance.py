@@ -88,6 +88,7 @@ def test_bank_conflicts_are_what_limits() -> None:
     assert conflicts.bound == "shared memory"
 
 
+@pytest.mark.long
 def test_a_result_of_the_library_knows_its_kernel_and_its_bytes() -> None:
     q, k, v = pl.reference.random_inputs(1, 2, 2, 64, 64, 16)
     result = pl.attention(q, k, v, kernel="tiled", device="cpu", counters=True, checks=())

@@ -177,6 +177,7 @@ def test_import_loads_nothing_else() -> None:
     assert names == ["ptxlab"]
 
 
+@pytest.mark.long
 def test_functions_stay_where_packages_have_their_names() -> None:
     """Whichever is loaded first."""
     for first in ("pl.launch, pl.attention", "importlib.import_module('ptxlab.launch.run')"):

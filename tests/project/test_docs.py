@@ -111,6 +111,7 @@ def test_a_command_line_works(
         assert capsys.readouterr().out.endswith(COMMANDS[command])
 
 
+@pytest.mark.long
 def test_every_opcode_has_a_page(generate: ModuleType) -> None:
     index = generate.isa_index()
     for opcode, entries in TABLE.items():
@@ -189,6 +190,7 @@ def test_the_results_of_all_benchmarks_that_are_named_stand_on_a_page(course_pag
     assert "## Kernels as people write them, beside serial C" in text
 
 
+@pytest.mark.long
 def test_an_exhibit_and_the_front_trace(course_pages: ModuleType) -> None:
     page = course_pages.exhibit_page(pl.gallery(3))
     assert page.startswith(f"# {pl.gallery(3).heading}")

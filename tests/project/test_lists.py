@@ -62,6 +62,7 @@ def found() -> dict[tuple[str, str], list[int]]:
     return out
 
 
+@pytest.mark.long
 def test_each_list_stands_once() -> None:
     again = found()
     assert again.keys() == ALLOWED.keys(), {place: lines for place, lines in again.items() if place not in ALLOWED}

@@ -57,6 +57,7 @@ def test_the_committed_notebook_runs_as_it_is(source: Path) -> None:
     quiet(notebooks.execute(nbformat.read(notebooks.FOLDER / f"{source.stem}.ipynb", as_version=4)))
 
 
+@pytest.mark.long
 @by_name
 def test_what_is_committed_is_in_step_with_its_source(source: Path) -> None:
     path = notebooks.FOLDER / f"{source.stem}.ipynb"
@@ -67,6 +68,7 @@ def test_what_is_committed_is_in_step_with_its_source(source: Path) -> None:
     assert len({cell["id"] for cell in committed.cells}) == len(committed.cells)
 
 
+@pytest.mark.long
 @by_name
 def test_committed_outputs_are_for_readers(source: Path) -> None:
     path = notebooks.FOLDER / f"{source.stem}.ipynb"
@@ -109,6 +111,7 @@ def test_every_exercise_is_in_its_notebook() -> None:
         assert levels[-1] == max(levels), f"{source.stem}: the last is the hardest"
 
 
+@pytest.mark.long
 def test_exercises_stand_where_their_idea_is_met() -> None:
     for source in SOURCES:
         cells = build.notebook(source).cells
@@ -119,6 +122,7 @@ def test_exercises_stand_where_their_idea_is_met() -> None:
         assert tasks[-1] - tasks[0] > 2 * len(tasks), f"{source.stem}: there is text between the tasks"
 
 
+@pytest.mark.long
 @by_name
 def test_no_cell_uses_what_an_exercise_before_it_binds(source: Path) -> None:
     """A student's answer may be wrong or missing; what comes behind it must run all the same."""

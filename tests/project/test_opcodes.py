@@ -177,11 +177,13 @@ def places() -> dict[str, list[str]]:
     return {name: found for name, found in out.items() if found}
 
 
+@pytest.mark.long
 def test_nothing_outside_the_table_asks_for_an_opcode_by_name() -> None:
     wrong = [f"{name}:{place}" for name, found in places().items() if not allowed_by(name) for place in found]
     assert not wrong, "\n".join(["let the table say it (does=) and ask form.properties:", *wrong])
 
 
+@pytest.mark.long
 def test_what_is_allowed_is_needed() -> None:
     found = {entry for name in places() for entry in allowed_by(name)}
     assert sorted(ALLOWED.keys() - found) == []

@@ -18,6 +18,7 @@ def misspelt(capsys: pytest.CaptureFixture[str], *paths: Path) -> list[str]:
     return capsys.readouterr().out.replace(str(ROOT) + "/", "").splitlines()
 
 
+@pytest.mark.long
 def test_no_word_is_misspelt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert misspelt(capsys, *(ROOT / name for name in READ)) == []
     (tmp_path / "page.md").write_text("Teh warp.\n", encoding="utf-8")

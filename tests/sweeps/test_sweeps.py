@@ -70,6 +70,7 @@ def test_what_is_no_sweep_is_refused(call: dict[str, Any], said: str) -> None:
     assert str(error.value) == said
 
 
+@pytest.mark.long
 def test_rows_are_those_of_single_calls(here: None) -> None:
     grid = {"tile_kv": [16], "cache": ["paged"], "page_size": [4], "splits": [2]}
     shape = Shape(20, head_dim=16, heads=4, heads_kv=2)
@@ -135,6 +136,7 @@ def test_a_sweep_goes_on_where_it_stopped(here: None, tmp_path: Path, monkeypatc
     assert len(pl.sweep("scalar", None, shapes, **options)) == 4
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="kills a process by a signal")
 def test_a_point_that_ends_its_process_is_a_row() -> None:
     from sweep_jobs import deadly
@@ -164,6 +166,7 @@ def test_a_script_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from small_cluster import small_cluster
     from sweep_jobs import simulated
@@ -189,6 +192,7 @@ def test_on_a_cluster_a_row_that_is_lost_on_its_way_comes_again(monkeypatch: pyt
         assert refused == [("key", {"why": "the worker could not do it: KeyError: 'kernel'"})]
 
 
+@pytest.mark.long
 def test_points_for_a_gpu_take_one_from_a_worker() -> None:
     from small_cluster import small_cluster
     from sweep_jobs import holding
@@ -205,6 +209,7 @@ def test_points_for_a_gpu_take_one_from_a_worker() -> None:
         assert [row["free"] for row in rows.values()] == [{"GPU": 0.0}, {"GPU": 0.0}]
 
 
+@pytest.mark.long
 def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pyarrow = pytest.importorskip("pyarrow.parquet", reason="needs pandas and pyarrow: pip install 'ptxlab[scale]'")
     path = tmp_path / "sweep.toml"

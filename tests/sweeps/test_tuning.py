@@ -52,12 +52,14 @@ def test_every_combination_is_tried_and_the_best_is_what_auto_takes(memory: Path
     auto()
 
 
+@pytest.mark.long
 def test_of_two_kernels_the_quicker_one_stays(memory: Path) -> None:
     quick, slow = tune(), tune("scalar", grid={})
     assert slow.microseconds > quick.microseconds
     assert [entry["kernel"] for entry in json.loads(memory.read_text()).values()] == ["tiled2d"]
 
 
+@pytest.mark.long
 def test_illegal_combinations_are_counted_and_splits_are_searched() -> None:
     found = tune("mma", grid={"tile_q": [16, 128], "warps": [1, 8]})
     assert found.refused.total + len(found.trials) == 4
@@ -71,6 +73,7 @@ def test_illegal_combinations_are_counted_and_splits_are_searched() -> None:
     assert result.error.ok
 
 
+@pytest.mark.long
 def test_more_than_the_trials_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     found = tune(trials=2)
     assert 1 <= len(found.trials) <= 2

@@ -209,6 +209,7 @@ def test_no_such_check(ptxlab):
     )
 
 
+@pytest.mark.long
 def test_a_module_that_cannot_be_imported_says_so_itself(project: pytest.Pytester) -> None:
     project.makepyfile(test_gone="import not_there\n")
     result = run(project)

@@ -58,6 +58,7 @@ def _identical_or_refused(text: str) -> None:
     assert min(place) >= 1
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(max_examples=300)
 def test_damaged_text(data: st.DataObject) -> None:

@@ -11,6 +11,7 @@ from validator_differential import differences, ours, text
 from ptxlab.isa import examples
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 def test_what_is_refused_is_refused_by_the_assembler() -> None:
     rng = random.Random(5)
