@@ -309,6 +309,7 @@ def test_missing():
 """
 
 
+@pytest.mark.rest
 def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kernels are stopped; every test that was refused afterwards runs in a later round."""
     from benchmarks.gpu.record import Record

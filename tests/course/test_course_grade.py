@@ -142,7 +142,7 @@ def test_a_mark_cannot_be_forged(marks: dict[str, Graded], student: str) -> None
     assert marks[student].marks["01-predict"].score == 0
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_every_kind_of_answer_comes_across(source: Path, tmp_path: Path) -> None:
     """A notebook with its solutions has full marks for each of its exercises."""

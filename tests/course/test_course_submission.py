@@ -66,6 +66,7 @@ def test_magics_do_not_count() -> None:
     assert [cell.source for cell in asked.cells] == ["\nx = 1\n", "\ny = x\n", "", "\nx = 2"]
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_a_cell_that_was_deleted_is_told_from_one_that_binds_nothing(tmp_path: Path) -> None:
     text = "# %% [exercise] 01-predict\nshrink = 1\n# %%\nscore('01-lse', with_lse)\n"

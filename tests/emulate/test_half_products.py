@@ -223,6 +223,7 @@ PROGRAMS |= {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
 @pytest.mark.parametrize("cpu", [None, "AVX-512 BF16"])
 @pytest.mark.parametrize("name", PROGRAMS)

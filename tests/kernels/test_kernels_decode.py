@@ -317,6 +317,7 @@ def test_a_page_of_a_power_of_two_needs_no_division(name, page_size):
         assert (len(divided) >= 1) == divides, divided
 
 
+@pytest.mark.rest
 @pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])

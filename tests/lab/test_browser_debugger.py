@@ -139,6 +139,7 @@ def test_stepping_is_the_page_s_own_affair(lab: Any) -> None:
     assert comm_messages(lab.sent[before:]) == 0
 
 
+@pytest.mark.rest
 def test_registers_are_those_of_the_trace(lab: Any, recording: Any) -> None:
     """Every register of the "All" table, in hexadecimal, at some steps of two warps; blank before its first write."""
     press(lab, "All")

@@ -339,6 +339,7 @@ def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
         lab_server.use_theme(lab, "JupyterLab Light")
 
 
+@pytest.mark.rest
 def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     before = number(lab)
     lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("tiled")
@@ -359,6 +360,7 @@ def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     assert "KV tile of 16 keys" in lab.inner_text(f"{EXPLORER} .pl-plot")
 
 
+@pytest.mark.rest
 def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
     before = number(lab)
     lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("decode_split")

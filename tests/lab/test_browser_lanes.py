@@ -63,6 +63,7 @@ def test_a_guard_shows_who_takes_part(viewer: Any) -> None:
     assert lanes[:2] == ["lane 0, here, but its guard is false", "lane 1, active"]
 
 
+@pytest.mark.rest
 def test_fragments_hold_the_product(viewer: Any) -> None:
     """What the page says that lanes hold of A, B, C and D is a matrix product."""
     page = viewer(pl.debug("mma", seq_len=32, head_dim=16))

@@ -268,6 +268,7 @@ def test_an_export_and_a_saved_page_hold_the_viewer(chromium: Any, tmp_path: Any
         page.close()
 
 
+@pytest.mark.rest
 def test_a_copy_keeps_the_steps_around_the_one_that_was_asked_for(chromium: Any, tmp_path: Any) -> None:
     debugger = pl.debug("tiled", seq_len=40, head_dim=16, at="st.global")
     walker = debugger.recording.walk(0, 0)

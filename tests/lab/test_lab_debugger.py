@@ -118,6 +118,7 @@ def test_a_paged_cache_and_three_splits() -> None:
     assert str(caught.value) == "splits: decode does not split the keys; write 'decode_split' or 'decode_gqa'"
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_results_are_run_again_where_they_carry_no_trace() -> None:
     q, k, v = pl.reference.random_inputs(1, 2, 1, 8, 12, 32)

@@ -50,6 +50,7 @@ def test_explorer_and_debugger_show_their_content_without_a_kernel(saved: dict[s
     assert "widgets" not in saved["metadata"]  # type: ignore[operator]
 
 
+@pytest.mark.rest
 def test_the_file_is_small(saved: dict[str, object]) -> None:
     size = len(json.dumps(saved).encode())
     assert size < LIMIT, f"{size:,} bytes"

@@ -180,6 +180,7 @@ def test_a_stale_pointer_is_noticed():
     )
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_buffers_that_nobody_holds_are_given_back():
     gc.collect()
