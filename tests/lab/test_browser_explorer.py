@@ -339,7 +339,6 @@ def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
         lab_server.use_theme(lab, "JupyterLab Light")
 
 
-@pytest.mark.rest
 def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     before = number(lab)
     lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("tiled")

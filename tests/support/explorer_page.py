@@ -99,10 +99,13 @@ def portrait(page: Any, name: str) -> None:
 
 
 def choose(page: Any, label: str, option: str) -> None:
-    """Picks a choice of a list."""
+    """Picks a choice of a list, where it is not the one that stands there."""
     before = number(page)
-    page.locator(f".ptxlab-parameters .widget-dropdown:has(label:text-is('{label}')) select").select_option(option)
-    settle(page, before)
+    choices = page.locator(f".ptxlab-parameters .widget-dropdown:has(label:text-is('{label}')) select")
+    standing = choices.evaluate("e => [e.value, e.selectedOptions[0]?.textContent]")
+    if option not in standing:
+        choices.select_option(option)
+        settle(page, before)
 
 
 def type_on_slider(page: Any, label: str, value: int) -> None:
