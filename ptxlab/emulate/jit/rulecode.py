@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit import llvm_thread
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.llvm_thread import uninterrupted
 from ptxlab.emulate.jit.translation.kinds import llvm_type
@@ -101,20 +102,24 @@ KEPT = 128
 
 def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[bytes], int]:
     """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all."""
-    codes, lowest, new = [], GOOD, dict[str, tuple[dict[str, Any], bytes]]()
-    for part in parts:
-        blob, has = _find(part, GOOD), GOOD
-        if blob is None and quality < GOOD:
-            blob, has = _find(part, quality), quality
-        if blob is None:
-            with resting():
-                text = module_of(part.functions, dict(part.known))
-            blob = _keep(part, quality, build(text, part.cpu, quality))
-            new[part.entry(quality)] = ({}, blob)
-        codes.append(blob)
-        lowest = min(lowest, has)
-    native.remember_all(new)
-    return codes, lowest
+    found = [_best(part, quality) for part in parts]
+    with resting():  # all of them, while LLVM builds what it was given before
+        texts = {
+            part: module_of(part.functions, dict(part.known))
+            for part, (blob, _) in zip(parts, found, strict=True)
+            if blob is None
+        }
+    builds = {part: llvm_thread.begin(build, text, part.cpu, quality) for part, text in texts.items()}
+    made = {part: _keep(part, quality, result()) for part, result in builds.items()}
+    native.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
+    codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]
+    return codes, min((has for _, has in found), default=GOOD)
+
+
+def _best(part: Part, quality: int) -> tuple[bytes | None, int]:
+    """Object code of this quality or better that there is already, and the quality that it has or will have."""
+    good = _find(part, GOOD)
+    return (good, GOOD) if good is not None or quality == GOOD else (_find(part, quality), quality)
 
 
 def _find(part: Part, quality: int) -> bytes | None:
