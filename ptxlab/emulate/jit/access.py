@@ -17,6 +17,7 @@ from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.affine_access import AffineAccesses
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import COLD, W
+from ptxlab.emulate.jit.laid_addresses import LaidAddresses
 from ptxlab.emulate.jit.local_memory import LocalMemory
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.patterns import Patterns
@@ -51,6 +52,7 @@ class Memory(Part):
         super().__init__(e)
         self.transfers, self.patterns, self.rows = Transfers(e), Patterns(e), RowAddresses(e)
         self.affine, self.local = AffineAccesses(e, self), LocalMemory(e, self.transfers.scattered)
+        self.laid = LaidAddresses(e, self)
         self.mixed: set[int] = set()
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------

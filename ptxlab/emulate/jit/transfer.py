@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -133,16 +134,24 @@ class Transfers(Part):
 
     def _any(self, seen: Seen, stored: list[str]) -> list[str]:
         """Anywhere in one allocation."""
-        return self._apart(seen, stored, "any", seen.group.pointer, Offsets(self.e.memory.offsets(seen.group)))
+        group, memory = seen.group, self.e.memory
+
+        def offsets() -> Where:
+            if group.offsets or not group.way:
+                return Offsets(memory.offsets(group))
+            memory.laid.offsets(group)  # lanes are `strided` as a rule
+            return Offsets(self.t.let(f"load <{W} x i32>, ptr %addrs, align 64"))
+
+        return self._apart(seen, stored, "any", group.pointer, offsets)
 
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each lane so many bytes behind the one before."""
         first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
-        return self._apart(seen, stored, "strided", first, Stride(seen.group.stride))
+        return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
 
-    def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, where: Where) -> list[str]:
-        """Lanes at a distance, in this arm of code."""
-        results = []
+    def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
+        """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
+        results, where = [], functools.cache(place)
         for k in range(seen.count):
             bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
             if bundle is not None:
@@ -151,18 +160,18 @@ class Transfers(Part):
                 continue
             base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
             if seen.write:
-                self.scattered.store(seen.lane, base, where, stored[k])
+                self.scattered.store(seen.lane, base, where(), stored[k])
             else:
-                results.append(self.scattered.load(seen.lane, base, where).text)
+                results.append(self.scattered.load(seen.lane, base, where()).text)
         return results
 
-    def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Where) -> None:
+    def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Callable[[], Where]) -> None:
         """Loads a bundle, if this is the first access that needs it in this arm of code."""
         if arm not in bundle.loaded:
             bundle.loaded.add(arm)
             self.e.places = max(self.e.places, bundle.place + 1)
             base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {bundle.offset}")
-            self.scattered.load_bundle(bundle, base, where)
+            self.scattered.load_bundle(bundle, base, where())
 
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
         """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
@@ -317,7 +326,7 @@ class Transfers(Part):
 
     def _slow_access(self, seen: Seen) -> None:
         size = seen.size
-        self.t.do(f"store <{W} x i64> {self.e.memory.addresses(seen.group)}, ptr %addrs, align 64")
+        self.e.memory.laid.addresses(seen.group)
         code = self.t.let(
             f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, "
             f"i64 {seen.offset}, ptr %data, i64 {seen.step}, i64 {seen.count}, i64 {(size & -size).bit_length() - 1}, "
@@ -330,7 +339,7 @@ class Transfers(Part):
         has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
         whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
         with self.t.if_then(self.t.let(f"and i1 {has}, {whole}")):
-            self.t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
+            self.e.memory.laid.offsets(group)
             self.t.do(
                 f"call void @mark.lanes(i64 {group.shadow}, ptr %addrs, i64 {seen.offset}, i32 {self.active.bits}, "
                 f"i64 {seen.size})"
