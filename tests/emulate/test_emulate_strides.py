@@ -135,3 +135,28 @@ def test_a_warp_that_diverges_and_reconverges_keeps_the_stride() -> None:
     )
     for stride in (8, 5, -8):
         assert outcome("good", body, (32,), stride, 400) == outcome("step", body, (32,), stride, 400)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_each_half_of_a_warp_has_an_array_of_its_own(size: int) -> None:
+    """The stride is the distance of two arrays: the lanes' addresses are affine, and in two allocations."""
+    columns = f"mul.wide.u32 %rd7, %r1, {4 * size};"
+    body = f"""
+        mov.u32 %r6, %tid.y; sub.s64 %rd5, %rd2, %rd1; cvt.u64.u32 %rd6, %r6; mul.lo.s64 %rd5, %rd5, %rd6;
+        {columns} add.s64 %rd6, %rd1, %rd5; add.s64 %rd6, %rd6, %rd7;
+        ld.global.u32 %r20, [%rd6]; ld.global.u32 %r21, [%rd6+256]; mad.lo.u32 %r20, %r20, 3, %r21;
+        st.global.u32 [%rd6+512], %r20; ld.global.u32 %r22, [%rd6+768];
+        setp.lt.u32 %p1, %r1, 5; @%p1 st.global.u32 [%rd6+1024], %r22;
+    """
+    out, x = (np.arange(WORDS, dtype=np.uint32) * n for n in (3, 5))
+    lanes = np.arange(16) * size
+    wrote, also = out.copy(), x.copy()
+    for array in (wrote, also):
+        array[lanes + 128] = array[lanes] * 3 + array[lanes + 64]
+        array[lanes[:5] + 256] = array[lanes[:5] + 192]
+    text = kernel(body)
+    improve(text, (16, 2), False, ("memcheck",))
+    for engine in ENGINES:
+        there = x.copy()
+        found, _ = run(engine, text, threads=(16, 2), out=out, x=there)
+        assert (found.tolist(), there.tolist()) == (wrote.tolist(), also.tolist()), engine
