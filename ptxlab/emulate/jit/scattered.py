@@ -25,6 +25,11 @@ MANY = 10
 """Active lanes from which on a gather loads for all 32."""
 
 
+FEW = 8
+"""Active lanes up to which AMD's CPUs store one after the other: their instruction for 32 stores takes 40 cycles,
+however few are made, a loop 5 cycles for four lanes, 12 for eight, 27 for sixteen."""
+
+
 @dataclass(frozen=True)
 class Offsets:
     """Where lanes are: at 32 offsets from a pointer, a vector of i32."""
@@ -97,12 +102,26 @@ class Scattered(Part):
         """Stores the elements of the active lanes."""
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane, where):
-            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {where.vector(self.t)}")
-            self.t.scatter(LLVM[lane], BITS[lane] // 8, value, pointers, self.active.vector)
+            if self._amd and not self.e.small and self.e.memory.patterns.with_gaps():
+                few = self.t.let(f"icmp ule i64 {self.active.count()}, {FEW}")
+                with self.t.if_else(few) as (one_by_one, at_once):
+                    with one_by_one:
+                        name, listed, given = self._called(f"scatter.few.{lane}", base, where)
+                        self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
+                        self.t.do(f"call void @{name}({given}, {kind} {value})")
+                    with at_once, self.m.own_splats():
+                        self._scatter(lane, base, where, value)
+            else:
+                self._scatter(lane, base, where, value)
             return
         name, listed, given = self._called(f"scatter.{lane}", base, where)
         self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
         self.t.do(f"call void @{name}({given}, {kind} {value})")
+
+    def _scatter(self, lane: str, base: str, where: Where, value: str) -> None:
+        """Stores the elements of the active lanes by the CPU's instruction."""
+        pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {where.vector(self.t)}")
+        self.t.scatter(LLVM[lane], BITS[lane] // 8, value, pointers, self.active.vector)
 
     def _called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
         """The name of a function for this way to say where lanes are, its first parameters and their values."""
@@ -135,9 +154,14 @@ class Scattered(Part):
     def _inline(self, lane: str, where: Where | None = None) -> bool:
         """Whether the CPU has an instruction for it, and the program is not built for size. AMD's CPUs take longer for
         that instruction than for loads or stores without offsets."""
-        if isinstance(where, Stride) and "+sse4a" in self.e.features:
+        if isinstance(where, Stride) and self._amd:
             return False
         return self.e.wide and BITS[lane] >= 32 and len(self.program.codes) < LARGE
+
+    @property
+    def _amd(self) -> bool:
+        """Whether it is a CPU of AMD's, as far as its features tell."""
+        return "+sse4a" in self.e.features
 
     def _function(self, name: str, head: str, body: Callable[[Text], None]) -> None:
         """Writes a function, if it has not been."""
@@ -240,15 +264,33 @@ def _store_at(t: Text, lane: str, where: Where) -> None:
 def _store(t: Text, lane: str, apart: int = 0) -> None:
     """The body of a scatter to offsets, or to places so many bytes apart."""
     ty, size = LLVM[lane], BITS[lane] // 8
-    if not apart:
-        _keep(t, "at", f"<{W} x i32>", "%offsets")
-    _keep(t, "given", f"<{W} x {ty}>", "%x")
+    _keep_stored(t, ty, apart)
     with t.ends_if(t.let("icmp eq i32 %bits, -1")):
         for n in range(W):
             p = t.let(f"getelementptr i8, ptr %base, i64 {n * apart if apart else _offset(t, str(n))}")
             x = t.let(f"extractelement <{W} x {ty}> %x, i64 {n}")
             t.do(f"store {ty} {x}, ptr {p}, align {size}")
         t.do("ret void")
+    _store_each(t, lane, apart)
+
+
+def _store_few(t: Text, lane: str) -> None:
+    """The body of a scatter to offsets of some lanes."""
+    t.at("entry")
+    _keep_stored(t, LLVM[lane])
+    _store_each(t, lane)
+
+
+def _keep_stored(t: Text, ty: str, apart: int = 0) -> None:
+    """Puts what is stored, and the offsets if there are any, into memory."""
+    if not apart:
+        _keep(t, "at", f"<{W} x i32>", "%offsets")
+    _keep(t, "given", f"<{W} x {ty}>", "%x")
+
+
+def _store_each(t: Text, lane: str, apart: int = 0) -> None:
+    """Stores the elements of the active lanes, the lowest first, and returns."""
+    ty, size = LLVM[lane], BITS[lane] // 8
     with _each(t) as k:
         offset = t.let(f"mul i64 {k}, {apart}") if apart else _offset(t, k)
         p = t.let(f"getelementptr i8, ptr %base, i64 {offset}")
