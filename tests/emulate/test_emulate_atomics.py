@@ -145,6 +145,44 @@ def test_the_sum_of_a_warp_at_one_known_address(op: str, kind: str) -> None:
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize(("kind", "start"), [
+    ("f32", 0x7FA00001), ("f32", 0xFFC12345), ("f32", 0x7F800000), ("f32", 0x3F800000),
+    ("f64", 0x7FF4000000000001), ("f64", 0xFFF8000012345678), ("f64", 0xFFF0000000000000),
+])  # fmt: skip
+@pytest.mark.parametrize("value", ["one", "infinite", "nan"])
+def test_a_sum_of_floats_whose_old_values_nobody_reads(space: str, kind: str, start: int, value: str) -> None:
+    """The NaN that it leaves is the canonical one, whichever has gone in: the same bits on all ways."""
+    wide = kind == "f64"
+    register, size = ("%fd1", 8) if wide else ("%f1", 4)
+    special = {"one": "3F", "infinite": "FF", "nan": "7F"}[value]
+    bits = f"0d{special}F0000000000000" if wide else f"0f{special}800000"
+    if value == "nan":
+        bits = "0dFFF4000000000123" if wide else "0fFFA00123"
+    at = "%rd2" if space == "global" else "%rd10"
+    body = f"""
+        mov.u64 %rd10, cell; mov.u32 %r5, %r1; ld.global.b{8 * size} {"%rd11" if wide else "%r11"}, [%rd2];
+        st.shared.b{8 * size} [%rd10], {"%rd11" if wide else "%r11"};
+        cvt.rn.{kind}.u32 {register}, %r1; setp.eq.u32 %p1, %r1, 11; selp.{kind} {register}, {bits}, {register}, %p1;
+        bar.warp.sync 0xffffffff;
+        and.b32 %r6, %r1, 1; setp.eq.u32 %p2, %r6, 1;
+        @%p2 red.{space}.add.{kind} [{at}], {register};
+        bar.warp.sync 0xffffffff;
+        {"" if space == "global" else f"ld.shared.b{8 * size} {'%rd11' if wide else '%r11'}, [%rd10];"}
+        {"" if space == "global" else f"st.global.b{8 * size} [%rd2], {'%rd11' if wide else '%r11'};"}"""
+    text, left = kernel(body, ".shared .align 8 .b8 cell[8];"), []
+    for way in ("step", "jit", "good"):
+        if way == "good":
+            improve(text, (32,), False, ("memcheck",))
+        x = np.array([start], np.uint64)
+        run("step" if way == "step" else "jit", text, x=x)
+        left.append(hex(int(x[0])))
+    assert left == left[:1] * 3
+    if start not in (0x3F800000, 0xFFF0000000000000, 0x7F800000) or value == "nan":
+        assert int(left[0], 16) == (0x7FF8000000000000 if wide else 0x7FFFFFFF)
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("at", ["%rd2+4096", "%rd2+2"])
 def test_a_sum_at_a_wrong_address(at: str) -> None:
     body = f"""

@@ -32,9 +32,7 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
     ty, x = LLVM[lane], given[0]
     match word:
         case "loop":
-            computes = plain_form(form)
-            assert computes.op.sem is not None
-            return str(computes.op.sem(Ops(t), computes, Value(old, lane, True), Value(x, lane, True)).text)
+            return _computed(t, form, lane, old, x).text
         case "cmpxchg":
             return t.let(f"select i1 {t.let(f'icmp eq {ty} {old}, {x}')}, {ty} {given[1]}, {ty} {old}")
         case "xchg":
@@ -50,6 +48,22 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
         case "umin" | "umax":
             return t.call(ty, f"llvm.{word}.{ty}", [(ty, old), (ty, x)])
     return t.let(f"{word} {ty} {old}, {x}")
+
+
+def raw_sum(t: Text, form: Form, word: str, lane: str, old: str, given: list[str]) -> str:
+    """The same of a sum of floats, but any NaN will do."""
+    assert word == "loop"
+    found = _computed(t, form, lane, old, given[0])
+    return (found.raw or found).text
+
+
+def _computed(t: Text, form: Form, lane: str, old: str, x: str) -> Value:
+    """What the instruction that computes the new value gives."""
+    computes = plain_form(form)
+    assert computes.op.sem is not None
+    found = computes.op.sem(Ops(t), computes, Value(old, lane, True), Value(x, lane, True))
+    assert isinstance(found, Value)
+    return found
 
 
 def plain_form(form: Form) -> Form:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, whole
+from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, raw_sum, whole
 from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
@@ -341,7 +341,9 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
     at = t.let(f"zext i32 {number} to i64")
     given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
-    new = new_value(t, form, word, lane, "%now", given)
+    # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
+    raw = not returns and form.operation == "add" and lane in ("f32", "f64")
+    new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given)
     if returns:
         t.do(f"store {ty} %now, ptr {cell_of(t, '%out', 0, ty, at)}")
     t.do("br label %stepped")
@@ -349,7 +351,8 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     t.do(f"%then = bitcast {ty} {new} to {ty}")
     t.do(f"br i1 {t.let('icmp eq i32 %behind, 0')}, label %{after}, label %{step}")
     t.at(after)
-    last = t.let(f"bitcast {ty} %then to {bits}")
+    final = Ops(t).one_nan(Value("%then", lane, True)).text if raw else "%then"
+    last = t.let(f"bitcast {ty} {final} to {bits}")
     if shared:
         t.do(f"store {bits} {last}, ptr {place}, align {size}")
         return

@@ -41,7 +41,7 @@ def _operation(name: str, word: str, result: str = "", *, rounded: bool = False)
         else:
             text = self.t.let(f"{word} {ty} {', '.join(args)}")
         out = Value(text, result or type_, uniform)
-        return self._one_nan(out) if rounded else out
+        return self.one_nan(out) if rounded else out
 
     return method
 
@@ -215,7 +215,7 @@ class Ops:
     def _ty(self, type_: str, uniform: bool) -> str:
         return LLVM[type_] if uniform else f"<{W} x {LLVM[type_]}>"
 
-    def _one_nan(self, d: Value) -> Value:
+    def one_nan(self, d: Value) -> Value:
         """The number with the canonical NaN for any other; where only arithmetic reads it, LLVM drops this again."""
         if d.lanes is not None:
             return d
@@ -293,7 +293,7 @@ class Ops:
         return self._convert("fpext", "fpext", "f64", a)
 
     def fptrunc(self, a: Value) -> Value:
-        return self._one_nan(self._convert("fptrunc", "fptrunc", "f32", a))
+        return self.one_nan(self._convert("fptrunc", "fptrunc", "f32", a))
 
     def half_to_float(self, a: Value) -> Value:
         folded = self._fold("half_to_float", "f32", (a,))
