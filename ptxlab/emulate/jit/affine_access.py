@@ -84,7 +84,8 @@ class AffineAccesses(Part):
         t.go(placed)
         t.at(other)
         with self.m.own_splats():
-            sources = [(start, host, shadow, found, way, offsets, fits), *self._one_by_one(group, at, placed)]
+            others = self._one_by_one(group, at, self._pattern_of_some(at, size), placed)
+            sources = [(start, host, shadow, found, way, offsets, fits), *others]
         t.at(placed)
         start, host, shadow, found = (
             self._joined(kind, [(source[k], source[6]) for source in sources])
@@ -206,14 +207,26 @@ class AffineAccesses(Part):
         near = t.let(f"icmp ult i64 {self.memory.rotate('i64', off, group.log2)}, {limit}")
         return start, host, shadow, near
 
-    def _one_by_one(self, group: Group, at: Affine, placed: str) -> list[Source]:
-        """The way of all other addresses, which ends at the label `placed`."""
+    def _pattern_of_some(self, at: Affine, size: int) -> str:
+        """The pattern where the active lanes lie in memory, though all 32 might not: a row of which some are missing
+        is one even if these would lie elsewhere."""
+        form = at.form
+        if form.times or not self.memory.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
+            return str(GATHERED)
+        straight = self.m.straight(at)
+        if straight.lanes is not None:
+            return str(GAPS)
+        return self.t.let(f"select i1 {straight.text}, i32 {GAPS}, i32 {GATHERED}")
+
+    def _one_by_one(self, group: Group, at: Affine, found: str, placed: str) -> list[Source]:
+        """The way of all other addresses, which ends at the label `placed`. found: the pattern, unless they lie in
+        several allocations."""
         t = self.t
         if at.type == "i32":
             off32 = self.memory.inside_shared(group, Value(self.m.vector(at), "i32", False))
             end = t.here
             t.go(placed)
-            return [(str(self.program.shared_start), "%shared", "0", str(GATHERED), str(GATHERED), off32, end)]
+            return [(str(self.program.shared_start), "%shared", "0", found, str(GATHERED), off32, end)]
         mixed = t.label("mixed")
         (start, _, host, shadow), off32 = self.memory.inside_site(group, self.m.vector(at), mixed)
         end = t.here
@@ -221,6 +234,6 @@ class AffineAccesses(Part):
         t.at(mixed)
         t.go(placed)
         return [
-            (start, host, shadow, str(GATHERED), str(GATHERED), off32, end),
+            (start, host, shadow, found, str(GATHERED), off32, end),
             (start, host, shadow, str(ANYWHERE), str(ANYWHERE), "zeroinitializer", mixed),
         ]
