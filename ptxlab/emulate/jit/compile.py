@@ -26,6 +26,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from ptxlab.emulate.jit.irtext import KEPT
 from ptxlab.emulate.jit.llvm_thread import soon, uninterrupted
 
 LIMIT = 256 << 20
@@ -117,9 +118,21 @@ def build(text: str, cpu: Cpu, level: int) -> bytes:
     """Object code of an LLVM module's text. May run in several threads: each module has a context of its own."""
     context, machine = llvm.create_context(), machine_for(cpu, level)
     module = llvm.parse_assembly(text, context=context)
+    if f"%{KEPT}" in text:
+        _values_of_locals(module, machine)
     blob = bytes(machine.emit_object(module))
     _dispose(module, machine, context)
     return blob
+
+
+def _values_of_locals(module: Any, machine: Any) -> None:
+    """LLVM's pass that makes values of locals."""
+    module.data_layout = str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=0)
+    passes, manager = llvm.create_pass_builder(machine, options), llvm.create_new_module_pass_manager()
+    manager.add_sroa_pass()
+    manager.run(module, passes)
+    _dispose(manager, passes, options)
 
 
 @uninterrupted

@@ -26,6 +26,7 @@ from ptxlab.emulate.jit.far_constants import LONG, FarConstants
 from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, SIGNATURE, Text, W
+from ptxlab.emulate.jit.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.neighbours import ROOM, Bundles, plan_bundles
 from ptxlab.emulate.jit.operands import Operands
@@ -97,6 +98,7 @@ class Emitter:
         self.machine = LaneMachine(self)
         self.active = ActiveMask(self)
         self.registers = Registers(self)
+        self.loops = LoopRegisters(self)
         self.operands = Operands(self)
         self.stops = Stops(self)
         self.memory = Memory(self)

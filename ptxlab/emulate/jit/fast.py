@@ -40,19 +40,27 @@ class Fast(Part):
 
     def dispatch(self) -> None:
         """The jump from the function's entry to the warp's block."""
-        t, first = self.t, self.program.entry
-        cases = " ".join(f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks)
+        t, first, loops = self.t, self.program.entry, self.e.loops
+        loops.begin(0)
+        labels = {b.index: loops.label(b.index) for b in self.program.blocks}
+        cases = " ".join(f"i32 {self.e.pc(at)}, label %{label}" for at, label in labels.items())
+        before, t.lines = t.lines, []
+        loops.ways()
+        ways, t.lines = t.lines, before
+        loops.declare()
         if self.loop is None:
             t.do("%start = load i32, ptr %fast.pc.at")
         begins = t.let(f"icmp eq i32 %start, {self.e.pc(first)}")
-        t.do(f"br i1 {begins}, label %b{first}, label %within")
+        t.do(f"br i1 {begins}, label %{labels[first]}, label %within")
         t.at("within")
         t.do(f"switch i32 %start, label %fault [{cases}]")
+        t.lines += ways
 
     def block(self, block: Block) -> None:
         """A basic block."""
         t = self.t
         t.at(f"b{block.index}")
+        self.e.loops.begin(self.e.loops.of[block.index])
         bits = t.let("load i32, ptr %live.at")
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
@@ -81,12 +89,13 @@ class Fast(Part):
     def go(self, block: int) -> None:
         """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
         if block > self.e.code.block:
-            self.t.do(f"br label %b{block}")
+            self.t.do(f"br label %{self.e.loops.label(block)}")
             return
         left = self.t.let("load i64, ptr %quantum.at")
         goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
-        self.t.do(f"br i1 {goes_on}, label %b{block}, label %{stop}{COLD}")
+        self.t.do(f"br i1 {goes_on}, label %{self.e.loops.label(block)}, label %{stop}{COLD}")
         self.t.at(stop)
+        self.e.loops.settle(self.e.alive[block])
         self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
         self.t.do(f"ret i32 {S.SUSPENDED}")
 
@@ -150,6 +159,7 @@ class Fast(Part):
     def diverge(self, pcs: str, alive: int, changed: int) -> None:
         """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
         those of which lanes have their own values already."""
+        self.e.loops.settle(alive)
         self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
         self.t.do(f"store i64 {changed}, ptr {self.t.field(S.Warp, 'changed')}")
         name, count = self.e.scalar_table(alive)
@@ -170,9 +180,10 @@ class Fast(Part):
         goes_on = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
         t.do(f"br i1 {goes_on}, label %{look}, label %{stop}{COLD}")
         t.at(stop)
+        self.e.loops.settle(self.e.alive_after(block))
         t.do(f"ret i32 {S.SUSPENDED}")
         t.at(look)
-        cases = " ".join(f"i32 {self.e.pc(w)}, label %b{w}" for w in ways)
+        cases = " ".join(f"i32 {self.e.pc(w)}, label %{self.e.loops.label(w)}" for w in ways)
         t.do(f"switch i32 {target.text}, label %fault [{cases}]")
 
     def leave(self, block: Block) -> None:
@@ -198,6 +209,7 @@ class Fast(Part):
 
     def wait(self, block: Block) -> None:
         t = self.t
+        self.e.loops.settle(self.e.alive[block.next])
         t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
         if self.e.code.guard is None:
             self._done(self._barrier())

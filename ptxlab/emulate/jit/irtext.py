@@ -14,6 +14,8 @@ HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
 """The parameters of a program's functions: the last is the state of a warp."""
+KEPT = "kept"
+"""How the names of locals begin of which LLVM is to make values (see `loop_registers`)."""
 COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""
 
@@ -27,6 +29,8 @@ class Text:
         self.lines: list[str] = []
         self.here = "entry"
         self.declared: set[str] = set()
+        self.metadata: dict[str, int] = {}
+        """Metadata of this function, by their texts: their numbers in the module. 0 is `COLD`."""
         self.count = 0
 
     def name(self) -> str:
@@ -118,9 +122,15 @@ class Text:
         self.do(f"br i1 {condition}, label %fault, label %{fine}")
         self.at(fine)
 
-    def switch(self, value: str, cases: dict[str, tuple[int, ...]]) -> Switch:
-        """Arms by name and the numbers that lead to them; no numbers: all others. See `Switch`."""
-        return Switch(self, value, cases)
+    def switch(self, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> Switch:
+        """Arms by name and the numbers that lead to them; no numbers: all others. likely: the arm that is nearly always
+        taken, if there is one. See `Switch`."""
+        return Switch(self, value, cases, likely)
+
+    def weights(self, numbers: list[int]) -> str:
+        """Metadata of a jump: how often each of its targets is taken."""
+        text = f'!{{!"branch_weights", {", ".join(f"i32 {n}" for n in numbers)}}}'
+        return f", !prof !{self.metadata.setdefault(text, len(self.metadata) + 1)}"
 
     # -- instructions
 
@@ -189,7 +199,7 @@ class Switch:
     """Arms of code that join: `with s.arm("row") as results: results.append(value)` for each arm that `Text.switch` was
     given, then `s.end()`, then `s.phi(type)` for each result in turn."""
 
-    def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]]) -> None:
+    def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> None:
         self.t = t
         self.labels = {name: t.label(name) for name in cases}
         self.behind = t.label("end")
@@ -199,7 +209,9 @@ class Switch:
         listed = " ".join(
             f"i32 {number}, label %{self.labels[name]}" for name, numbers in cases.items() for number in numbers
         )
-        t.do(f"switch i32 {value}, label %{self.labels[default]} [{listed}]")
+        weights = [default, *(name for name, numbers in cases.items() for _ in numbers)]
+        profile = t.weights([1000 if name == likely else 1 for name in weights]) if likely else ""
+        t.do(f"switch i32 {value}, label %{self.labels[default]} [{listed}]{profile}")
 
     @contextmanager
     def arm(self, name: str) -> Iterator[list[str]]:

@@ -28,7 +28,7 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.scattered import LARGE
 from ptxlab.emulate.jit.sides import simple
 from ptxlab.emulate.program.basic_blocks import waits_for_others
-from ptxlab.emulate.program.liveness import successors, writes
+from ptxlab.emulate.program.liveness import bit_set, successors, writes
 from ptxlab.emulate.program.model import Block, Program
 from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime import state as S
@@ -152,9 +152,13 @@ class Regions(Part):
         t, code = self.t, self.e.code
         jumps = self.active.bits
         falls = t.let(f"xor i32 {jumps}, {self.active.block_bits}")
-        for r in sorted(region.apart):
-            if self.e.alive_after(block) >> r & 1:
-                self.e.registers.keep_lanes(r)
+        alive, own = self.e.alive_after(block), bit_set(region.apart)
+        apart = [r for r in sorted(region.apart) if alive >> r & 1]
+        for r in apart:
+            self.e.registers.read(r)
+        self.e.loops.change(self._kept(region), alive & ~own)
+        for r in apart:
+            self.e.registers.keep_lanes(r)
         waiting = {code.target: jumps, block.next: falls}  # different blocks: else lanes would not part here
         for each in region.blocks:
             t.do(f"store i32 {waiting.get(each, 0)}, ptr {region.word(each)}")
@@ -174,6 +178,7 @@ class Regions(Part):
                 continue
             self.e.words += [self._rounds(region), *map(region.word, region.blocks)]
             self.e.registers.apart = region.apart
+            self.e.loops.begin(self._kept(region))
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
             self.e.registers.apart = frozenset()
@@ -242,19 +247,26 @@ class Regions(Part):
         it."""
         t = self.t
         t.at(region.label(region.join))
-        read = sum(1 << r for r in region.apart) & self.e.alive[region.join]
+        alive, loops = self.e.alive[region.join], self.e.loops
+        read = bit_set(region.apart) & alive
         name, count = self.e.scalar_table(read)
         if not count:
-            t.go(f"b{region.join}")
+            t.go(loops.label(region.join))
             return
+        loops.settle(read, vectors=True)
         live = t.let("load i32, ptr %live.at")
         same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 -1)")
-        t.do(f"br i1 {same}, label %b{region.join}, label %given.up{region.number}")
+        with t.ends_if(same):
+            loops.change(loops.of[region.join], alive & ~read)
+            loops.load(read)
+            t.go(f"b{region.join}")
+        t.go(f"given.up{region.number}")
 
     def _give_up(self, region: Masked) -> None:
         """The warp stays diverged: each lane gets its program counter, and all its registers."""
         t = self.t
         t.at(f"given.up{region.number}")
+        self.e.loops.begin(self._kept(region))
         pcs = f"splat (i32 {self.e.pc(region.join)})"
         alive = self.e.alive[region.join]
         for block in region.blocks:
@@ -264,6 +276,7 @@ class Regions(Part):
             alive |= self.e.alive[block]
         rounds = t.let(f"load i32, ptr {self._rounds(region)}")
         t.do(f"store i32 {rounds}, ptr {t.field(S.Warp, 'turns.rounds')}")
+        self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
         for r in region.apart:
             alive &= ~(1 << r)
@@ -277,6 +290,13 @@ class Regions(Part):
             all_ = t.let(f"icmp eq i32 {bits}, {t.let('load i32, ptr %live.at')}")
             rounds = t.let(f"load i32, ptr {self._rounds(region)}")
             t.do(f"store i32 {t.let(f'select i1 {all_}, i32 0, i32 {rounds}')}, ptr {self._rounds(region)}")
+
+    def _kept(self, region: Masked) -> int:
+        """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""
+        kept = 0
+        for block in region.blocks:
+            kept |= self.e.loops.of[block]
+        return kept
 
     def _rounds(self, region: Masked) -> str:
         """The word that counts rounds of loops."""

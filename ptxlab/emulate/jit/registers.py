@@ -81,17 +81,17 @@ class Registers(Part):
     def _affine(self, r: int, form: Form) -> Value:
         """An affine register."""
         file = self.e.file
-        inner = self._loaded(file.inner[r], "i32") if form.extension else None
-        stride = self._loaded(file.stride[r], form.stride_type) if form.times else None
-        base = self._loaded(file.scalar[r], form.type)
+        inner = self._loaded(r, file.inner[r], "i32") if form.extension else None
+        stride = self._loaded(r, file.stride[r], form.stride_type) if form.times else None
+        base = self._loaded(r, file.scalar[r], form.type)
         if form.level:
             self.m.note_zeros(base, form.zeros)
             return base
         return Affine(self.m, form, base, inner, stride)
 
-    def _loaded(self, at: int, type_: str) -> Value:
-        """A scalar of the warp's state."""
-        p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+    def _loaded(self, r: int, at: int, type_: str) -> Value:
+        """A scalar of a register, which has this place in the warp's state."""
+        p = self.e.loops.place(r, at, type_)
         return Value(self.t.let(f"load {type_}, ptr {p}, align 8"), type_, True)
 
     def read(self, r: int) -> Value:
@@ -102,8 +102,7 @@ class Registers(Part):
         if found is None:
             lane = self.program.registers[r].lane
             scalar = self.scalar(r)
-            at = self.e.file.scalar[r] if scalar else self.e.file.vector[r]
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+            p = self._place(r, scalar=scalar)
             if lane == "i1" and not scalar:
                 found = self.values[r] = self.m.of_bits(self.t.let(f"load i32, ptr {p}"))
                 return found
@@ -116,6 +115,13 @@ class Registers(Part):
             if scalar:
                 self.m.note_zeros(found, self.e.aligned.get(r, 0))
         return found
+
+    def _place(self, r: int, *, scalar: bool) -> str:
+        """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""
+        lane = self.program.registers[r].lane
+        if scalar:
+            return self.e.loops.place(r, self.e.file.scalar[r], "i8" if lane == "i1" else LLVM[lane])
+        return self.e.loops.place(r, self.e.file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")
 
     def write(self, r: int, value: Value) -> None:
         """A write: inactive lanes keep the old value."""
@@ -144,12 +150,12 @@ class Registers(Part):
                 continue
             if self.scalar(r):
                 assert value.uniform, (self.program.registers[r], value)
-                p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.scalar[r]}")
+                p = self._place(r, scalar=True)
                 text = self.t.let(f"zext i1 {value.text} to i8") if lane == "i1" else value.text
                 self.t.do(f"store {'i8' if lane == 'i1' else value.llvm} {text}, ptr {p}, align 8")
                 continue
             changed |= self.e.scalars[r] << r % 64
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
+            p = self._place(r, scalar=False)
             if lane == "i1":
                 self.t.do(f"store i32 {self.m.bits_of(value)}, ptr {p}")
             else:
@@ -175,7 +181,7 @@ class Registers(Part):
         parts = ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner), (file.stride.get(r), affine.stride))
         for at, part in parts:
             if at is not None and part is not None:
-                p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+                p = self.e.loops.place(r, at, part.type)
                 self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
 
     def put(self, r: int) -> None:
@@ -187,7 +193,7 @@ class Registers(Part):
     def keep_lanes(self, r: int) -> None:
         """Stores a register for all lanes, beside the scalar that it is."""
         value, lane = self.read(r), self.program.registers[r].lane
-        p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
+        p = self._place(r, scalar=False)
         if lane == "i1":
             self.t.do(f"store i32 {self.t.let(f'sext i1 {value.text} to i32')}, ptr {p}")
         else:
