@@ -247,7 +247,8 @@ def module_text(
     clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
-    lines = [_ALWAYS, declared, *e.helpers.values(), function]
+    metadata = "\n".join(f"!{number} = {text}" for text, number in e.t.metadata.items())
+    lines = [_ALWAYS, declared, metadata, *e.helpers.values(), function]
     if cpu.without_halves and any(" half" in part for part in lines):
         lines.append(_conversions())
     if not slow:

@@ -109,7 +109,7 @@ class Transfers(Part):
             arms["strided"] = (STRIDED,)
         if group.site in self.e.memory.mixed:
             arms["each"] = (3,)
-        switch = t.switch(group.way or group.pattern, arms)
+        switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
         if "row" in arms:
             with switch.arm("row") as results:
                 results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
@@ -131,6 +131,17 @@ class Transfers(Part):
         if seen.write:
             return ()
         return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
+
+    def _likely(self, seen: Seen, arms: dict[str, tuple[int, ...]]) -> str:
+        """The arm that is nearly always taken, where the steps of the lanes say so: LLVM's register allocator then
+        keeps others' needs out of its way. Not of global memory outside of loops: there it made some kernels slower, by
+        storing more before the access."""
+        group = seen.group
+        if group.lanes is None or group.way or "row" not in arms:
+            return ""
+        if seen.code.space != "shared" and not self.e.loops.here:
+            return ""
+        return "gaps" if self.active.partly and "gaps" in arms else "row"
 
     def _any(self, seen: Seen, stored: list[str]) -> list[str]:
         """Anywhere in one allocation."""
