@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, race_rows, races
@@ -153,11 +153,20 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
     if rows and not every[3 * stride + race_rows.BY_WORDS]:
         epoch, first = int(every[3 * stride + race_rows.EPOCH]), race_rows.line_of(shadow.records, stride, 0).start
         for line, (*kept, how) in enumerate(every[first : first + stride // 4].reshape(-1, 4).tolist()):
-            for third, record in enumerate(kept if how >> race_rows.AGE == epoch else [0, 0, 0]):
-                bits = how >> 8 * third & 0xFF if how >> race_rows.AGE == epoch else 0
-                if bits != race_rows.OF_WORDS:
-                    at = third * stride + 16 * line
-                    found[at : at + 16] = [record + (j >> bits) if record else 0 for j in range(16)]
+            if how >> race_rows.AGE == epoch | race_rows.PRIVATE:
+                seen = [kept[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)]
+                thirds = [[0] * 16, [kept[1] + (more - 1 << CODE) if more else 0 for more in seen], [0] * 16]
+            elif how >> race_rows.AGE == epoch:
+                ways = [how >> 8 * third & 0xFF for third in range(3)]
+                thirds = [
+                    found[k * stride + 16 * line :][:16] if way == race_rows.OF_WORDS
+                    else [record + (j >> way) if record else 0 for j in range(16)]
+                    for k, (record, way) in enumerate(zip(kept, ways, strict=True))
+                ]  # fmt: skip
+            else:
+                thirds = [[0] * 16] * 3
+            for k, third in enumerate(thirds):
+                found[k * stride + 16 * line : k * stride + 16 * line + 16] = third
     return found
 
 
@@ -168,7 +177,7 @@ def _plain(value: Any) -> Any:
 @functools.cache
 def _compiled(granule: int) -> Compiled:
     """The rules of all tests here."""
-    rules = [*RULES, race_accesses.from_each_lane, recorded_reads, recorded_writes]
+    rules = [*RULES, race_accesses.from_each_lane, recorded_as_one, recorded_reads, recorded_writes]
     return Compiled(rules, {"Launch.granule": granule})
 
 
@@ -228,8 +237,8 @@ class Tiles(World):
 
 @pytest.mark.long
 def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
-    compiled = _compiled(4)
-    for seed in range(60):
+    compiled, private = _compiled(4), 0
+    for seed in range(100):
         worlds = [Rows(compiled, summaries=True), Rows(compiled, summaries=False, scattered=True)]
         worlds += [Rows(_called, summaries=True)] * (seed < 4)
         for world in worlds:
@@ -238,14 +247,24 @@ def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
                 world.step(draw)
         states = [world.state() for world in worlds]
         assert all(state == states[0] for state in states), seed
+        private += worlds[0].private
+    assert private > 300
 
 
 class Rows(World):
-    """Most accesses are those of some lanes to words in a row, one or two of each lane, side by side or apart."""
+    """Most accesses are those of some lanes to words in a row, one or two of each lane, side by side or apart; to a row
+    for each half of a warp; or to places that are equally far apart, or ascend."""
 
     def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
         super().__init__(call, 4, summaries=summaries)
-        self.scattered = scattered
+        self.scattered, self.private = scattered, 0
+        self.shadow = races.Shadow(4 * 640, 4, by_rows=summaries)
+
+    def step(self, draw: random.Random) -> None:
+        self.reading = draw.random() < 0.8
+        super().step(draw)
+        ages = self.shadow.records.array[race_rows.line_of(self.shadow.records, self.shadow.stride, 0).start :][3::4]
+        self.private += int((ages >> race_rows.AGE & race_rows.PRIVATE != 0).sum())
 
     def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
         if draw.random() < 0.1:
@@ -256,11 +275,18 @@ class Rows(World):
             [1, 0, 1, codes[0], *[0] * 15],
             [1, 4, 2, *codes, *[0] * 14],
             [2, 0, 1, codes[0], *[0] * 15, 40, 1, codes[1], *[0] * 15],
+            [1, 0, 9, *codes * 4, codes[0], *[0] * 7],
         ]
-        pieces = Pointer[int](np.array(draw.choice(tables), np.uint64))
-        members, write = Pointer[int](np.array([1, 0, 4, codes[0]], np.uint64)), draw.random() < 0.3
-        mask, first = mask or 1, draw.randrange(12)
-        offsets = Pointer[int](((first + np.arange(32)) * 4).astype(np.uint32))
+        members = Pointer[int](np.array([1, 0, 4, codes[0]], np.uint64))
+        write = draw.random() < 0.6 and not self.reading
+        pieces = Pointer[int](np.array(tables[0] if write else draw.choice(tables), np.uint64))
+        mask, first, lane = mask or 1, draw.randrange(12), np.arange(32)
+        layouts = [
+            lane, lane, np.where(lane < 16, lane, lane + draw.choice([0, 3, 40, 60])), 60 - lane,
+            np.where(lane < 16, lane + 50, lane - 16), *[lane * draw.choice([3, 16, 16, 17])] * 3,
+            np.cumsum(lane % 3 + 2),
+        ]  # fmt: skip
+        offsets = Pointer[int](((first + draw.choice(layouts)) * 4).astype(np.uint32))
         records = self.shadow.records, self.shadow.stride
         if self.scattered:
             self.call(serial, self.launch, mask)
@@ -290,6 +316,21 @@ def test_records_of_lines_are_those_of_their_words() -> None:
         for name in worlds[0].seen:
             seen[name] += worlds[0].seen[name]
     assert min(seen.values()) > 20, seen
+
+
+def test_reads_that_are_checked_together_leave_what_they_leave_one_by_one() -> None:
+    compiled, together = _compiled(4), 0
+    for seed in range(80):
+        worlds = [Groups(compiled, summaries=True), Groups(compiled, summaries=False)]
+        worlds += [Groups(_called, summaries=True)] * (seed < 4)
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(60):
+                world.step(draw)
+        states = [world.state() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+        together += worlds[0].together
+    assert together > 1000
 
 
 class Lines(World):
@@ -346,12 +387,42 @@ class Lines(World):
         self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
+class Groups(Lines):
+    """Most accesses are several reads of rows from one base, which overlap or do not."""
+
+    def __init__(self, call: Call, *, summaries: bool) -> None:
+        super().__init__(call, summaries=summaries)
+        self.together = 0
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.2:
+            super()._access(draw, block, warp, mask)
+            return
+        size, pattern = draw.choice([4, 4, 8]), draw.choice([IN_A_ROW, HALVES_IN_A_ROW])
+        codes = [draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG for _ in range(draw.choice([1, 2, 4]))]
+        places = draw.choice([[0, 1, 2, 3, 4], [16, 0, 16, 8, 0], [1, 4, 0, 1, 2]])
+        rows = [(place * size, size, code) for place, code in zip(places, codes, strict=False)]
+        if draw.random() < 0.05:
+            rows[-1] = rows[-1][0], 12 - size, rows[-1][2]
+        low, high = (draw.choice([0, 0, 64, 4 * draw.randrange(16) // size * size]) for _ in range(2))
+        if pattern == IN_A_ROW:
+            high = low + 16 * size
+        offsets = np.arange(32) % 16 * size + np.where(np.arange(32) < 16, low, high)
+        members = Pointer[int](np.array([len(rows), *(number for row in rows for number in row)], np.uint64))
+        memory, pieces = (self.shadow.records, self.shadow.stride), Pointer[int](np.array([0], np.uint64))
+        if self.call(race_accesses.rows, self.launch, block, warp, *memory, low, high, pattern, members, False):
+            self.together += 1
+            return
+        given = 0xFFFFFFFF, *memory, Pointer[int](offsets.astype(np.uint32)), pattern, START, pieces, members, False
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
 class Scattered(World):
     """Accesses are scattered or atomic. `together`: all lanes at once where that is possible; `taken` counts them."""
 
     def __init__(self, call: Call, granule: int, *, together: bool) -> None:
         super().__init__(call, granule)
-        self.together, self.taken = together, {False: 0, True: 0}
+        self.together, self.taken = together, dict.fromkeys(["reads", "writes", "as one"], 0)
 
     def step(self, draw: random.Random) -> None:
         if draw.random() < 0.3:
@@ -370,20 +441,24 @@ class Scattered(World):
         else:
             mask &= 0xFFFFFF
         code = code << CODE | strong << STRONG
+        if as_one := write and draw.random() < 0.4:
+            slots = [slots[0]] * 32
         offsets = np.array(slots, np.uint32) * np.uint32(size)
         me = block.now | warp << WARP | code
         where = self.shadow.records, self.shadow.stride
         serial(self.launch, mask)
         if self.together:
             given = self.launch, block, *where
-            if write:
+            if as_one and mask:
+                done = self.call(recorded_as_one, *given, int(offsets[0]), mask, size, me)
+            elif write:
                 addresses = Pointer[int](offsets.astype(np.uint64))
                 done = self.call(recorded_writes, *given, addresses, 0, mask, size, me)
             else:
                 backwards = reversed_lanes(offsets), lanes(reversed_bits(mask))
                 done = self.call(recorded_reads, *given, *backwards, size, me)
             if done:
-                self.taken[write] += 1
+                self.taken["as one" if as_one and mask else "writes" if write else "reads"] += 1
                 return
         words = [(lane, self.shadow.records + int(offsets[lane]) // self.granule) for lane in lanes_of(mask)]
         for lane, at in words:
@@ -398,7 +473,7 @@ class Scattered(World):
 
 @pytest.mark.long
 def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> None:
-    compiled, taken = _compiled(4), {False: 0, True: 0}
+    compiled, taken = _compiled(4), dict.fromkeys(["reads", "writes", "as one"], 0)
     for seed in range(16):
         worlds = [Scattered(compiled, 4, together=True), Scattered(_called, 4, together=False)]
         for world in worlds:
@@ -406,7 +481,7 @@ def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> 
             for _ in range(30):
                 world.step(draw)
         assert worlds[0].state() == worlds[1].state(), seed
-        taken = {write: count + worlds[0].taken[write] for write, count in taken.items()}
+        taken = {what: count + worlds[0].taken[what] for what, count in taken.items()}
     assert min(taken.values()) > 20
 
 

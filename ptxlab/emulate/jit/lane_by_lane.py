@@ -45,6 +45,7 @@ from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
+    ID,
     LANE,
     LAST_CODE,
     MANY,
@@ -84,6 +85,8 @@ def at_once(
         return False  # in several allocations, out of range, or in local memory, which no site knows
     if site.places << log2 > FAR:
         return False
+    if not any_of(lanes(mask) & (offset != u64(addresses[lane] + extra - base))):
+        return at_one_place(launch, block, site, u64(addresses[lane] + extra - base), mask, size, action, me)
     at = narrow(offset)
     if launch.initcheck and action != WRITES and site.written is not None and not written(site, at, size, mask):
         return False
@@ -97,6 +100,28 @@ def at_once(
             return False
     if write and site.written is not None:
         mark(site, at, size, mask)
+    return True
+
+
+@rule
+def at_one_place(
+    launch: Launch, block: Block, site: Site, offset: u64, mask: u32, size: u64, action: u32, me: u64
+) -> boolean:
+    """The same of lanes that all access one place in an allocation."""
+    write = action != READS
+    if launch.initcheck and action != WRITES and site.written is not None:
+        if initcheck.first_unwritten(site.written + offset, size) != size:
+            return False
+    if launch.racecheck and site.accesses is not None:
+        if not write:
+            chosen = lanes(reversed_bits(mask))
+            at = narrow(splat(offset))
+            if not recorded_reads(launch, block, site.accesses, site.stride, at, chosen, size, me):
+                return False
+        elif not recorded_as_one(launch, block, site.accesses, site.stride, offset, mask, size, me):
+            return False
+    if write and site.written is not None:
+        fill_bytes(site.written + offset, WRITTEN, size)
     return True
 
 
@@ -179,6 +204,33 @@ def recorded_writes(
         begin = u64(addresses[31 - opposite] + extra) >> shift
         for word in range(begin, begin + words):
             records[word] = mine | OF_MANY if (records[word] ^ me) & SAME_ACCESS == 0 else mine
+    return True
+
+
+@rule
+def recorded_as_one(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, mask: u32, size: u64, me: u64
+) -> boolean:
+    """The same where all lanes access one place: what they find of each other is that of one instruction."""
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        return False
+    by_words(launch, records, stride)
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    lane, alone = first(mask), mask & mask - 1 == 0
+    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
+    begin, words = offset // launch.granule, size // launch.granule
+    for word in range(begin, begin + words):
+        for third in range(3):
+            record = records[third * stride + word]
+            if record == 0 or u64(record - low) < span or same_instruction(record, me, strong):
+                continue
+            if not alone or (record ^ (me | lane)) & ID != 0:
+                return False
+    accessed(launch, block, records, stride, True)
+    for word in range(begin, begin + words):
+        many = not alone or (records[word] ^ me) & SAME_ACCESS == 0
+        records[word] = me | lane | (u64(1 << MANY) if many else u64(0))
     return True
 
 

@@ -28,10 +28,13 @@ from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_lines import accessed, lines_hold, row_settled
-from ptxlab.emulate.rules.race_rows import LINE, LOOK, WHOLE, begun, by_rows, row_accessed
-from ptxlab.emulate.rules.race_words import ALL, OF_MANY, ROW, in_a_row, in_part_of_a_row, scattered, stretch
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, WARP, Block, Launch
+from ptxlab.emulate.rules.race_lanes import own_lines
+from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
+from ptxlab.emulate.rules.race_parts import ALL, stretch, whole_lines
+from ptxlab.emulate.rules.race_reads import read_together
+from ptxlab.emulate.rules.race_rows import by_rows
+from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
 
 
 @rule
@@ -118,47 +121,56 @@ def from_part_of_a_row(
 
 
 @rule
+def from_parts_of_halves(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
+    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
+) -> None:  # fmt: skip
+    """The same where that is so of the lanes of each half of a warp, and no two lanes have the same offset."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        words = pieces[at + 1]
+        for k in range(words):
+            for half in range(2):
+                part = mask & u32(0xFFFF << 16 * half)
+                lane = first(part)
+                begin = extract(offsets, lane) + pieces[at] + k * launch.granule
+                word, width = begin // launch.granule, u64(last(part) - lane + 1)
+                if followed and row_settled(block, records + 3 * stride, word, width, mine >> WARP & 31):
+                    continue
+                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+                stretch(
+                    launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write,
+                    followed,
+                )  # fmt: skip
+        at += 2 + (words + 15) // 16 * 16
+
+
+@rule
 def rows(
     launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, low: u64, high: u64,
     pattern: u32, members: Pointer[u64], write: boolean,
 ) -> boolean:  # fmt: skip
-    """Records what all lanes of a warp access where that is whole lines, and no word needs to be looked at. False: this
-    is not so, or not of all of it; then `at_addresses` does it, again or for the first time."""
+    """Records what all lanes of a warp access where no word needs to be looked at: reads of rows, and stores to whole
+    lines. False: this is not so, or not of all of it; then `at_addresses` does it, again or for the first time."""
     if records is None:
         return True
-    if not by_rows(launch, records, stride):
+    if not launch.summaries or (pattern != IN_A_ROW and pattern != HALVES_IN_A_ROW):
         return False
+    mine, by_lines = me(block, warp, 0), by_rows(launch, records, stride)
     if pattern == IN_A_ROW:
-        return whole_lines(launch, block, records, stride, low, members, 32, me(block, warp, 0), write)
-    if pattern != HALVES_IN_A_ROW or (write and max(low, high) - min(low, high) < members[2] * 16):
+        if by_lines and whole_lines(launch, block, records, stride, low, members, 32, mine, write):
+            return True
+        return not write and read_together(launch, block, records, stride, low, members, 32, mine)
+    if write and max(low, high) - min(low, high) < members[2] * 16:
         return False
-    mine = me(block, warp, 0) | (OF_MANY if low == high else u64(0))
-    if not whole_lines(launch, block, records, stride, low, members, 16, mine, write):
-        return False
-    return low == high or whole_lines(launch, block, records, stride, high, members, 16, mine | 16, write)
-
-
-@rule
-def whole_lines(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, members: Pointer[u64], width: u64,
-    mine: u64, write: boolean,
-) -> boolean:  # fmt: skip
-    """All members, the accesses of `width` lanes side by side, as records of lines. False where one cannot be."""
-    low = block.now >> BLOCK << BLOCK
-    span = u64(block.full - low)
-    shift = u64(first(u32(members[2] // launch.granule)))
-    for k in range(members[0]):
-        word = (offset + members[3 * k + 1]) // launch.granule
-        if word & ROW - 1 != 0:
+    mine |= OF_MANY if low == high else u64(0)
+    if not (by_lines and whole_lines(launch, block, records, stride, low, members, 16, mine, write)):
+        if write or not read_together(launch, block, records, stride, low, members, 16, mine):
             return False
-        if k == 0:
-            accessed(launch, block, records, stride, write)
-        for i in range(0, members[2] // launch.granule * width, ROW):
-            line = begun(records, stride, word + i >> LINE)
-            who = (mine | members[3 * k + 3]) + (i >> shift)
-            if row_accessed(block, line, who, min(shift, u64(WHOLE)), low, span, write) == LOOK:
-                return False
-    return True
+    if low == high or (by_lines and whole_lines(launch, block, records, stride, high, members, 16, mine | 16, write)):
+        return True
+    return not write and read_together(launch, block, records, stride, high, members, 16, mine | 16)
 
 
 @rule
@@ -228,9 +240,12 @@ def at_addresses(
     elif in_part_of_a_row(launch, load_lanes(offsets), mask):
         offset = u64(offsets[first(mask)])
         from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
+    elif in_parts_of_halves(launch, load_lanes(offsets), mask):
+        each = load_lanes(offsets)
+        from_parts_of_halves(launch, block, records, stride, each, start, pieces, mine, mask, write)
     elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
         from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
-    else:
+    elif write or not own_lines(launch, block, records, stride, offsets, pieces, mine, mask):
         each = load_lanes(offsets)
         lost = from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
         if write and lost != 0:

@@ -21,6 +21,8 @@ number of a settled line is one of these:
         It is settled for the other warps of this block until the block's next barrier, or a write to the allocation.
     63..33  0             32      1       31..16  a block           15..0  a block
         All readers are of these blocks. It is settled for all others until a write to the allocation.
+    63..32  2, 3 or 4     31..0   the block and the time of its last barrier, but for the highest bits
+        It is not known to be settled; it has been read without a change so often, less 1, the last time then.
 
 Only compiled code keeps these (`Launch.summaries`). `step` has records of each word alone, so that comparing the two
 engines tests this module.
@@ -64,6 +66,8 @@ LAST_WRITE, WRITES, READS, ANY_SETTLED = range(4)
 """Where each of these begins."""
 UNKNOWN, NONE, SOME = range(3)
 """Whether any line has been settled."""
+SEEN = 2
+"""The first of the three numbers that say how often a line has been read without a change."""
 WARPS = (1 << TIME) - 1
 """The bits of a line for warps: there are 30. A line that cannot be settled has all of them."""
 
@@ -155,6 +159,12 @@ def row_settled(block: Block, kept: Pointer[u64], word: u64, words: u64, warp: u
 
 
 @rule(inline=True)
+def line_settled(block: Block, kept: Pointer[u64], number: u64, warp: u64) -> boolean:
+    """The same for one line; `kept`: what lies after the records."""
+    return warp < TIME and kept[ANY_SETTLED] == SOME and settled(block, kept[LINES + number], warp)
+
+
+@rule(inline=True)
 def each_settled(block: Block, line: lanes_u64, warp: u64) -> lanes_bool:
     """The same for 32 numbers of lines."""
     mine = block.full >> BLOCK
@@ -181,9 +191,13 @@ def lanes_settled(
 
 
 @rule(cold=True)
-def settle(launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, words: u64) -> None:
+def settle(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, words: u64, patient: boolean
+) -> None:
     """Some words in a row have been read, and nothing has changed: looks whether their lines are settled, once for
-    each line between two barriers, and for one more block where the readers are of two others."""
+    each line between two barriers, and for one more block where the readers are of two others. patient: not
+    before it has been so twice between two barriers, or four times; many lines are read once or twice more, and then
+    never again."""
     kept = records + 3 * stride
     lines = kept + LINES
     if kept[ANY_SETTLED] == UNKNOWN:
@@ -191,6 +205,10 @@ def settle(launch: Launch, block: Block, records: Pointer[u64], stride: u64, wor
         fill_bytes(lines, 0, 8 * numbers(stride))
     for line in range(word >> LINE, (word + words - 1 >> LINE) + 1):
         if (lines[line] ^ block.full) >> TIME != 0 and lines[line] >> 32 != 1:
+            now, seen = block.full >> TIME & 0xFFFFFFFF, lines[line] >> 32
+            if patient and seen != SEEN + 2 and (seen < SEEN or seen > SEEN + 2 or lines[line] & 0xFFFFFFFF != now):
+                lines[line] = (seen + 1 if seen == SEEN or seen == SEEN + 1 else u64(SEEN)) << 32 | now
+                continue
             lines[line] = number_of(launch, block, records, stride, line << LINE)
             if lines[line] & WARPS != WARPS:
                 kept[ANY_SETTLED] = SOME

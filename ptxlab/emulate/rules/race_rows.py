@@ -10,6 +10,11 @@ memory that is only accessed in rows needs four numbers for each line, in place 
               of the first word plus `j >> bits`; OF_WORDS: the words have records of their own.
               Above these bits the epoch of the array: if it is an earlier one, nothing has accessed the line
 
+A line that one thread alone has read, at one time, since its epoch began may be **private** (`PRIVATE` is added to its
+epoch). Then number 1 is a record of the thread; 0 and 2 have 8 bits for each word: 0 if it has not been read, else 1
+more than what its code index is larger by than that of the record. `begun` gives the words of such a line records of
+their own.
+
 So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
 of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so
 for all lines of its allocation (`by_words`), once and for all: looking at 32 lines would take longer than looking at 32
@@ -20,8 +25,8 @@ What is kept is the same with and without this: `Launch.summaries` says whether 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, load_row, row_ids, row_u64, rule, store_row, u64
-from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
+from ptxlab.emulate.language import Pointer, boolean, load_row, row_ids, row_u64, rule, select, store_row, u64
+from ptxlab.emulate.rules.records import BLOCK, CODE, ID, Block, Launch
 
 LINE = 4
 """A line is 2**LINE words."""
@@ -31,6 +36,8 @@ it is said that some have, and that some have those of an earlier epoch; and whe
 `race_lines` describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
+PRIVATE = 1 << 39
+"""What is added to the epoch of a private line."""
 OF_WORDS, UNSURE = 0xFF, (1 << 64) - 1
 WHOLE = 4
 """How a record is kept that names one lane for all words of a line."""
@@ -57,8 +64,21 @@ def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
     """What is kept of a line, with nothing of an earlier epoch."""
     line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
     if line[3] >> AGE != epoch:
-        line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
+        if line[3] >> AGE == epoch | PRIVATE:
+            unfold(line, records, stride, number)
+        else:
+            line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
     return line
+
+
+@rule(cold=True)
+def unfold(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
+    """Gives the words of a private line records of their own."""
+    bytes_ = select(row_ids() < 8, (row_ids() & 0) + line[0], (row_ids() & 0) + line[2]) >> (row_ids() & 7) * 8 & 0xFF
+    found: row_u64 = select(bytes_ == 0, bytes_, ((bytes_ - 1) << CODE) + line[1])
+    store_row(records + (stride + (number << LINE)), found)
+    records[3 * stride + OWN_RECORDS] = 1
+    line[0], line[2], line[3] = 0, 0, u64(records[3 * stride + EPOCH] << AGE | OF_WORDS << 8)
 
 
 @rule(inline=True)
@@ -140,7 +160,7 @@ def told(record: u64, how: u64, me: u64, mine: u64, low: u64, span: u64) -> u64:
     if before_barrier(record, low, span):
         return FINE
     if how != mine:
-        return MIXED
+        return NONE_IS if how != OF_WORDS and (record ^ me) & ID & ~31 != 0 else MIXED
     return FINE if (record ^ me) & ID == 0 else NONE_IS
 
 
