@@ -65,7 +65,9 @@ def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
     lane = np.arange(32)
     low, high = (16 * draw.randrange(BYTES // 64) for _ in range(2))
     if pattern == IN_ONE_ALLOCATION:
-        return np.array([size * draw.randrange(BYTES // 2 // size) for _ in lane], np.uint32)
+        far = draw.choice([BYTES // 2, 160])
+        order = draw.choice([list, sorted])
+        return np.array(order([size * draw.randrange(far // size) for _ in lane]), np.uint32)
     step = size if pattern in (IN_A_ROW, HALVES_IN_A_ROW) else 0
     if pattern in (IN_A_ROW, ALL_THE_SAME):
         return (low + step * lane).astype(np.uint32)
@@ -102,11 +104,15 @@ def test_what_is_stored_is_written(pattern: int, size: int) -> None:
     for _ in range(20):
         offsets = places(draw, pattern, size)
         mask = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else draw.getrandbits(32)
-        wanted = np.zeros(BYTES, np.uint8)
+        before = np.zeros(BYTES, np.uint8)
+        if draw.random() < 0.5:
+            before[: BYTES // 2] = 255
+            before[draw.randrange(160)] = 0
+        wanted = before.copy()
         for lane in lanes_of(mask):
             wanted[int(offsets[lane]) + size : int(offsets[lane]) + 2 * size] = 255
         for engine in ("step", "jit"):
-            written = np.zeros(BYTES, np.uint8)
+            written = before.copy()
             call(engine, initcheck.mark, mask, Pointer(written), Pointer(offsets), pattern, size, size)
             assert np.array_equal(written, wanted), engine
 

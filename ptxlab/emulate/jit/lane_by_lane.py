@@ -80,13 +80,17 @@ def at_once(
     if resolve(context, cta, warp, lane, u64(addresses[lane] + extra), size, log2, space, u32(write), site) is None:
         return False
     base = u64(site.base - (SHARED_WINDOW if space == SHARED else 0))  # sites know it by its generic addresses
-    offset = load_lanes(addresses) + u64(extra - base)
+    every = load_lanes(addresses)
+    if not any_of(lanes(mask) & (every != addresses[lane])):
+        place = u64(addresses[lane] + extra - base)
+        if place & (size - 1) != 0 or place >> log2 >= site.places:
+            return False
+        return at_one_place(launch, block, site, place, mask, size, action, me)
+    offset = every + u64(extra - base)
     if any_of(lanes(mask) & ((offset & (size - 1) != 0) | (offset >> log2 >= site.places))):
         return False  # in several allocations, out of range, or in local memory, which no site knows
     if site.places << log2 > FAR:
         return False
-    if not any_of(lanes(mask) & (offset != u64(addresses[lane] + extra - base))):
-        return at_one_place(launch, block, site, u64(addresses[lane] + extra - base), mask, size, action, me)
     at = narrow(offset)
     if launch.initcheck and action != WRITES and site.written is not None and not written(site, at, size, mask):
         return False

@@ -35,6 +35,8 @@ from ptxlab.emulate.rules.records import (
     Published,
 )
 
+FENCED = 2
+"""What `Block.fences` is once a warp has executed a fence."""
 SUBSETS = 8
 """How many sets of lanes that have synchronized without the rest of their warp are remembered."""
 
@@ -111,7 +113,7 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     """A warp has executed a fence. What it did, and what is ordered before it, comes before its next strong writes;
     what others released before its last strong access comes before what it does next. wide: for other blocks too."""
     time = tick(block)
-    block.fences = 1
+    block.fences = FENCED
     mine = published(launch, block.now)
     row = block.acquired.row(warp)
     store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
@@ -135,7 +137,12 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -
     """A warp has made a strong write. A warp that sees it is ordered after what the writer's last fence covers, and
     after what others did before fences of their own that a barrier orders before this write. wide: for other blocks
     too."""
-    mine, knows = published(launch, block.now), known(block, warp)
+    mine = published(launch, block.now)
+    if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
+        if not wide:
+            mine.narrow = code + 1
+        return
+    knows = known(block, warp)
     released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
     store_lanes(mine.released, maximum(load_lanes(mine.released), released))
     if not wide:
@@ -153,7 +160,7 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -
 def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
     """A warp has made a strong access, which may have seen strong writes of others. orders: what follows it in the
     program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too."""
-    block.fences = 1
+    block.fences = max(block.fences, 1)
     mine = published(launch, block.now)
     seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
     store_lanes(block.seen.row(warp), seen)

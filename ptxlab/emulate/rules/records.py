@@ -107,7 +107,7 @@ class Block(Record):
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     warps: u64  # how many it has
-    fences: u64  # whether there was a fence or a strong access: what they record is cleared for the next block if so
+    fences: u64  # 2: there was a fence; 1: a strong access; what they record is cleared for the next block if so
     syncs: u64  # the same of `.sync` instructions, and of barriers for some of the warps
     product_waited: u64  # the same of waits for products of `wgmma`
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
