@@ -102,7 +102,7 @@ def at_once(
         chosen = lanes(reversed_bits(mask))
         if not recorded_reads(launch, block, site.accesses, site.stride, backwards, chosen, size, me):
             return False
-    if write and site.written is not None:
+    if write and site.written is not None and (action == WRITES or not launch.initcheck):  # else all has been written
         mark(site, at, size, mask)
     return True
 
@@ -124,7 +124,7 @@ def at_one_place(
                 return False
         elif not recorded_as_one(launch, block, site.accesses, site.stride, offset, mask, size, me):
             return False
-    if write and site.written is not None:
+    if write and site.written is not None and (action == WRITES or not launch.initcheck):  # else it has been written
         fill_bytes(site.written + offset, WRITTEN, size)
     return True
 

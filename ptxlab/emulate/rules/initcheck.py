@@ -128,7 +128,7 @@ def group_written(
     if pattern == IN_A_ROW:
         return rows_written(written, low, 32, members)
     if pattern == HALVES_IN_A_ROW:
-        return rows_written(written, low, 16, members) and rows_written(written, high, 16, members)
+        return rows_written(written, low, 16, members) and (low == high or rows_written(written, high, 16, members))
     if pattern == ALL_THE_SAME:
         return all_written(written, low, ranges)
     if pattern == HALVES_THE_SAME:
