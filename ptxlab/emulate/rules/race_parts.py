@@ -43,6 +43,7 @@ from ptxlab.emulate.rules.race_rows import (
     before_barrier,
     begun,
     by_rows,
+    first_of_line,
     line_of,
     no_later,
     row_accessed,
@@ -268,8 +269,9 @@ def whole_lines(
         if k == 0:
             accessed(launch, block, records, stride, write)
         for i in range(0, members[2] // launch.granule * width, ROW):
-            line = begun(records, stride, word + i >> LINE)
             who = (mine | members[3 * k + 3]) + (i >> shift)
-            if row_accessed(block, line, who, min(shift, u64(WHOLE)), low, span, write) == LOOK:
-                return False
+            if not first_of_line(records, stride, word + i >> LINE, who, min(shift, u64(WHOLE)), write):
+                line = begun(records, stride, word + i >> LINE)
+                if row_accessed(block, line, who, min(shift, u64(WHOLE)), low, span, write) == LOOK:
+                    return False
     return True

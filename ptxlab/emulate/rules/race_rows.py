@@ -186,6 +186,17 @@ def row_accessed(block: Block, line: Pointer[u64], me: u64, mine: u64, low: u64,
 
 
 @rule(inline=True)
+def first_of_line(records: Pointer[u64], stride: u64, number: u64, me: u64, mine: u64, write: boolean) -> boolean:
+    """Records an access to a whole line as one record, if nothing has accessed it in this epoch."""
+    line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
+    if (line[3] >> AGE ^ epoch) & ~PRIVATE == 0:
+        return False
+    line[0], line[1], line[2] = me if write else u64(0), u64(0) if write else me, 0
+    line[3] = u64(epoch << AGE | (mine if write else mine << 8))
+    return True
+
+
+@rule(inline=True)
 def no_later(line: Pointer[u64], third: u64, now: u64) -> None:
     """A word of a line has a new record: what none of its records is later than. now: the block and its clock."""
     kept = line[third]
