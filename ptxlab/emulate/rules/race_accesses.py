@@ -237,10 +237,10 @@ def at_addresses(
     elif pattern == HALVES_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
         from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
-    elif in_part_of_a_row(launch, load_lanes(offsets), mask):
+    elif in_part_of_a_row(launch, offsets, mask):
         offset = u64(offsets[first(mask)])
         from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
-    elif in_parts_of_halves(launch, load_lanes(offsets), mask):
+    elif in_parts_of_halves(launch, offsets, mask):
         each = load_lanes(offsets)
         from_parts_of_halves(launch, block, records, stride, each, start, pieces, mine, mask, write)
     elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):

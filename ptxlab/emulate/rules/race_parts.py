@@ -13,6 +13,7 @@ from ptxlab.emulate.language import (
     all_of,
     bits,
     boolean,
+    count,
     extract,
     first,
     lanes_of,
@@ -57,6 +58,8 @@ ALL = 0xFFFFFFFF
 """The mask of a row without gaps."""
 FEW = 4
 """Words that are sooner checked one by one."""
+SPARSE = 2
+"""The same where words lie between them that are not accessed."""
 ROW = 16
 """Words of a line; the codes of a piece are padded to a multiple."""
 FULL = (1 << ROW) - 1
@@ -135,13 +138,14 @@ def stretch(
                 i += ROW
                 continue
         looked = True
-        if (here <= FEW and mask == ALL) or (step == 1 and begin != 0):
-            for k in range(i, i + here):
-                who = (mine | codes[k * step]) + (k >> shift)
-                done = word_accessed(block, records, stride, word + k, who, low, span, write, rows)
+        if (here <= FEW and mask == ALL) or count(meant) <= SPARSE or (step == 1 and begin != 0):
+            for k in lanes_of(meant):
+                at = i + k
+                who = (mine | codes[at * step]) + (at >> shift)
+                done = word_accessed(block, records, stride, word + at, who, low, span, write, rows)
                 changed = changed or done != SAME
                 if done == LOOK:
-                    look(launch, block, records, stride, word + k, address + k * launch.granule, who, write, rows)
+                    look(launch, block, records, stride, word + at, address + at * launch.granule, who, write, rows)
         elif meant != 0:
             now = by_lanes(mine, u64(i - begin), shift)
             if step == 1:

@@ -22,6 +22,7 @@ from ptxlab.emulate.language import (
     lanes_of,
     lanes_u32,
     lanes_u64,
+    load_lanes,
     reversed_bits,
     reversed_lanes,
     rule,
@@ -152,25 +153,29 @@ def in_a_row(offsets: lanes_u32, size: u64) -> boolean:
 
 
 @rule(inline=True)
-def in_part_of_a_row(launch: Launch, offsets: lanes_u32, mask: u32) -> boolean:
+def in_part_of_a_row(launch: Launch, offsets: Pointer[u32], mask: u32) -> boolean:
     """Whether the offsets of these lanes are a word apart, like those of a row of which some lanes are missing."""
-    lane = first(mask)
-    begin = u32(extract(offsets, lane) - lane * u32(launch.granule))
-    return mask & ~bits(offsets == lane_ids() * u32(launch.granule) + begin) == 0
+    begin = begin_of_row(launch, offsets, mask)
+    return mask & ~bits(load_lanes(offsets) == lane_ids() * u32(launch.granule) + begin) == 0
 
 
 @rule(inline=True)
-def in_parts_of_halves(launch: Launch, offsets: lanes_u32, mask: u32) -> boolean:
+def begin_of_row(launch: Launch, offsets: Pointer[u32], mask: u32) -> u32:
+    """The offset of lane 0 in the row that the first lane of a mask lies in."""
+    lane = first(mask)
+    return u32(offsets[lane] - lane * u32(launch.granule))
+
+
+@rule(inline=True)
+def in_parts_of_halves(launch: Launch, offsets: Pointer[u32], mask: u32) -> boolean:
     """The same for the lanes of each half of a warp, of which no two have the same offset."""
     low, high = mask & 0xFFFF, mask & 0xFFFF0000
     if low == 0 or high == 0 or not in_part_of_a_row(launch, offsets, low):
         return False
     if not in_part_of_a_row(launch, offsets, high):
         return False
-    half = 16 * u32(launch.granule)
-    one = u32(extract(offsets, first(low)) - first(low) * u32(launch.granule))
-    two = u32(extract(offsets, first(high)) - first(high) * u32(launch.granule) + half)
-    return u32(two - one + half) >= 2 * half  # at least a half away, in either direction
+    half = 16 * u32(launch.granule)  # the rows are at least so far apart, in either direction
+    return u32(begin_of_row(launch, offsets, high) - begin_of_row(launch, offsets, low) + 2 * half) >= 2 * half
 
 
 @rule(inline=True)
