@@ -82,10 +82,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     GPU, NVIDIA's assembler or a browser where there is none."""
     cases: collections.Counter[str] = collections.Counter()
     for item in items:
-        if (
-            item.get_closest_marker("browser") is not None
-        ):  # the tests of a file go on where the one before has left the page
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
         if item.get_closest_marker("rest") is not None:  # a whole test that is left to the long run
             item.add_marker(pytest.mark.slow)
         sweep = item.get_closest_marker("sweep")
