@@ -211,10 +211,10 @@ def test_an_edited_text_is_not_the_one_before(jupyter: lab_server.Jupyter, opene
     page.evaluate(
         f"() => {{ window.texts = []; const pane = document.querySelector('{ptx}');"
         f" const old = () => document.querySelector('{now}').textContent.includes('%t, 1;');"
-        " new MutationObserver(() => window.texts.push(old()))"
-        ".observe(pane, { childList: true, subtree: true, attributes: true }); }"
+        " window.looking = new MutationObserver(() => window.texts.push(old()));"
+        " window.looking.observe(pane, { childList: true, subtree: true, attributes: true }); }"
     )
     for device in ("step", "cpu", "step"):
         choose(page, "device", device)
-    assert True not in page.evaluate("() => window.texts")
+    assert True not in page.evaluate("() => { window.looking.disconnect(); return window.texts }")
     assert "mov.u32 %t, 2;" in page.text_content(now)

@@ -191,7 +191,7 @@ def lab_page(jupyter: Jupyter, browser_path: str, width: int, height: int) -> It
     errors: list[str] = []
 
     def hear(error: Any) -> None:
-        errors.append(str(error))
+        errors.append(error.stack or str(error))
 
     page = WINDOW.page(browser_path)
     page.set_viewport_size({"width": width, "height": height})

@@ -36,8 +36,7 @@ function sayClamped(el) {
     typed = null;
     control?.parentElement.querySelectorAll(".pl-clamped").forEach((old) => old.remove());
     if (!control || !Number.isFinite(number) || (number >= low && number <= high)) return;
-    const name = control.querySelector("label")?.textContent;
-    if (!name) return; // it lost the focus because it is being taken away
+    const name = control.querySelector("label").textContent;
     control.after(h("p.pl-clamped", { role: "status" }, `${name} goes from ${low} to ${high}: ${number} became ${number < low ? low : high}.`));
   };
   const app = () => el.closest(".jp-OutputArea, .output, body");
