@@ -299,37 +299,35 @@ class Rows(World):
             self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
+def one_of_those_that_agree(kind: Any, compiled: Call, seed: int) -> Any:
+    """What the same accesses leave in compiled rules with lines and without, and in Python, which is slow: alike."""
+    worlds = [kind(compiled, summaries=True), kind(compiled, summaries=False)]
+    worlds += [kind(_called, summaries=True)] * (seed < 4)
+    for world in worlds:
+        draw = random.Random(seed)
+        for _ in range(60):
+            world.step(draw)
+    states = [world.state() for world in worlds]
+    assert all(state == states[0] for state in states), seed
+    return worlds[0]
+
+
 @pytest.mark.long
 def test_records_of_lines_are_those_of_their_words() -> None:
     """Whole lines, parts of them, and now and then a scattered access or another block with the same memory."""
     compiled, seen = _compiled(4), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
     for seed in range(60):
-        worlds = [Lines(compiled, summaries=True), Lines(compiled, summaries=False)]
-        worlds += [Lines(_called, summaries=True)] * (seed < 4)
-        for world in worlds:
-            draw = random.Random(seed)
-            for _ in range(60):
-                world.step(draw)
-        states = [world.state() for world in worlds]
-        assert all(state == states[0] for state in states), seed
-        seen["hazards"] += len(states[0]["notes"])
-        for name in worlds[0].seen:
-            seen[name] += worlds[0].seen[name]
+        world = one_of_those_that_agree(Lines, compiled, seed)
+        seen["hazards"] += len(world.state()["notes"])
+        for name in world.seen:
+            seen[name] += world.seen[name]
     assert min(seen.values()) > 20, seen
 
 
 def test_reads_that_are_checked_together_leave_what_they_leave_one_by_one() -> None:
     compiled, together = _compiled(4), 0
     for seed in range(80):
-        worlds = [Groups(compiled, summaries=True), Groups(compiled, summaries=False)]
-        worlds += [Groups(_called, summaries=True)] * (seed < 4)
-        for world in worlds:
-            draw = random.Random(seed)
-            for _ in range(60):
-                world.step(draw)
-        states = [world.state() for world in worlds]
-        assert all(state == states[0] for state in states), seed
-        together += worlds[0].together
+        together += one_of_those_that_agree(Groups, compiled, seed).together
     assert together > 1000
 
 
