@@ -42,7 +42,7 @@ import ptxlab as pl
 from benchmarks.kernels.__main__ import KERNELS, cpu_name
 from benchmarks.kernels.yardstick import OnMachine
 from ptxlab import emulate, kernels, text
-from ptxlab.emulate.jit import build, rulecode
+from ptxlab.emulate.jit import build, module_text, rule_objects, rulecode
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.llvm_thread import uninterrupted
 from ptxlab.emulate.program import model
@@ -96,9 +96,9 @@ def watch() -> None:
         object.__setattr__(one, "make", CLOCK.wrap("PTX", one.make))
     text.parse = CLOCK.wrap("parse", text.parse)
     model._lowered = CLOCK.wrap("lower", model._lowered)
-    build.module_text = CLOCK.wrap("IR", build.module_text)
+    module_text.module_text = CLOCK.wrap("IR", module_text.module_text)
     rulecode.module_of = CLOCK.wrap("rules", rulecode.module_of)
-    for room, called, stage in ((native, "build", "LLVM"), (rulecode, "build", "rules"), (native, "load", "load")):
+    for room, called, stage in ((native, "build", "LLVM"), (rule_objects, "build", "rules"), (native, "load", "load")):
         setattr(room, called, uninterrupted(CLOCK.wrap(stage, getattr(room, called).__wrapped__)))
 
 
@@ -106,7 +106,7 @@ def forget() -> None:
     """Drops what this process has built."""
     rung.build_once.cache_clear()
     build._recent.clear()
-    rulecode._built.clear()
+    rule_objects._built.clear()
     model._recent.clear()
     plan._plans.clear()
     plan._parsed.cache_clear()

@@ -33,7 +33,8 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.linked_rules import parts
-from ptxlab.emulate.jit.rulecode import object_codes
+from ptxlab.emulate.jit.module_text import module_text
+from ptxlab.emulate.jit.rule_objects import object_codes
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse
@@ -88,7 +89,7 @@ class Prepared:
 
         def once() -> float:
             start = time.perf_counter()
-            module = build.module_text(self.program, cpu, Instruments(), slow=False, small=level == build.QUICK)
+            module = module_text(self.program, cpu, Instruments(), slow=False, small=level == build.QUICK)
             rules, _ = object_codes(parts(module.rules, self.program, Instruments(), cpu))
             native.load((native.build(module.text, cpu, level), *rules), cpu)
             return time.perf_counter() - start
@@ -183,7 +184,7 @@ def arm64_ms(prepared: Prepared) -> float:
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu")
     machine = target.create_target_machine(cpu="neoverse-n1", opt=build.QUICK)
-    made = build.module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False, small=True)
+    made = module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False, small=True)
     module = llvm.parse_assembly(made.text)
     return best(lambda: timed(lambda: machine.emit_object(module)), 3) * 1e3 / len(prepared.program.codes)
 

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import ptxlab as pl
+from ptxlab.collection import resting
 from ptxlab.isa import matching
 from ptxlab.lab import language
 from ptxlab.launch.plan import _parsed
 from ptxlab.text import spelling
-from ptxlab.text.collection import resting
 from ptxlab.text.validate import validate
 
 CORPUS = Path(__file__).parent.parent / "tests/corpus"

@@ -10,12 +10,13 @@ import itertools
 import sys
 import time
 
+from ptxlab.collection import resting
 from ptxlab.emulate import lower
 from ptxlab.emulate.jit import build
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.module_text import module_text
 from ptxlab.text import parse
-from ptxlab.text.collection import resting
 
 LINES = (1_000, 4_000, 16_000, 100_000)
 REUSED, FRESH = "six registers", "fresh registers"
@@ -62,7 +63,7 @@ def _stages(text: str) -> list[float]:
     marks.append(time.process_time())
     program = lower(module)
     marks.append(time.process_time())
-    written = build.module_text(program, cpu, Instruments(), slow=False, small=True)
+    written = module_text(program, cpu, Instruments(), slow=False, small=True)
     marks.append(time.process_time())
     native.build(written.text, cpu, build.QUICK)
     marks.append(time.process_time())

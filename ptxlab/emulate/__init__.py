@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.collection import resting
 from ptxlab.emulate.program.model import Program, lower
-from ptxlab.emulate.rules.findings import as_finding
 from ptxlab.emulate.runtime.memory import Allocation, Memory
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import SHUFFLED
-from ptxlab.emulate.runtime.system import assertion, messages
-from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.errors import DeviceFault, LaunchError
 from ptxlab.targets import LOCAL_PER_THREAD
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.program.printf import Message
+    from ptxlab.emulate.trace.recorder import TraceRecorder
     from ptxlab.text import Module
 
 __all__ = ["Allocation", "Launch", "Memory", "Program", "Report", "execute", "lower"]
@@ -62,15 +63,10 @@ def execute(
     )  # fmt: skip
     _check_block(program, launch)
     _check_grid(program, launch)
-    recorder = trace.recorder(program, launch) if isinstance(trace, Trace) else None
+    recorder = _recorder(trace, program, launch)
     if recorder is not None:
         launch = replace(launch, trace=recorder)
-    if engine == "step":
-        from ptxlab.emulate.step.machine import run
-    elif engine == "jit":
-        from ptxlab.emulate.jit import run
-    else:
-        raise ValueError(f"engine is 'jit' or 'step', not {engine!r}")
+    run = _engine(engine)
     placed = [
         memory.place(
             v.address,
@@ -85,11 +81,14 @@ def execute(
         report = run(program, launch, memory)
         if recorder is not None:
             report.trace = recorder.finish()
-        report.messages = messages(program, memory)
+        report.messages = _messages(program, memory)
         return report
     except DeviceFault as stopped:
+        from ptxlab.emulate.rules.findings import as_finding
+        from ptxlab.emulate.runtime.system import assertion
+
         found = assertion(program, memory, stopped)
-        found.messages = messages(program, memory)
+        found.messages = _messages(program, memory)
         found.findings = [as_finding(program, launch, found), *stopped.findings]
         if recorder is not None:
             found.trace = recorder.finish()
@@ -101,6 +100,37 @@ def execute(
             recorder.close()
         for allocation in placed:
             memory.remove(allocation)
+
+
+@functools.cache
+def _engine(name: str) -> Callable[[Program, Launch, Memory], Report]:
+    """What runs a program; loaded when it is first needed."""
+    with resting():
+        if name == "step":
+            from ptxlab.emulate.step.machine import run
+        elif name == "jit":
+            from ptxlab.emulate.jit import run
+        else:
+            raise ValueError(f"engine is 'jit' or 'step', not {name!r}")
+    return run
+
+
+def _recorder(trace: Any, program: Program, launch: Launch) -> TraceRecorder | None:
+    """What writes a `Trace`, if one is wanted."""
+    if trace is None:
+        return None
+    from ptxlab.emulate.trace.recorder import Trace
+
+    return trace.recorder(program, launch) if isinstance(trace, Trace) else None
+
+
+def _messages(program: Program, memory: Memory) -> list[Message]:
+    """What the threads have printed; most programs never do."""
+    if not program.system.printf:
+        return []
+    from ptxlab.emulate.runtime.system import messages
+
+    return messages(program, memory)
 
 
 def _three(size: Sequence[int]) -> tuple[int, int, int]:

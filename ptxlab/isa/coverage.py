@@ -7,12 +7,9 @@ which entry (see tests/support/form_recorder.py); the list is never edited by ha
 from __future__ import annotations
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptxlab.isa.accuracy import accuracy
-from ptxlab.isa.examples import opcodes
 from ptxlab.isa.table import TABLE, Op
 
 PATH = Path(__file__).with_name("shown.json")
@@ -22,11 +19,15 @@ PATH = Path(__file__).with_name("shown.json")
 @functools.cache
 def key(entry: Op) -> str:
     """A name for an entry of the table: its shortest opcode, which no other entry has."""
+    from ptxlab.isa.examples import opcodes
+
     return next(opcodes(entry), entry.syntax)
 
 
 @functools.cache
 def _shown() -> dict[str, dict[str, str]]:
+    import json
+
     found: dict[str, dict[str, str]] = json.loads(PATH.read_text(encoding="utf-8"))
     return found
 
@@ -65,6 +66,8 @@ def coverage() -> list[Coverage]:
 def report() -> str:
     """The coverage as text: totals, then for each opcode a line, what is assembled only, the tests, and how far
     an approximate instruction is off."""
+    from ptxlab.isa.accuracy import accuracy
+
     rows = coverage()
     forms, executed = sum(r.forms for r in rows), sum(r.executed for r in rows)
     lines = [f"{len(rows)} opcodes, {forms} entries: {executed} executed, {forms - executed} assembled only", ""]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptxlab.isa import modifiers
-from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.matching import form
 from ptxlab.isa.table import Form, OperandSpec
 
@@ -70,6 +69,8 @@ def explain(opcode: str) -> Doc:
         says = entry.notes.get(word) or modifiers.word(word)
         words.append((word, says))
     operands = tuple(_operand(found, spec) for spec in entry.operands)
+    from ptxlab.isa.accuracy import accuracy
+
     off = "; ".join(str(row) for row in accuracy(_without(opcode, "ftz")) or accuracy(opcode))
     return Doc(opcode, entry.syntax, entry.says, tuple(words), operands, found.version, found.sm, entry.executed, off)
 

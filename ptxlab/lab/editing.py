@@ -17,6 +17,7 @@ import numpy as np
 import traitlets
 
 from ptxlab import kernels
+from ptxlab.collection import resting
 from ptxlab.errors import LaunchError
 from ptxlab.lab import assets, debug_subjects, language
 from ptxlab.lab.cell import Cell, show
@@ -26,7 +27,6 @@ from ptxlab.lab.kernel_subject import BUDGET
 from ptxlab.lab.named_kernels import KEPT
 from ptxlab.lab.subject import machines
 from ptxlab.text import Module
-from ptxlab.text.collection import resting
 
 START = """.version 8.0
 .target sm_80

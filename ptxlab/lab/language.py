@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxlab import isa
+from ptxlab.collection import uncollected
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
 from ptxlab.isa.table import Op
 from ptxlab.lab import descriptors, hover
-from ptxlab.text.collection import uncollected
 
 BRANCHES = (isa.Action.BRANCH, isa.Action.INDEXED_BRANCH)
 """What takes labels."""

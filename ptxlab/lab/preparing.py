@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ptxlab.collection import resting
 from ptxlab.lab import explorer_views
 from ptxlab.lab.ahead import Ahead
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.requests import Request
-from ptxlab.text.collection import resting
 
 
 class Preparing:

@@ -51,9 +51,9 @@ _PLANS_SIZE = 64
 def planned(kernel: Any, entry: str | None = None) -> Plan:
     """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are cached. Errors as
     of `launch`."""
+    from ptxlab.collection import uncollected
     from ptxlab.emulate.program.call_graph import entry_function
     from ptxlab.text import declared
-    from ptxlab.text.collection import uncollected
 
     module = _module(kernel)
     key = id(kernel if not isinstance(kernel, str) else module), entry

@@ -19,19 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ptxlab.collection import resting
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.findings import Finding
-from ptxlab.isa.texture_object import AT, BYTES
-from ptxlab.launch import arguments
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
-from ptxlab.launch.parameters import Bound
-from ptxlab.launch.plan import planned
-from ptxlab.launch.textures import Surface, Texture
-from ptxlab.text.collection import resting
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import Counters
+    from ptxlab.launch.parameters import Bound
+    from ptxlab.launch.textures import Surface, Texture
     from ptxlab.text.model import Function, Module
 
 Size = int | Sequence[int]
@@ -115,6 +112,9 @@ def launch(
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     with resting():
+        from ptxlab.launch.arguments import bind_variables  # here, as the parser and the instructions come with them
+        from ptxlab.launch.plan import planned
+
         checks = check_options(
             checks,
             ALL_CHECKS,
@@ -133,7 +133,7 @@ def launch(
         module, function = plan.module, plan.function
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
-        variables = arguments.bind_variables(function.name, module, textures)
+        variables = bind_variables(function.name, module, textures)
         bound = plan.bind(args, variables, math.prod(three("grid", grid)) if plan.scratch else 1)
         own = getattr(kernel, "block", 0)
         sizes = three("grid", grid), three("block", own if block is None and own else block)
@@ -188,19 +188,22 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 def _check_loads(module: Module, function: Function, arch: str | None) -> None:
     """`PtxError` where the CPU machine cannot load a kernel. What it makes of the kernel is cached for the launch."""
     from ptxlab import emulate
-    from ptxlab.text.validate import explained
 
     try:
         emulate.lower(module, function.name, arch)
     except PtxError as refused:
+        from ptxlab.text.validate import explained
+
         raise explained(module, refused) from None
 
 
 def _stepped(trace: Any) -> str:
     """Why only the stepping engine can record this, if so."""
+    if trace is None:
+        return ""
     from ptxlab.emulate.trace.recorder import Trace
 
-    if trace is None or (isinstance(trace, Trace) and trace.lines is None):
+    if isinstance(trace, Trace) and trace.lines is None:
         return ""
     return "records whole warps, not chosen lines" if isinstance(trace, Trace) else "records no steps"
 
@@ -242,8 +245,6 @@ def _run_on_cpu(
     **options: Any,
 ) -> Run:
     from ptxlab import emulate
-    from ptxlab.emulate.program.printf import named
-    from ptxlab.text.validate import explained
 
     memory = emulate.Memory()
     allocations: list[Any] = []
@@ -284,11 +285,13 @@ def _run_on_cpu(
             **options,
         )
     except PtxError as refused:  # by an engine; `_check_loads` has met the others
+        from ptxlab.text.validate import explained
+
         raise explained(module, refused) from None
     except DeviceFault as stopped:
-        print(named(stopped.messages), end="")
+        _print(stopped.messages)
         raise
-    print(named(report.messages), end="")
+    _print(report.messages)
     findings: list[Finding] = list(report.findings)
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
@@ -308,8 +311,18 @@ def _run_on_cpu(
     )
 
 
+def _print(messages: Sequence[Any]) -> None:
+    """What a kernel has printed, with the threads' names."""
+    if messages:
+        from ptxlab.emulate.program.printf import named
+
+        print(named(messages), end="")
+
+
 def _object(texels: int, staged: NDArray[np.uint8], address: int) -> NDArray[np.uint8]:
     """What the variable at an address holds of a texture whose texels lie elsewhere."""
+    from ptxlab.isa.texture_object import AT, BYTES
+
     made = staged[:BYTES].copy()
     for start in (AT["data"], AT["levels"]):
         at = made[start : start + 8]
@@ -340,6 +353,7 @@ def _run_on_gpu(
     cluster: tuple[int, int, int] | None,
 ) -> Run:
     from ptxlab.gpu import device as gpu
+    from ptxlab.launch.arguments import on_gpu, poison_byte
 
     made: dict[int, Any] = {}
     values: list[bytes] = []
@@ -350,7 +364,7 @@ def _run_on_gpu(
                 made[at] = gpu.allocate(b.staged.size)
                 made[at].write(b.staged)
             held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
-            values.append(b.scalar if held is None else arguments.on_gpu(b, int(held.address)))
+            values.append(b.scalar if held is None else on_gpu(b, int(held.address)))
         seconds = gpu.run(
             kernel, function.name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster
         )
@@ -367,7 +381,7 @@ def _run_on_gpu(
     for b in bound:
         if b.poison and b.array is not None:
             # The GPU keeps no record of stores: an element that still holds the poison counts as unwritten.
-            same = b.staged.reshape(-1, b.array.itemsize) == arguments.poison_byte(b.array.dtype)
+            same = b.staged.reshape(-1, b.array.itemsize) == poison_byte(b.array.dtype)
             findings += _unwritten(b, same.all(axis=1))
     build = time.perf_counter() - started - seconds
     return Run(function.name, "gpu", *sizes, seconds, findings=findings, build_seconds=build)

@@ -10,7 +10,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.cli import warm
-from ptxlab.emulate.jit import build, rulecode
+from ptxlab.emulate.jit import build, rule_objects
 from ptxlab.emulate.jit import compile as native
 
 SOME = {"prefill": ("scalar",), "decode": ("decode", "decode_reduce")}
@@ -34,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _forget() -> None:
     build._recent.clear()
-    rulecode._built.clear()
+    rule_objects._built.clear()
 
 
 def test_what_is_warm_is_found(cache: Path) -> None:

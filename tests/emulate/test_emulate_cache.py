@@ -79,6 +79,28 @@ def test_code_is_found_again(folder: Path) -> None:
     assert [e.read_bytes() for e in programs(folder)] == [before]
 
 
+IN_A_PROCESS = """import sys, numpy as np, ptxlab as pl
+out = np.zeros(32, np.uint32)
+pl.launch(sys.argv[1], 1, 32, out, device="cpu", checks=sys.argv[2].split())
+assert (out == np.arange(32) * 3).all()
+print(*sys.modules)
+"""
+
+
+@pytest.mark.parametrize("checks", ["memcheck", "memcheck initcheck racecheck synccheck"], ids=len)
+def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: str) -> None:
+    """Nor is the translator of rules: a new process's first launch would wait for them."""
+    emitter = {f"ptxlab.emulate.jit.{name}" for name in ("emit", "translator", "linked_rules", "module_text")}
+    environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
+    command = [sys.executable, "-c", IN_A_PROCESS, TEXT, checks]
+    first, second = (
+        set(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split())
+        for _ in range(2)
+    )
+    assert emitter <= first
+    assert emitter.isdisjoint(second)
+
+
 def test_other_code_is_another_entry(folder: Path) -> None:
     run()
     run(TEXT.replace("mul.lo.u32 %r2, %r1, 3", "mad.lo.u32 %r2, %r1, 3, 0"))

@@ -7,9 +7,9 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.emulate.jit import execution
-from ptxlab.emulate.jit.build import module_text
 from ptxlab.emulate.jit.compile import host
 from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.module_text import module_text
 from ptxlab.emulate.program.model import lower
 
 HEAD = """\

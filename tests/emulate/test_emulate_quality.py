@@ -15,7 +15,7 @@ from ptxlab.text import parse
 
 jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
-from ptxlab.emulate.jit import build, divergence, llvm_thread, rulecode  # noqa: E402
+from ptxlab.emulate.jit import build, divergence, llvm_thread, rule_objects  # noqa: E402
 from ptxlab.emulate.jit import compile as native  # noqa: E402
 from ptxlab.emulate.jit.instruments import instruments_of  # noqa: E402
 
@@ -67,7 +67,7 @@ def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "HOT", float("inf"))
     native.folder.cache_clear()
-    for held in (build, "_recent"), (rulecode, "_built"):
+    for held in (build, "_recent"), (rule_objects, "_built"):
         monkeypatch.setattr(*held, type(getattr(*held))())
     yield
     native.folder.cache_clear()
@@ -107,9 +107,9 @@ RACES = ("memcheck", "racecheck")
 def test_quick_and_good_code_do_the_same(nothing_built: None, options: dict[str, Any]) -> None:
     launched = Launched(**options)
     quick = launched.again()
-    assert {quality for _, quality in rulecode._built} == {rulecode.QUICK}
+    assert {quality for _, quality in rule_objects._built} == {rule_objects.QUICK}
     launched.built.improve()
-    assert {quality for _, quality in rulecode._built} == {rulecode.QUICK, rulecode.GOOD}
+    assert {quality for _, quality in rule_objects._built} == {rule_objects.QUICK, rule_objects.GOOD}
     assert launched.again() == quick
     if "racecheck" in options.get("checks", ()):
         assert "race" in str(quick[-1])
@@ -193,15 +193,15 @@ def test_later_programs_find_good_rules(nothing_built: None) -> None:
     other = TEXT.replace("add.u32 %r2, %r2, 1000;", "add.u32 %r2, %r2, 2000;")
     built, cached = build.prepare(lower(parse(other)))
     assert not cached
-    assert built._halves["fast"].quality == rulecode.QUICK
-    _, lowest = built._rules("fast", built._halves["fast"].rules, rulecode.QUICK)
-    assert lowest == rulecode.GOOD
+    assert built._halves["fast"].quality == rule_objects.QUICK
+    _, lowest = rule_objects.object_codes(built._halves["fast"].rules, rule_objects.QUICK)
+    assert lowest == rule_objects.GOOD
 
 
 @pytest.mark.long
 def test_rules_are_found_on_disk_by_the_next_process(nothing_built: None) -> None:
     first = Launched(checks=ALL).again()
-    rulecode._built.clear()
+    rule_objects._built.clear()
     build._recent.clear()
     launched = Launched(checks=ALL)
     assert launched.built.cached

@@ -16,11 +16,12 @@ ROOT = PACKAGE.parent
 
 EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
-    "targets", "reference", "attention", "performance", "sweeps", "lab", "course", "cli", "static", "errors",
-    "findings", "options",
+    "targets", "collection", "reference", "attention", "performance", "sweeps", "lab", "course", "cli", "static",
+    "errors", "findings", "options",
 }  # fmt: skip
-FOR_ALL = {"errors", "findings", "targets", "options", "__version__"}
+FOR_ALL = {"collection", "errors", "findings", "targets", "options", "__version__"}
 ARROWS: dict[str, set[str]] = {
+    "collection": set(),
     "errors": set(),
     "findings": {"errors"},
     "options": {"errors"},
@@ -175,6 +176,16 @@ def test_import_loads_nothing_else() -> None:
         "import sys, ptxlab\nprint(*(name for name in sys.modules if name.partition('.')[0] in ('numpy', 'ptxlab')))"
     ).split()
     assert names == ["ptxlab"]
+
+
+LOADED = "print(*(name for name in sys.modules if name.startswith('ptxlab.')))"
+
+
+def test_launch_loads_no_parser_and_no_table() -> None:
+    """They come with the first launch: until then there may be none."""
+    names = python(f"import sys, ptxlab\nptxlab.launch\n{LOADED}").split()
+    assert "ptxlab.launch.run" in names
+    assert not [name for name in names if name.split(".")[1] in ("isa", "text", "emulate", "gpu")]
 
 
 @pytest.mark.long

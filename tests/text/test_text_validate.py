@@ -367,7 +367,7 @@ def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.
 def test_the_collector_is_on_again_whatever_happens() -> None:
     import gc
 
-    from ptxlab.text.collection import uncollected
+    from ptxlab.collection import uncollected
 
     @uncollected
     def work(fails: bool) -> bool:

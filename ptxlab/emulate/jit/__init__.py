@@ -18,38 +18,34 @@ import functools
 import os
 import queue
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
-from ptxlab.emulate.jit.bulk import Reductions, Reports
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import executions, tally
-from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
-from ptxlab.emulate.jit.mbarrier_phases import Callback
-from ptxlab.emulate.jit.shadows import Watched
 from ptxlab.emulate.jit.threads import Team
-from ptxlab.emulate.jit.tracing import chosen, transcribe
 from ptxlab.emulate.jit.workers import ENDLESS, Image, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.faults import fault
-from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memory_maps import memory_map
-from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counters import Counters, collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report, by_line
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.bulk import Reductions, Reports
+    from ptxlab.emulate.jit.mbarrier_phases import Callback
+    from ptxlab.emulate.jit.shadows import Watched
+    from ptxlab.emulate.runtime.counters import Counters
 
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
@@ -78,13 +74,14 @@ class Run:
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
-        self.checks = Watched(program, launch) if built.instruments.checks else None
-        self.callback = Callback(self) if self.checks is not None else None
+        self.checks: Watched | None = None
+        self.callback: Callback | None = None
         self.errors: list[BaseException] = []
         self.bulk = built.bulk
-        self.reductions = Reductions(self.errors, self.stop) if self.bulk else None
-        watched = self.checks is not None or launch.trace is not None
-        self.reports = Reports(self) if self.bulk and watched else None
+        self.reductions: Reductions | None = None
+        self.reports: Reports | None = None
+        self.chosen: tuple[Any, Any] | None = None
+        self._add_what_is_asked_for()
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
@@ -104,9 +101,26 @@ class Run:
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         clusters = launch.blocks // launch.cluster_blocks
         self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
-        self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.workers: list[Worker] = [Worker(self)]
         self.begun: queue.SimpleQueue[None] = queue.SimpleQueue()  # an entry for each worker that has
+
+    def _add_what_is_asked_for(self) -> None:
+        """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
+        if self.built.instruments.checks:
+            from ptxlab.emulate.jit.mbarrier_phases import Callback
+            from ptxlab.emulate.jit.shadows import Watched
+
+            self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
+        if self.bulk:
+            from ptxlab.emulate.jit.bulk import Reductions, Reports
+
+            self.reductions = Reductions(self.errors, self.stop)
+            if self.checks is not None or self.launch.trace is not None:
+                self.reports = Reports(self)
+        if self.launch.trace is not None:
+            from ptxlab.emulate.jit.tracing import chosen
+
+            self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
 
     def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
@@ -184,6 +198,8 @@ class Run:
             if worker.result == S.FAULT:
                 raise self._fault(worker)
         if interrupted:
+            from ptxlab.emulate.rules.faults import fault
+
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
@@ -232,6 +248,8 @@ class Run:
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
 
     def _fault(self, worker: Worker) -> BaseException:
+        from ptxlab.emulate.jit.faults import explain, spinning, who_waits
+
         noted, slot = worker.context.fault, worker.slot
         warp, lane, code = noted.warp, noted.lane, noted.code
         waiting: list[str] = []
@@ -249,6 +267,8 @@ class Run:
         """The findings of the checks; stopped: before the launch's end."""
         if self.checks is None or self.callback is None:
             return []
+        from ptxlab.emulate.rules.findings import findings
+
         notes = self.callback.finish(self.checks.notes(), stopped=stopped)
         return findings(self.program, self.launch, self.memory, notes)
 
@@ -260,6 +280,10 @@ class Run:
 
     def _counters(self, counts: np.ndarray, rest: np.ndarray) -> Counters:
         """What counted code has counted; given what `executions` takes, of each warpgroup."""
+        from ptxlab.emulate.jit.tallies import executions, tally
+        from ptxlab.emulate.rules.memory_model import Counted
+        from ptxlab.emulate.runtime.counters import collect
+
         records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
         moved = np.sum([w.moved for w in self.workers], axis=0)
         executed = executions(self.program, counts.sum(axis=0), rest.sum(axis=0))
@@ -274,6 +298,8 @@ def _sum(arrays: list[np.ndarray]) -> np.ndarray:
 
 def _lines(program: Program, counts: list[np.ndarray], rest: list[np.ndarray]) -> dict[int, tuple[int, int]]:
     """`Report.lines`. It does not refer to the launch, whose memory may be large."""
+    from ptxlab.emulate.jit.tallies import executions
+
     return by_line(program, executions(program, _sum(counts).sum(axis=0), _sum(rest).sum(axis=0)))
 
 
@@ -295,6 +321,8 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     finally:
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
+            from ptxlab.emulate.jit.tracing import transcribe
+
             transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
     this.note_work()
     report = this.report(seconds)

@@ -6,46 +6,26 @@ import functools
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ptxlab.collection import resting
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
-from ptxlab.emulate.jit.affine_registers import affine_registers
-from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.counting import work_of_blocks
-from ptxlab.emulate.jit.divergence import diverging_blocks
 from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.jit.instruments import function as emit_function
-from ptxlab.emulate.jit.linked_rules import called, parts, scheduler
-from ptxlab.emulate.jit.registers import RegisterFile
-from ptxlab.emulate.jit.rulecode import GOOD, QUICK, call, declaration, object_codes
-from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.language.rules import rule_of
-from ptxlab.emulate.program.liveness import live_in
+from ptxlab.emulate.jit.rule_objects import GOOD, QUICK, Part, object_codes
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.beginning import clear_registers
-from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
-from ptxlab.emulate.rules.halves import narrowed, widened
-from ptxlab.emulate.rules.launches import scheduled
-from ptxlab.emulate.rules.warpgroup_products import Products
-from ptxlab.text.collection import resting
+from ptxlab.emulate.rules.instructions import copies_in_bulk, scheduled
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.workers import Image
 
-_ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
-declare i32 @llvm.cttz.i32(i32, i1)
-declare i32 @llvm.ctpop.i32(i32)
-declare i64 @llvm.fshr.i64(i64, i64, i64)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-"""
-
-
 HOT = 4_000_000
 """The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
-two runs do the same on a busy machine. The unit is a warp-instruction as `counting.work_of_blocks` weighs them; this is
+two runs do the same on a busy machine. The unit is a warp-instruction as `work_of_blocks` weighs them; this is
 about 0.1 seconds of most kernels."""
 CHECKED = 8
 """How many times as much an instruction costs where it is checked."""
@@ -60,12 +40,18 @@ class Half:
     sites: int
     quality: int
     """QUICK or GOOD. GOOD code runs up to three times as fast, or no faster."""
-    rules: tuple[str, ...]
-    """The symbols of the rules that it calls."""
+    rules: tuple[Part, ...]
+    """The rules that are loaded beside it."""
     clears: bool
     """Whether warps begin with registers that must be cleared, or the carry flag."""
     recalled: bool = False
     """Whether it was on disk."""
+
+
+def _notes(half: Half) -> dict[str, Any]:
+    """What is kept beside its code in the cache."""
+    notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
+    return notes | {"rules": [part.note for part in half.rules]}
 
 
 class Loaded:
@@ -99,22 +85,29 @@ class Loaded:
         with rules of that quality or better; and the lowest quality of the rules."""
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
-            with resting():
-                small, slow = quality == QUICK, which != "fast"
-                only = self._part if which == "part" else None
-                module = module_text(
-                    self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only
-                )
-            blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
-            blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
-            half = Half(blob(), module.state_size, module.sites, quality, module.rules, module.clears)
-            names = ("state_size", "sites", "quality", "rules", "clears")
-            notes = {name: getattr(half, name) for name in names}
-            native.remember(self._name(which), notes, half.blob)
+            half, (blobs, lowest) = self._built(which, quality, rules)
+            native.remember(self._name(which), _notes(half), half.blob)
         else:
-            blobs, lowest = self._rules(which, half.rules, rules)
+            blobs, lowest = object_codes(half.rules, rules)
         self._halves[which] = half
         return half, native.load([half.blob, *blobs], self.cpu), lowest
+
+    def _built(self, which: str, quality: int, rules: int) -> tuple[Half, tuple[list[bytes], int]]:
+        """One of the functions as it has not been built before, and the object codes of its rules."""
+        from ptxlab.emulate.jit.linked_rules import parts, scheduler
+        from ptxlab.emulate.jit.module_text import module_text
+
+        with resting():
+            small, slow = quality == QUICK, which != "fast"
+            only = self._part if which == "part" else None
+            module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
+        blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
+        wanted = parts(module.rules, self.program, self.instruments, self.cpu)
+        if which == "fast":
+            checked = bool(self.instruments.checks)
+            wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
+        codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
+        return Half(blob(), module.state_size, module.sites, quality, tuple(wanted), module.clears), codes
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""
@@ -126,19 +119,15 @@ class Loaded:
         if found is None:
             return None
         notes, blob = found
-        return Half(blob, **notes | {"rules": tuple(notes["rules"])}, recalled=True)
-
-    def _rules(self, which: str, symbols: tuple[str, ...], quality: int) -> tuple[list[bytes], int]:
-        """The object codes of the rules that a function calls, and their lowest quality."""
-        wanted = parts(symbols, self.program, self.instruments, self.cpu)
-        if which == "fast":
-            checked = bool(self.instruments.checks)
-            wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
-        return object_codes(wanted, quality)
+        rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
+        return Half(blob, **notes | {"rules": rules}, recalled=True)
 
     @functools.cached_property
     def _part(self) -> frozenset[int] | None:
         """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
+        from ptxlab.emulate.jit.analysis import uniform_registers
+        from ptxlab.emulate.jit.divergence import diverging_blocks
+
         if self.instruments.trace:
             return None
         return diverging_blocks(self.program, uniform_registers(self.program, self.rows))
@@ -209,80 +198,12 @@ def prepare(
     return loaded, loaded.cached
 
 
-@dataclass(frozen=True)
-class ModuleText:
-    """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, the
-    symbols of the rules that it calls, and whether warps begin with registers that must be cleared."""
-
-    text: str
-    state_size: int
-    sites: int
-    rules: tuple[str, ...]
-    clears: bool
+PRODUCTS = 128
+"""Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
 
 
-def module_text(
-    program: Program, cpu: Cpu, instruments: Instruments, rows: Rows | None = None, *, slow: bool, small: bool,
-    only: frozenset[int] | None = None,
-) -> ModuleText:  # fmt: skip
-    """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
-    built quickly, than fast. only: the blocks that it has, if not all."""
-    rows, alive = rows or Rows(), live_in(program)
-    uniform = uniform_registers(program, rows)
-    affine = affine_registers(program, rows, uniform, alive)
-    file = RegisterFile(program, uniform, affine)
-    e, function = emit_function(
-        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only
-    )
-    at_start = [
-        (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
-        for r, register in enumerate(program.registers)
-        if alive[program.entry] >> r & 1
-    ]
-    at_start += [
-        (file.scalar[r], 8) for r in range(len(program.registers)) if alive[program.entry] >> r & 1 and uniform[r]
-    ]
-    if file.products:
-        at_start.append((file.products, Products.offset("entries")))
-    clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
-    known = set(_ALWAYS.splitlines())
-    declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
-    metadata = "\n".join(f"!{number} = {text}" for text, number in e.t.metadata.items())
-    lines = [_ALWAYS, declared, metadata, *e.helpers.values(), function]
-    if cpu.without_halves and any(" half" in part for part in lines):
-        lines.append(_conversions())
-    if not slow:
-        lines.append(_clear_registers(at_start))
-    text = "\n".join(lines)
-    rules = called(text, instruments)
-    symbols = tuple(rule_of(function).symbol for function in rules)
-    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols, clears)
-
-
-def _conversions() -> str:
-    """The functions that LLVM calls to convert halves on x86 CPUs without an instruction for it, under its names."""
-    return f"""define float @__extendhfsf2(half %a) noinline nounwind {{
-  %bits = bitcast half %a to i16
-  %wide = {call(widened, "%bits")}
-  %d = bitcast i32 %wide to float
-  ret float %d
-}}
-define half @__truncsfhf2(float %a) noinline nounwind {{
-  %bits = bitcast float %a to i32
-  %narrow = {call(narrowed, "%bits")}
-  %d = bitcast i16 %narrow to half
-  ret half %d
-}}
-"""
-
-
-def _clear_registers(registers: list[tuple[int, int]]) -> str:
-    """The function that the scheduler calls for each warp that begins: registers that may be read before they are
-    written, given as (offset, bytes), start as zeros."""
-    lines = [f"define void @{rule_of(clear_registers).symbol}(ptr %ws) nounwind {{"]
-    for k, (offset, size) in enumerate(registers):
-        lines += [
-            f"  %r{k} = getelementptr i8, ptr %ws, i64 {offset}",
-            f"  call void @llvm.memset.p0.i64(ptr %r{k}, i8 0, i64 {size}, i1 false)",
-        ]
-    return "\n".join([*lines, "  ret void", "}"])
+def work_of_blocks(program: Program) -> np.ndarray:
+    """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
+    work = [code.properties.work for code in program.codes]
+    costs = [1 + (w.flops // PRODUCTS if w.type == "tensor" else 0) for w in work]
+    return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)

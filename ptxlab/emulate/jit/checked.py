@@ -22,7 +22,7 @@ from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_acce
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
+from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
 

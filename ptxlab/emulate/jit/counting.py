@@ -4,7 +4,7 @@ How often a block runs is always counted. Counted code adds, for each instructio
 held; for each branch that can diverge, whether the warp did; and for accesses the sectors or wavefronts beyond one.
 These are known beforehand where all lanes have one address, and simple where their addresses are consecutive; only for
 others is a function called. Accesses of a block that differ in their immediate offset, and so by the same amount in all
-lanes, share one count (see `leaders`).
+lanes, share one count (see `tallies.leaders`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.jit.affine_access import ONES, ROWS
-from ptxlab.emulate.jit.groups import access_shape, plan_groups
+from ptxlab.emulate.jit.groups import access_shape
 from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.tallies import leaders
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import Address, Value
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.memory_model import (
     SECTOR,
     WORD,
@@ -34,9 +35,8 @@ from ptxlab.emulate.rules.memory_model import (
     wavefronts,
 )
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
-from ptxlab.emulate.runtime.transfers import MOVED
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -45,24 +45,6 @@ FULL = 0xFFFFFFFF
 """All lanes."""
 FAR = 1 << 31
 """A multiple of all sizes that keeps the addresses of lanes before the first from being negative."""
-
-
-def leaders(program: Program) -> dict[int, int]:
-    """For each plain access (code index) the one in its block that counts for it: the first of those whose addresses
-    differ by a constant that does not change the count."""
-    found: dict[int, int] = {}
-    for block in program.blocks:
-        groups, _ = plan_groups(program, block.first, block.last, 0)
-        for group in {id(g): g for g in groups.values()}.values():
-            first: dict[Any, int] = {}
-            for index, offset, size in sorted(group.members):
-                code = program.codes[index]
-                if code.space == "shared":
-                    key: Any = moves_pairs(code) if size > 4 else offset & 3
-                else:
-                    key = offset & 31
-                found[index] = first.setdefault(key, index)
-    return found
 
 
 class Counting(Instrument):
@@ -234,62 +216,3 @@ class Counting(Instrument):
     def atomic(self, address: Address) -> None:
         at = self.m.vector(self.m.wide(address))
         self.anywhere(self.e.code.index, at, 0, access_shape(self.e.code)[2])
-
-
-# -- what a launch leaves ----------------------------------------------------------------------------------------------
-
-
-def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """How many warps and threads have executed each instruction, `[instructions, 2]`. `counts`: how many have begun
-    each basic block; `rest`: for each instruction that synchronizes lanes how many more or fewer have executed what
-    follows it in its block. Both are int64, in pairs."""
-    begun: np.ndarray = counts[program.block_of]
-    if not rest.any():
-        return begun
-    before = np.zeros((len(rest) + 1, 2), np.int64)
-    np.cumsum(rest, axis=0, out=before[1:])
-    firsts = np.array([block.first for block in program.blocks])[program.block_of]
-    begun += before[:-1] - before[firsts]
-    return begun
-
-
-PRODUCTS = 128
-"""Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
-
-
-def work_of_blocks(program: Program) -> np.ndarray:
-    """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
-    work = [code.properties.work for code in program.codes]
-    costs = [1 + (w.flops // PRODUCTS if w.type == "tensor" else 0) for w in work]
-    return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)
-
-
-def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
-    bulk copies move."""
-    out = np.zeros(len(program.codes), TALLY)
-    guarded = np.array([code.guard is not None for code in program.codes], np.bool_)
-    out["warps"], out["threads"] = executions.T
-    out["on_warps"], out["on_threads"] = np.where(guarded[:, None], records["on"], executions).T
-    out["divergent"] = records["diverged"]
-    for name, column in zip(MOVED, moved.T, strict=True):
-        out[name] = column
-    leader = leaders(program)
-    by_traffic = np.ones(len(out), np.bool_)  # not those whose space is known: they are counted with their leader
-    for code in program.codes:
-        row = out[code.index]
-        if code.index in leader and code.space in ("global", "shared"):
-            beyond = records[leader[code.index]]["fast"] + records[code.index]["slow"]
-            row[f"{code.space}_{NEEDED[code.space]}"] = row["on_warps"] + beyond[0]
-            row[f"{code.space}_ideal"] = row["on_warps"] + beyond[1]
-        elif not (code.properties.plain and code.space == "local"):
-            continue
-        row[f"{code.space}_requests"] = row["on_warps"]
-        row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
-        by_traffic[code.index] = False
-    for space in ("global", "shared", "local"):
-        traffic = records[f"in_{space}"][by_traffic]
-        for name in ("requests", "bytes", "needed", "ideal") if space in NEEDED else ("requests", "bytes"):
-            field = NEEDED[space] if name == "needed" else name
-            out[f"{space}_{field}"][by_traffic] = traffic[name]
-    return out

@@ -10,9 +10,8 @@ from ptxlab.emulate.jit.groups import plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
-from ptxlab.emulate.rules.instructions import barrier_before
+from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.rules.spinning import Spin, in_words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit.bodies import all_rules
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.rulecode import GOOD, Function, Part, object_codes
+from ptxlab.emulate.jit.rule_objects import GOOD, Part, object_codes
+from ptxlab.emulate.jit.rulecode import Function
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import (
@@ -33,7 +35,8 @@ from ptxlab.emulate.rules import (
     turns,
     warpgroup_registers,
 )
-from ptxlab.emulate.rules.launches import known_values, scheduled
+from ptxlab.emulate.rules.instructions import scheduled
+from ptxlab.emulate.rules.launches import known_values
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -94,7 +97,7 @@ def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cp
         part
         for functions, fixed in ((ALWAYS, {}), (COUNTERS, {}), (CHECKS, constants))
         for part in _files(functions, fixed, cpu)
-        if wanted & {rule_of(function).symbol for function in part.functions}
+        if not wanted.isdisjoint(part.symbols)
     ]
 
 
@@ -103,13 +106,28 @@ def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list
     files: dict[str, list[Function]] = {}
     for function in functions:
         files.setdefault(function.__module__, []).append(function)
-    return [Part(tuple(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
+    return [Part(_symbols(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
 
 
 def scheduler(codes: Sequence[Code], checked: bool, traced: bool, cpu: Cpu) -> Part:
     """The scheduler of a build with checks or a trace, for a program with these instructions."""
     constants = {**scheduled(codes), "Context.checked": checked, "Context.traced": traced}
-    return Part(GRID, tuple(constants.items()), cpu)
+    return Part(_symbols(GRID), tuple(constants.items()), cpu)
+
+
+def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
+    return tuple(rule_of(function).symbol for function in functions)
+
+
+def functions_of(symbols: Iterable[str]) -> list[Function]:
+    """The rules that have these symbols."""
+    by_symbol = _by_symbol()
+    return [by_symbol[symbol] for symbol in symbols]
+
+
+@functools.cache
+def _by_symbol() -> dict[str, Function]:
+    return {rule_of(function).symbol: function for function in (*ALWAYS, *COUNTERS, *CHECKS, *GRID)}
 
 
 def build_ahead(cpu: Cpu) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call, declaration
-from ptxlab.emulate.rules.launches import scheduled
+from ptxlab.emulate.rules.instructions import scheduled
 from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, end_alike, leave_round
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S

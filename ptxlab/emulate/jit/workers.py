@@ -14,23 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.tracing import Tape
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.faults import unravel
-from ptxlab.emulate.rules.memory_model import Counted
-from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counters import WARPGROUP
-from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
 from ptxlab.emulate.runtime.transfers import MOVED, Queue
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit import Run
     from ptxlab.emulate.jit.build import Loaded
+    from ptxlab.emulate.jit.tracing import Tape
+    from ptxlab.emulate.rules.records import Mates
 
 MARGIN = 512
 """Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see `jit.transfer`."""
@@ -76,7 +74,7 @@ class Image:
             sites=(np.uint8, Site.size * built.sites),
             counts=(Executions.dtype, (warpgroups, blocks)),
             rest=(Executions.dtype, (warpgroups, codes)),
-            tally=(np.uint8, Counted.size * codes * counted),
+            tally=(np.uint8, _counted_size() * codes if counted else 0),
             moved=(np.uint64, (codes * counted, len(MOVED))),
         )
         """A worker's memory: its context first, its sites and counts."""
@@ -115,6 +113,12 @@ class Image:
                 built.images.clear()
             found = built.images[launch.block] = Image(program, built, launch)
         return found
+
+
+def _counted_size() -> int:
+    from ptxlab.emulate.rules.memory_model import Counted
+
+    return Counted.size
 
 
 SHAPES = 16
@@ -162,7 +166,11 @@ class Worker:
         octets, memory = image.memory.new()
         self.sites, self.counts, self.rest = memory["sites"], memory["counts"], memory["rest"]
         self.tally, self.moved = memory["tally"], memory["moved"]
-        self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
+        self.tape: Tape | None = None
+        if run.chosen is not None:
+            from ptxlab.emulate.jit.tracing import Tape
+
+            self.tape = Tape(launch.trace, *run.chosen)
         self.result = S.DONE
         octets[: Context.size] = image.context
         self.context = context = Context.view(octets)
@@ -207,7 +215,7 @@ class Worker:
             queue[0].committed = Pointer(np.zeros(size * threads, np.uint32))
             queue[0].threads, queue[0].first_rank = threads, first
             cluster.queue = queue
-        mates = Mates.many(1) if size > 1 else None
+        mates = _mates() if size > 1 else None
         for rank in range(size):
             slot = Slot(run, mates, rank)
             self.slots.append(slot)
@@ -221,6 +229,12 @@ class Worker:
     def slot(self) -> Slot:
         """The CTA that runs, or ran last."""
         return self.slots[self.context.slot]
+
+
+def _mates() -> Pointer[Mates]:
+    from ptxlab.emulate.rules.records import Mates
+
+    return Mates.many(1)
 
 
 _POINTERS = [("sites", "sites"), ("counts", "counts"), ("all_counts", "counts"), ("rest", "rest")]

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxlab.collection import uncollected
 from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.table import Form, Op
-from ptxlab.text.collection import uncollected
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span

@@ -19,7 +19,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
@@ -72,19 +72,6 @@ SHIFTS = 5
 ROW = len(MOVED)
 BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
 """Why a bulk copy cannot be done: see `bulk_faults`."""
-
-
-def is_bulk(code: Code) -> bool:
-    """Whether an instruction copies in bulk, commits such copies to a group or waits for one."""
-    return code.form.op.kind == "async" and not code.properties.mbarrier and code.properties.group in _GROUPS
-
-
-_GROUPS = (AsyncGroup.BULK, AsyncGroup.MBARRIER)
-
-
-def copies_in_bulk(program: Program) -> bool:
-    """Whether a program has any."""
-    return any(is_bulk(code) for code in program.codes)
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
-"""Properties of instructions that the checks need: does one order threads, which lanes may still reach a barrier."""
+"""What the checks and the scheduler ask of instructions: does one order threads, copy in bulk, which lanes may come."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.liveness import reads
 from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
 from ptxlab.emulate.program.reconvergence import body, onward
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import Action, AsyncGroup
 
 
 def acquires(code: Code) -> bool:
@@ -37,6 +38,30 @@ def members_of(code: Code) -> Source | None:
 def is_members(code: Code, k: int) -> bool:
     """Whether a source operand is the member mask."""
     return [*code.named][k] == "membermask"
+
+
+def is_bulk(code: Code) -> bool:
+    """Whether an instruction copies in bulk, commits such copies to a group or waits for one."""
+    return code.form.op.kind == "async" and not code.properties.mbarrier and code.properties.group in _GROUPS
+
+
+_GROUPS = (AsyncGroup.BULK, AsyncGroup.MBARRIER)
+
+
+def copies_in_bulk(program: Program) -> bool:
+    """Whether a program has any."""
+    return any(is_bulk(code) for code in program.codes)
+
+
+def scheduled(codes: Sequence[Code]) -> dict[str, bool]:
+    """What a program has that the scheduler must look after: fields of the context, and constants in the scheduler that
+    is compiled for such programs, because most have none of them."""
+    return {
+        "Context.bulk_copies": any(is_bulk(code) for code in codes),
+        "Context.mbarriers": any(code.properties.mbarrier for code in codes),
+        "Context.cluster_barriers": any(code.action is Action.CLUSTER_BARRIER for code in codes),
+        "Context.warpgroup_products": any(code.action is Action.WARPGROUP_PRODUCT for code in codes),
+    }
 
 
 def cuts(code: Code) -> bool:

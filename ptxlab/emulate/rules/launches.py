@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
-from ptxlab.isa.actions import Action
 
 
 def known_values(program: Program, checks: frozenset[str]) -> dict[str, int]:
@@ -26,17 +23,6 @@ def known_values(program: Program, checks: frozenset[str]) -> dict[str, int]:
         "Launch.synccheck": "synccheck" in checks,
         "Launch.granule": races.granule(program),
         "Launch.gaps": "initcheck" in checks and program.shared_gap > 0,
-    }
-
-
-def scheduled(codes: Sequence[Code]) -> dict[str, bool]:
-    """What a program has that the scheduler must look after: fields of the context, and constants in the scheduler that
-    is compiled for such programs, because most have none of them."""
-    return {
-        "Context.bulk_copies": any(is_bulk(code) for code in codes),
-        "Context.mbarriers": any(code.properties.mbarrier for code in codes),
-        "Context.cluster_barriers": any(code.action is Action.CLUSTER_BARRIER for code in codes),
-        "Context.warpgroup_products": any(code.action is Action.WARPGROUP_PRODUCT for code in codes),
     }
 
 

@@ -41,10 +41,6 @@ NEEDED = {"global": "sectors", "shared": "wavefronts"}
 """What accesses to a space need, by its name in the fields."""
 
 
-WARPGROUP = 4
-"""Warps that make up a warpgroup, counted from the first of a block."""
-
-
 def moves_pairs(code: Code) -> bool:
     """Whether an access to shared memory is one whose groups may grow: an ordinary load."""
     return code.action is Action.LOAD

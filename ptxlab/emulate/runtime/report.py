@@ -11,9 +11,12 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.printf import Message
     from ptxlab.emulate.runtime.counters import Counters
 
-from ptxlab.emulate.program.printf import Message
+
+WARPGROUP = 4
+"""Warps that make up a warpgroup, counted from the first of a block."""
 
 
 @dataclass(frozen=True)

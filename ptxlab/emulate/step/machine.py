@@ -20,14 +20,14 @@ import numpy as np
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Group, Reg
-from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.rules.instructions import copies_in_bulk
 from ptxlab.emulate.rules.memory_maps import memory_map
-from ptxlab.emulate.runtime.counters import WARPGROUP, collect
+from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Report, by_line
+from ptxlab.emulate.runtime.report import WARPGROUP, Report, by_line
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
@@ -43,7 +43,7 @@ from ptxlab.isa.actions import Action
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code, Program
     from ptxlab.emulate.runtime.memory import Memory
-    from ptxlab.emulate.runtime.report import Launch
+    from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 
 SLICE = 2048
 """Instructions that a warp may run before the next warp's turn."""
