@@ -33,9 +33,10 @@ def test_interrupts_leave_no_thread(count: int, workers: int) -> None:
 def test_a_worker_that_comes_after_the_dismissal_goes_home() -> None:
     ran: list[int] = []
     stop = np.zeros(1, np.int32)
-    team = threads.Team([lambda: ran.append(1)] * 3, stop)
+    team = threads.Team(stop)
     team.dismiss()
-    team.start()
+    for _ in range(3):
+        team.begin(lambda: ran.append(1))
     team.wait(lambda: None, 0.1)
     assert ran == []
     assert stop[0] == 0  # nobody had begun, so nobody had to be stopped
@@ -51,8 +52,9 @@ def test_a_dismissal_waits_for_those_that_have_begun() -> None:
             pass
         ended.append(1)
 
-    team = threads.Team([work] * 2, stop)
-    team.start()
+    team = threads.Team(stop)
+    for _ in range(2):
+        team.begin(work)
     begun.acquire()
     team.dismiss()
     assert len(ended) in (1, 2)  # the other one may have come too late to begin

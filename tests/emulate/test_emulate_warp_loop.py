@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -276,16 +275,12 @@ def test_two_workers_a_random_order_and_counters_give_the_same(what: str, option
 
 
 def threads_of(monkeypatch: pytest.MonkeyPatch, body: str, **options: Any) -> int:
-    """How many threads a launch begins."""
+    """How many functions a launch runs in threads."""
     threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
-    begun = []
-
-    def begin(function: Any, args: Any) -> int:
-        begun.append(function)
-        return _thread.start_new_thread(function, args)
-
-    monkeypatch.setattr(threads, "_thread", SimpleNamespace(start_new_thread=begin))
-    run("jit", kernel(body), out=np.zeros(4096, np.uint32), **options)
+    begun, begin = [], threads.Team.begin
+    with monkeypatch.context() as patch:
+        patch.setattr(threads.Team, "begin", lambda team, work: (begun.append(work), begin(team, work))[1])
+        run("jit", kernel(body), out=np.zeros(4096, np.uint32), **options)
     return len(begun)
 
 
@@ -303,6 +298,29 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
     assert threads_of(monkeypatch, LONG, blocks=2, workers=1, budget=None) == 1
     assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
+
+
+def test_threads_wait_for_the_next_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+    run("jit", kernel(LONG), out=np.zeros(4096, np.uint32), blocks=2, workers=2, budget=None)
+    assert threads.idle() >= 2
+    monkeypatch.setattr(threads, "_thread", None)  # none can be started
+    assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
+    assert threads.idle() >= 2
+
+
+def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+
+    def start(function: Any, args: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_thread", SimpleNamespace(start_new_thread=start))
+    for ready in (0, 1):  # for one of the two
+        waiting = [threads._idle.pop() for _ in range(threads.idle() - ready)]
+        with pytest.raises(RuntimeError, match="start new thread"):
+            run("jit", kernel(LONG), out=np.zeros(4096, np.uint32), blocks=2, workers=2, budget=None)
+        threads._idle.extend(waiting)
 
 
 @pytest.mark.long

@@ -22,6 +22,7 @@ from types import FrameType
 import numpy as np
 
 import ptxlab as pl
+from ptxlab.emulate.jit.threads import idle
 
 TEXT = """.version 8.0
 .target sm_80
@@ -50,9 +51,9 @@ LONG = 1 << 24
 
 
 def threads() -> int:
-    """The threads of this process, whoever started them."""
+    """The threads of this process, whoever started them, but for workers that wait for the next launch."""
     tasks = Path("/proc/self/task")
-    return len(list(tasks.iterdir())) if tasks.exists() else threading.active_count()
+    return len(list(tasks.iterdir())) - idle() if tasks.exists() else threading.active_count()
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

@@ -12,11 +12,9 @@ This file runs a launch and reads the counts.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import os
-import queue
 import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -53,8 +51,12 @@ QUANTUM = 1 << 13
 TICK = 0.1
 """Seconds between two looks at a launch that runs."""
 
-ALONE, TOGETHER = 5e-3, 2e-4
-"""Seconds for which the caller's thread runs the launch itself, if it is to have one worker, or several."""
+HERE, GROWTH = 5e-3, 8
+"""Seconds for which the caller's thread runs the first worker itself; how much longer a stretch is than that before."""
+
+STRETCH, CALL, SHARED = 15e-6, 6e-6, 3e-4
+"""The caller's thread guesses how long the launch will take after a stretch of so many seconds, of which Python takes
+some itself; and the rest of it from which on a second worker helps, which begins a fifth of a millisecond later."""
 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
@@ -84,7 +86,8 @@ class Run:
         self._add_what_is_asked_for()
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
-        self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
+        self.clusters = launch.blocks // launch.cluster_blocks
+        self.workers_wanted = max(1, min(count, self.clusters))
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
@@ -99,10 +102,10 @@ class Run:
             self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
-        clusters = launch.blocks // launch.cluster_blocks
-        self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
-        self.workers: list[Worker] = [Worker(self)]
-        self.begun: queue.SimpleQueue[None] = queue.SimpleQueue()  # an entry for each worker that has
+        resident = self.clusters if launch.cooperative else min(several, self.clusters)
+        self.resident = resident * launch.cluster_blocks
+        self.workers, self.asked = [Worker(self)], 1
+        """Those that are made, and how many threads have been or will be begun for one."""
 
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
@@ -122,15 +125,26 @@ class Run:
 
             self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
 
-    def work(self, worker: Worker) -> None:
-        """The body of a worker thread."""
+    def work(self, team: Team, worker: Worker | None = None) -> None:
+        """The body of a worker thread: makes a worker, if it is not the first one, and runs it.
+
+        Each thread begins the next one, so that none waits until many are made."""
         try:
-            self.begun.put(None)
+            self.share(team)
+            if worker is None:
+                worker = Worker(self)
+                self.workers.append(worker)
             worker.context.steps_left = ENDLESS
             self.go_on(worker)
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1
+
+    def share(self, team: Team) -> None:
+        """Begins one more worker, if one is wanted and there are blocks that nobody has begun."""
+        if self.asked < self.workers_wanted and int(self.next[0]) < self.clusters and not self.stop[0]:
+            self.asked += 1
+            team.begin(functools.partial(self.work, team))
 
     def go_on(self, worker: Worker) -> None:
         """Runs a worker until it has ended or pauses."""
@@ -151,37 +165,44 @@ class Run:
             else:
                 return
 
-    def begin_here(self) -> bool:
-        """Runs the first worker in the caller's thread for a moment, because many a launch takes no longer than a
-        thread to begin. Whether the launch is over.
+    def begin_here(self, team: Team) -> bool:
+        """Runs the first worker in the caller's thread for a while, because many a launch takes no longer than a
+        thread to begin, and other workers beside it as soon as it is clear that they help. Whether the first worker
+        has ended.
 
         Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
         lose it, so launches with such calls have threads from the beginning."""
         if self.callback is not None or self.reductions is not None or self.reports is not None:
             return False
-        worker, began = self.workers[0], time.perf_counter()
-        limit, steps = ALONE if self.workers_wanted == 1 else TOGETHER, 1
-        while (spent := time.perf_counter() - began) < limit:
-            if 4 * spent < limit:
-                steps *= 4
+        worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
+        began = now = time.perf_counter()
+        while now - began < HERE:
+            since, before = now, worker.context.finished
             worker.context.steps_left = steps
             self.go_on(worker)
             if worker.result != S.PAUSED:
                 return True
+            now = time.perf_counter()
+            if not decided and now - since > STRETCH:
+                done = worker.context.finished
+                if (now - since - CALL) * (self.launch.blocks - done) > SHARED * (done - before):
+                    self.share(team)
+                decided = True
+            if GROWTH * (now - began) < HERE:
+                steps *= GROWTH
         return False
 
     def wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
-        team = Team([functools.partial(self.work, self.workers[0])], self.stop)
+        team = Team(self.stop)
         interrupted = False
         try:
             self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 progress.woken_by(team.wake)
-                if not self.begin_here():
-                    team.start()
-                    self.add_workers(team)
-                    team.wait(lambda: self.tick(progress), TICK)
+                if not self.begin_here(team):
+                    team.begin(functools.partial(self.work, team, self.workers[0]))
+                team.wait(lambda: self.tick(progress), TICK)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
@@ -211,19 +232,6 @@ class Run:
         for run in found if len(found) > 1 else []:
             for worker in run.workers:
                 worker.context.alone = False
-
-    def add_workers(self, team: Team) -> None:
-        """More workers while the first one runs, as long as there are blocks that nobody has begun. To make one takes
-        as long as many a launch; and it needs the GIL, without which the first one cannot begin."""
-        if self.workers_wanted == 1:
-            return
-        with contextlib.suppress(queue.Empty):  # it may have failed, or been stopped
-            self.begun.get(timeout=TICK)
-        clusters = self.launch.blocks // self.launch.cluster_blocks
-        while len(self.workers) < self.workers_wanted and int(self.next[0]) < clusters and not self.stop[0]:
-            worker = Worker(self)
-            self.workers.append(worker)
-            team.add(functools.partial(self.work, worker))
 
     def tick(self, progress: Progress) -> None:
         """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.

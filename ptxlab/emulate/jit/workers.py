@@ -34,6 +34,8 @@ MARGIN = 512
 """Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see `jit.transfer`."""
 ENDLESS = 1 << 62
 """More steps of a scheduler than there can be."""
+PARTS = 4
+"""Of what is left of the grid a worker takes this part of its share at once."""
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
 _wide_lock = np.zeros(1, np.uint32)
@@ -182,6 +184,7 @@ class Worker:
         context.next, context.stop, context.budget, context.params = run.pointers
         context.total, context.memory = launch.blocks // launch.cluster_blocks, run.map
         context.only = context.alone = run.workers_wanted == 1
+        context.parts = 0 if run.program.may_wait or launch.cooperative else PARTS * run.workers_wanted
         context.quantum = context.quantum_size = run.quantum
         context.steps_left = ENDLESS
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident

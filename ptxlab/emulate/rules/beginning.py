@@ -10,6 +10,9 @@ from ptxlab.emulate.rules.turns import forget
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Warp
 
+TICKETS = 64
+"""As many clusters a worker takes at once at most."""
+
 
 @rule(external=True, symbol="clear.registers")
 def clear_registers(warp: Warp) -> None:
@@ -27,11 +30,29 @@ def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
 def draw_ticket(context: Context) -> u64:
     """The number of the next cluster to run, which may lie beyond the last. An atomic instruction waits for all earlier
     stores, so a worker that is alone does without."""
-    if not context.only:
-        return atomic("add", context.next, 0, 1)
-    ticket = context.next[0]
-    context.next[0] = ticket + 1
+    if context.only:
+        ticket = context.next[0]
+        context.next[0] = ticket + 1
+        return ticket
+    if context.ticket == context.tickets_end:
+        draw_tickets(context)
+    ticket = context.ticket
+    context.ticket = ticket + 1
     return ticket
+
+
+@rule
+def draw_tickets(context: Context) -> None:
+    """Takes some clusters at once: a part of those that are left, so that the last ones are taken one by one and all
+    workers end at about the same time. Where clusters may wait for one another none is kept from other workers."""
+    count: u64 = 1
+    begun = context.next[0]
+    if context.parts != 0 and begun < context.total:
+        count += (context.total - begun) // context.parts
+        if count > TICKETS:
+            count = TICKETS
+    context.ticket = atomic("add", context.next, 0, count)
+    context.tickets_end = context.ticket + count
 
 
 @rule

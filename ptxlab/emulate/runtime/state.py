@@ -200,11 +200,14 @@ class Place(Record):
 class Context(Record, align=64):
     """The state of a worker. `next`, `stop` and `budget` are shared by all workers."""
 
-    next: Pointer[u64]  # the next CTA
+    next: Pointer[u64]  # the next cluster that no worker has taken
     stop: Pointer[i32]
     budget: Pointer[i64]  # warp-instructions that are left
     wide_lock: Pointer[u32]  # held during a 128-bit atomic operation: the same in all launches and all their code
-    total: u64  # CTAs of the grid
+    total: u64  # clusters of the grid
+    ticket: u64  # the next cluster of those that this worker has taken
+    tickets_end: u64
+    parts: u64  # a worker takes one of so many parts of what is left; 0: one cluster at a time
     params: Pointer[u8]
     memory: Ref[MemoryMap]
     sites: Pointer[Site]
