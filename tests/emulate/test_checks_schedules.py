@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import sys
+import importlib
 
 import numpy as np
 import pytest
@@ -127,9 +127,9 @@ def test_seeds_do_not_change_what_decode_gives(name: str, monkeypatch: pytest.Mo
     table = np.arange(8, dtype=np.int32).reshape(2, 4) if paged else None
     q = rng.standard_normal((2, 4, 32)).astype(np.float16)
     splits = 3 if name in ("decode_split", "decode_gqa") else None
-    results = set()
+    module, results = importlib.import_module("ptxlab.attention.decode"), set()
     for seed in range(100):
-        monkeypatch.setattr(sys.modules["ptxlab.attention.decode"], "launch", functools.partial(pl.launch, seed=seed))
+        monkeypatch.setattr(module, "launch", functools.partial(pl.launch, seed=seed))
         out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device="cpu")
         results.add(out.o.tobytes() + out.lse.tobytes())
     assert len(results) == 1

@@ -18,10 +18,11 @@ import os
 import queue
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-Tasks = queue.SimpleQueue[Callable[[], None]]
+Tasks = queue.SimpleQueue[Callable[[Any], None]]
 _idle: list[Tasks] = []
 """What the threads that have nothing to do get their functions from."""
 if hasattr(os, "register_at_fork"):
@@ -35,7 +36,7 @@ def idle() -> int:
 
 def _serve(tasks: Tasks) -> None:
     while True:
-        tasks.get()()
+        tasks.get()(tasks)
 
 
 class Team:
@@ -52,16 +53,18 @@ class Team:
     def begin(self, work: Callable[[], None]) -> None:
         """Runs a function in a thread. The functions may call it too."""
         self._given.append(None)
+        run = functools.partial(self._run, work)
         try:
+            # One call in C: an interrupt between taking a thread and giving it the function would lose the thread.
+            next(map(queue.SimpleQueue.put, iter(_idle.pop, None), (run,)))
+        except IndexError:
+            tasks: Tasks = queue.SimpleQueue()
+            tasks.put(run)
             try:
-                tasks = _idle.pop()
-            except IndexError:
-                tasks = queue.SimpleQueue()
                 _thread.start_new_thread(_serve, (tasks,))
-        except RuntimeError:  # there are too many threads
-            self._given.pop()
-            raise
-        tasks.put(functools.partial(self._run, work, tasks))
+            except RuntimeError:  # there are too many
+                self._given.pop()
+                raise
 
     def _run(self, work: Callable[[], None], tasks: Tasks) -> None:
         self._begun.append(None)
