@@ -59,3 +59,13 @@ def test_a_dismissal_waits_for_those_that_have_begun() -> None:
     team.dismiss()
     assert len(ended) in (1, 2)  # the other one may have come too late to begin
     team.dismiss()
+
+
+def test_threads_wait_for_the_next_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        team, meeting = threads.Team(np.zeros(1, np.int32)), threading.Barrier(2)
+        for _ in range(2):
+            team.begin(lambda meeting=meeting: meeting.wait(10))  # both at once, so that there are two threads
+        team.wait(lambda: None, 0.1)
+        assert threads.idle() >= 2
+        monkeypatch.setattr(threads, "_thread", None)  # from now on none can be started

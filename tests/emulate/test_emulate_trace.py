@@ -127,9 +127,9 @@ def test_compiled_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def same_steps(one: Recording, other: Recording, name: str = "") -> None:
     """Two traces agree: instructions, lanes, registers and accesses. Where functions return to is told in other
-    numbers, and lanes that wait for each other are one step or several: then there is nothing to compare. Where they are
-    several, what the first ones get is told at their step or at that of the last. (Left out is a shuffle from a lane
-    that takes no part, which PTX leaves open.)"""
+    numbers, and lanes that wait for each other are one step or several: then there is nothing to compare. Where they
+    are several, what the first ones get is told at their step or at that of the last. (Left out is a shuffle from a
+    lane that takes no part, which PTX leaves open.)"""
     assert one.warps == other.warps
     for key in one.warps:
         a, b = one.walk(*key), other.walk(*key)

@@ -300,15 +300,6 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
     assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
 
 
-def test_threads_wait_for_the_next_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
-    run("jit", kernel(LONG), out=np.zeros(4096, np.uint32), blocks=2, workers=2, budget=None)
-    assert threads.idle() >= 2
-    monkeypatch.setattr(threads, "_thread", None)  # none can be started
-    assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
-    assert threads.idle() >= 2
-
-
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
 
