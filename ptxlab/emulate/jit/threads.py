@@ -25,6 +25,7 @@ import numpy as np
 Tasks = queue.SimpleQueue[Callable[[Any], None]]
 _idle: list[Tasks] = []
 """What the threads that have nothing to do get their functions from."""
+_put: Callable[[Tasks, Callable[[Any], None]], None] = queue.SimpleQueue.put
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)  # a child has none of its parent's threads
 
@@ -56,7 +57,7 @@ class Team:
         run = functools.partial(self._run, work)
         try:
             # One call in C: an interrupt between taking a thread and giving it the function would lose the thread.
-            next(map(queue.SimpleQueue.put, iter(_idle.pop, None), (run,)))
+            next(map(_put, iter(_idle.pop, None), (run,)))
         except IndexError:
             tasks: Tasks = queue.SimpleQueue()
             tasks.put(run)
