@@ -148,7 +148,7 @@ def matmul(name: str, block: int) -> Prepared:
 CHILD = """
 import sys, time, numpy as np, ptxlab as pl
 import llvmlite.binding, ptxlab.isa, ptxlab.text
-import ptxlab.emulate.jit, ptxlab.emulate.program.lowering, ptxlab.launch.run
+import ptxlab.emulate.jit.module_text, ptxlab.emulate.program.lowering, ptxlab.launch.plan
 ptx = open(sys.argv[1]).read()
 x = np.ones(32, np.float32)
 start = time.perf_counter()

@@ -63,25 +63,25 @@ class OperandSpec:
 
 @dataclass(frozen=True, eq=False)
 class Op:
-    """An entry of the table.
+    """An entry of the table. Its syntax is taken apart when it is first asked for: a launch asks a few entries of many.
 
-    does: what its instructions do; everything else that is known of one follows from it and its modifiers (see
-    `ptxlab.isa.properties`). group: what an asynchronous operation completes by. executed: whether the CPU machine runs
-    it; the others are assembled only, and the CPU machine says so. loose: NVIDIA's assembler takes other operands in it
-    than their types say. specific: only targets with a letter have it, sm_90a. ended: the PTX version and architecture
-    that are the first without it, if both are reached. also: a lower PTX version that has it on a later architecture.
+    choices: the words of its slots. given: what every form has beside those (see `fixed`). does: what its instructions
+    do; everything else that is known of one follows from it and its modifiers (see `ptxlab.isa.properties`). group: what
+    an asynchronous operation completes by. executed: whether the CPU machine runs it; the others are assembled only, and
+    the CPU machine says so. loose: NVIDIA's assembler takes other operands in it than their types say. specific: only
+    targets with a letter have it, sm_90a. ended: the PTX version and architecture that are the first without it, if both
+    are reached. also: a lower PTX version that has it on a later architecture.
     """
 
     name: str
     syntax: str
-    slots: tuple[Slot, ...]
-    operands: tuple[OperandSpec, ...]
+    choices: dict[str, tuple[str, ...]]
     says: str
     sem: Callable[..., Any] | None
     does: Action
     version: tuple[int, int]
     sm: int
-    fixed: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     needs: dict[str, tuple[tuple[int, int], int]] = field(default_factory=dict)
     group: AsyncGroup = AsyncGroup.NONE
@@ -90,6 +90,29 @@ class Op:
     specific: bool = False
     ended: tuple[tuple[int, int], int] | None = None
     also: tuple[tuple[int, int], int] | None = None
+
+    @functools.cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """The positions of its modifiers."""
+        head = self.syntax.partition(" ")[0]
+        return tuple(
+            Slot(key, bool(brace), self.choices.get(key, (word,)), key not in self.choices)
+            for brace, word in _SLOT.findall(head[len(self.name) :])
+            for key in (_identifier(word),)
+        )
+
+    @functools.cached_property
+    def operands(self) -> tuple[OperandSpec, ...]:
+        """The positions of its operands."""
+        return tuple(_operands(self.syntax.partition(" ")[2]))
+
+    @functools.cached_property
+    def fixed(self) -> dict[str, Any]:
+        """Attributes that every form of it has; a type that is a literal word is `type`, too."""
+        literal = [s.name for s in self.slots if not s.optional and s.choices == (s.name,) and s.name in WIDTH]
+        if literal and not any(s.name == "type" for s in self.slots):
+            return {"type": literal[-1]} | self.given
+        return self.given
 
     @functools.cached_property
     def kind(self) -> str:
@@ -220,19 +243,11 @@ def op(
     entry has; `notes` explain single modifiers where the entry needs to say more than the general modifier docs;
     `needs` are modifiers that need a later PTX version or architecture than the entry itself. An entry whose type is a
     literal word (`.f32`) has it as `type`, too."""
-    head, _, tail = syntax.partition(" ")
-    name = head.partition(".")[0].partition("{")[0]
-    slots = tuple(
-        Slot(key, bool(brace), tuple(choices.get(key, (word,))), key not in choices)
-        for brace, word in _SLOT.findall(head[len(name) :])
-        for key in (_identifier(word),)
-    )
-    literal = [s.name for s in slots if not s.optional and s.choices == (s.name,) and s.name in WIDTH]
-    if literal and not any(s.name == "type" for s in slots):
-        fixed = {"type": literal[-1]} | (fixed or {})
+    name = syntax.partition(" ")[0].partition(".")[0].partition("{")[0]
     does = does or COMPUTES.get(name, Action.COMPUTE)
     executed = executed and (sem is not None or does.kind in ("flow", "none", *BODIED))
-    entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, does, version, sm,
+    words = {key: tuple(each) for key, each in choices.items()}
+    entry = Op(name, syntax, words, " ".join(says.split()), sem, does, version, sm,
                dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed, loose, specific,
                ended, also)  # fmt: skip
     TABLE.setdefault(name, []).append(entry)

@@ -5,9 +5,11 @@ Single values are judged in `values`, addresses in `addresses`. Exceptions of si
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ptxlab.isa import Action, Form, FormError, form, fragments, types
+from ptxlab.isa import Action, Form, FormError, form, types
 from ptxlab.isa.actions import BODIED
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
@@ -15,6 +17,9 @@ from ptxlab.text.addresses import misplaced, space_tested, wrong_address
 from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place, fits, in_words
 from ptxlab.text.model import Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
 from ptxlab.text.values import limited, takes_no_label, wrong_kind, wrong_value
+
+if TYPE_CHECKING:
+    from ptxlab.isa import fragments
 
 FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT,
              Action.LOAD_ROWS, Action.STORE_ROWS, Action.WARPGROUP_PRODUCT)  # fmt: skip
@@ -109,7 +114,11 @@ def agreeing(instruction: Instruction, given: str, find: Find) -> str:
 def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
     """What cannot be an operand of a matrix instruction: fragments stand in braces, with all their registers."""
     specs = [spec for spec in found.op.operands if not spec.second]
-    held = fragments.operands(found) if found.op.does in FRAGMENTS else {}
+    held: Mapping[str, fragments.Fragment] = {}
+    if found.op.does in FRAGMENTS:
+        from ptxlab.isa.fragments import operands
+
+        held = operands(found)
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
         if spec.optional and len(instruction.operands) != len(specs):
             return None

@@ -45,11 +45,13 @@ Functions = tuple[Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.find_together, memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up,
+    memcheck.forget, diverging.spread, diverging.gather_up,
     diverging.sync_lanes, diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, halves.widened,
     halves.narrowed, *all_rules(checks=False),
 )  # fmt: skip
 """Of every build; those that bodies call with them."""
+ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
+"""Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
 COUNTERS: Functions = (
     memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
     memory_model.differ,
@@ -78,7 +80,7 @@ GRID: Functions = (scheduling.run_grid, rounds.end_alike, rounds.leave_round, tu
 
 def linked(instruments: Instruments) -> Functions:
     """The rules that a build with these instruments may call."""
-    return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
+    return ALWAYS + ATOMICS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
 
 
 def called(text: str, instruments: Instruments) -> Functions:
@@ -95,7 +97,7 @@ def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cp
     wanted, constants = set(symbols), known_values(program, instruments.checks) if instruments.checks else {}
     return [
         part
-        for functions, fixed in ((ALWAYS, {}), (COUNTERS, {}), (CHECKS, constants))
+        for functions, fixed in ((ALWAYS, {}), (ATOMICS, {}), (COUNTERS, {}), (CHECKS, constants))
         for part in _files(functions, fixed, cpu)
         if not wanted.isdisjoint(part.symbols)
     ]
@@ -127,12 +129,12 @@ def functions_of(symbols: Iterable[str]) -> list[Function]:
 
 @functools.cache
 def _by_symbol() -> dict[str, Function]:
-    return {rule_of(function).symbol: function for function in (*ALWAYS, *COUNTERS, *CHECKS, *GRID)}
+    return {rule_of(function).symbol: function for function in (*ALWAYS, *ATOMICS, *COUNTERS, *CHECKS, *GRID)}
 
 
 def build_ahead(cpu: Cpu) -> None:
     """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
-    ahead = _files(ALWAYS + COUNTERS, {}, cpu)
+    ahead = [*_files(ALWAYS + COUNTERS, {}, cpu), *_files(ATOMICS, {}, cpu)]
     ahead += [scheduler((), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):

@@ -20,8 +20,6 @@ from ptxlab.emulate.program.resolving import resolve, summed
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
 from ptxlab.emulate.program.system import SystemMemory
-from ptxlab.emulate.program.textures import lower_texture
-from ptxlab.emulate.program.video import lower_video
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
@@ -223,9 +221,13 @@ class Lowering(Names):
             lower_call(self, instruction, found, guard, scope, routine)
             return
         if action is Action.VIDEO:
+            from ptxlab.emulate.program.video import lower_video
+
             lower_video(self, instruction, found, guard, scope, routine)
             return
         if action in SAMPLERS:
+            from ptxlab.emulate.program.textures import lower_texture
+
             lower_texture(self, instruction, found, guard, scope, routine)
             return
         if action in STACK_ACTIONS:

@@ -179,7 +179,7 @@ class Code:
         return self.action in (Action.RETURN, Action.EXIT) and self.register < 0
 
 
-COPY = Form(Op("%copy", "%copy", (), (), "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
+COPY = Form(Op("%copy", "%copy", {}, "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
 """Of the pseudo-instruction that passes arguments."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, GRANULE, HEAP
 from ptxlab.emulate.program.model import Global, Literal, Mem, Reg, Source, Special, System
-from ptxlab.emulate.program.printf import arguments_of
 from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction, Module, Number
@@ -49,6 +48,8 @@ class SystemMemory:
         for v in module.variables:
             text = v.initial if v.type in ("b8", "u8", "s8") and isinstance(v.initial, tuple) else ()
             if text and all(isinstance(n, Number) for n in text):
+                from ptxlab.emulate.program.printf import arguments_of
+
                 written = bytes(int(n.value) & 255 for n in text if isinstance(n, Number)).partition(b"\0")[0]
                 self.formats[v.name] = len(arguments_of(written.decode(errors="replace")))
         self.words = 2 * min(_MOST_ARGUMENTS, max(self.formats.values(), default=0))
