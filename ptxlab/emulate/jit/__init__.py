@@ -332,7 +332,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
         if launch.trace is not None:
             from ptxlab.emulate.jit.tracing import transcribe
 
-            transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
+            transcribe(launch.trace, built.recorded, [w.tape for w in this.workers if w.tape is not None])
     this.note_work()
     report = this.report(seconds)
     report.findings += this.found()

@@ -21,6 +21,7 @@ from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.instructions import copies_in_bulk, scheduled
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.tracing import Flat
     from ptxlab.emulate.jit.workers import Image
 
 HOT = 4_000_000
@@ -121,6 +122,13 @@ class Loaded:
         notes, blob = found
         rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
         return Half(blob, **notes | {"rules": rules}, recalled=True)
+
+    @functools.cached_property
+    def recorded(self) -> Flat:
+        """What its recorded steps have beside them."""
+        from ptxlab.emulate.jit.tracing import Flat
+
+        return Flat(self.program)
 
     @functools.cached_property
     def _part(self) -> frozenset[int] | None:

@@ -11,7 +11,9 @@ recorded when the last has arrived; and a `wmma` access is recorded with the add
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,7 +31,7 @@ from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
-from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
+from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder, packed
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -226,29 +228,37 @@ def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return out
 
 
-def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> None:
+def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
     """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
     the next ones are made."""
-    with ThreadPoolExecutor(PACKERS) as pool:
-        packing: deque[tuple[tuple[int, int], int, int, Future[bytes]]] = deque()
+    pool, packing = _packers(), deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]]()
 
-        def write_oldest() -> None:
-            key, first, count, body = packing.popleft()
-            recorder.page(key, first, count, body.result())
+    def write_oldest() -> None:
+        key, first, count, body = packing.popleft()
+        recorder.page(key, first, count, *body.result())
 
-        for key, first, keyframe, columns in _all_pages(recorder, program, tapes):
-            packing.append((key, first, len(columns.codes), pool.submit(columns.pack, keyframe)))
-            if len(packing) > PACKERS:
-                write_oldest()
-        while packing:
+    for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
+        packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))
+        if len(packing) > PACKERS:
             write_oldest()
+    while packing:
+        write_oldest()
+
+
+@functools.cache
+def _packers() -> ThreadPoolExecutor:
+    """The threads, which stay: a new one may take as long to begin as a page to compress (see `jit.threads`)."""
+    return ThreadPoolExecutor(PACKERS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_packers.cache_clear)
 
 
 def _all_pages(
-    recorder: TraceRecorder, program: Program, tapes: list[Tape]
+    recorder: TraceRecorder, flat: Flat, tapes: list[Tape]
 ) -> Iterator[tuple[tuple[int, int], int, list[np.ndarray], Columns]]:
     """(block and warp, number of the first step, registers before it, the rest) for each page."""
-    flat = Flat(program)
     recorder.capped |= any(tape.record.full for tape in tapes)
     written = [tape for tape in tapes if tape.made]
     for tape in written:

@@ -190,19 +190,19 @@ class TraceRecorder:
         """Closes the file."""
         self.file.close()
 
-    def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
-        """Writes a page of a warp: `count` steps from number `first` on."""
+    def page(self, key: tuple[int, int], first: int, count: int, body: bytes, crc: int) -> None:
+        """Writes a page of a warp: `count` steps from number `first` on. crc: the checksum of the body."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
             return
-        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), zlib.crc32(body))
+        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), crc)
         self.file.write(head + body)
         self.written += len(head) + len(body)
         self.pages += 1
         self.steps += count
 
     def _flush(self, key: tuple[int, int], warp: Pending) -> None:
-        self.page(key, warp.first, len(warp.codes), columns_of(warp).pack(warp.keyframe))
+        self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(warp.keyframe)))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
 
@@ -253,17 +253,25 @@ class Columns:
             )
 
     def pack(self, keyframe: Sequence[np.ndarray], level: int = 1) -> bytes:
-        """The bytes of a page that begins with these registers: each column a length and compressed data. level: how
-        hard zlib tries."""
+        """The bytes of a page that begins with these registers. level: how hard zlib tries."""
+        return packed(self.laid_out(keyframe), level)[0]
+
+    def laid_out(self, keyframe: Sequence[np.ndarray]) -> tuple[bytes, ...]:
+        """The columns of a page that begins with these registers, not compressed."""
         before = [pack_lanes([v for v in keyframe if v.dtype == dtype], dtype) for dtype in _CLASSES]
         values = [pack_lanes(self.kinds[dtype], dtype) for dtype in _CLASSES if dtype in self.kinds]
-        columns = (
+        return (
             self.codes.astype(np.uint32).tobytes(), self.masks.tobytes(), self.counts.astype(np.uint16).tobytes(),
             self.registers.astype(np.uint16).tobytes(), b"".join(before), b"".join(values),
             self.touched.astype(np.uint16).tobytes(), self.head.tobytes(), self.lanes.tobytes(),
             pack_lanes(self.addresses, np.dtype(np.uint64)),
         )  # fmt: skip
-        return b"".join(_column(data, level) for data in columns)
+
+
+def packed(columns: Sequence[bytes], level: int = 1) -> tuple[bytes, int]:
+    """The bytes of a page, each column a length and compressed data, and their checksum. level: how hard zlib tries."""
+    body = b"".join(_column(data, level) for data in columns)
+    return body, zlib.crc32(body)
 
 
 def columns_of(warp: Pending) -> Columns:

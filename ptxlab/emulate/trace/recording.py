@@ -14,6 +14,7 @@ import json
 import mmap
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,10 +116,10 @@ class Recording:
         self.shared: list[tuple[str, int, int]] = [tuple(v) for v in head.get("shared", ())]  # name, address, bytes
         self.codes: list[tuple[int, str, bool]] = [tuple(c) for c in head["codes"]]
         self.registers: list[tuple[str, str, str, str]] = [tuple(r) for r in head["registers"]]
-        names = [r[0] for r in self.registers]
+        times = Counter(name for name, *_ in self.registers)
         self.names = [
-            name if names.count(name) == 1 or r[3] == self.kernel else f"{r[3]}.{name}"
-            for name, r in zip(names, self.registers, strict=True)
+            name if times[name] == 1 or function == self.kernel else f"{function}.{name}"
+            for name, *_, function in self.registers
         ]
         self.numbers = {name: k for k, name in enumerate(self.names)}
         return HEAD.size + int(length)
