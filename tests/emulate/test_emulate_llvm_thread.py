@@ -67,6 +67,70 @@ def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[s
     assert "ValueError: of a job that nobody waits for" in capfd.readouterr().err
 
 
+def test_the_second_thread_works_beside_the_first() -> None:
+    first, second = threading.Event(), threading.Event()
+    answers = [thread.beside(lambda: (first.set(), second.wait(60))[1]), thread.begin(lambda: first.wait(60))]
+    second.set()
+    assert all(answer() for answer in answers)
+    named = thread.beside(lambda: threading.current_thread().name)()
+    assert named not in (where(), threading.main_thread().name)
+
+
+def test_all_is_done_before_a_fork() -> None:
+    done: list[str] = []
+    for begin in (thread.beside, thread.begin):
+        begin(lambda: (time.sleep(0.05), done.append("")))
+    thread.later(lambda: (time.sleep(0.05), done.append("")))
+    thread.wait_until_idle()
+    assert len(done) == 3
+
+
+MODULE = """define i32 @twice(i32 %x) {
+  %y = add i32 %x, %x
+  ret i32 %y
+}"""
+
+
+def test_code_generated_without_the_lock_is_the_same() -> None:
+    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.compile")
+    ready: list[None] = []
+
+    def both() -> tuple[bytes, bytes]:
+        machine = native.machine_for(native.host(), 0)
+        known = machine.emit_object(llvm.parse_assembly(MODULE, context=llvm.create_context()))
+        return known, native.build(MODULE, native.host(), 0, lambda: ready.append(None))
+
+    known, built = thread.begin(both)()
+    assert built == known
+    assert ready == [None]
+
+
+def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
+    native, ready = pytest.importorskip("ptxlab.emulate.jit.compile"), list[None]()
+    with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
+        thread.begin(native.build, "define nothing", native.host(), 0, lambda: ready.append(None))()
+    assert ready == [None]
+
+
+def test_code_is_generated_while_another_thread_calls_llvm() -> None:
+    """That thread would wait for llvmlite's lock: here for two seconds and more."""
+    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.compile")
+    body = "\n".join(f"  %v{k + 1} = mul i32 %v{k}, %x" for k in range(200_000))
+    text = f"define i32 @long(i32 %x) {{\n  %v0 = add i32 %x, 1\n{body}\n  ret i32 %v200000\n}}"
+    ready, order = threading.Event(), list[str]()
+
+    def build() -> None:
+        native.build(text, native.host(), 0, ready.set)
+        order.append("built")
+
+    built = thread.beside(build)
+    ready.wait()
+    thread.begin(llvm.create_context)()
+    order.append("called")
+    built()
+    assert order == ["called", "built"]
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
 def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
     done = threading.Event()

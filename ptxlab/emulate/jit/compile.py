@@ -9,6 +9,7 @@ CPU and its features, llvmlite's version, and this package's own sources.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import json
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,16 +114,34 @@ def machine_for(cpu: Cpu, level: int = 0) -> Any:
     return target.create_target_machine(opt=level, cpu=cpu.name, features=cpu.features, jit=True)
 
 
-@uninterrupted
-def build(text: str, cpu: Cpu, level: int) -> bytes:
-    """Object code of an LLVM module's text. May run in several threads: each module has a context of its own."""
-    context, machine = llvm.create_context(), machine_for(cpu, level)
-    module = llvm.parse_assembly(text, context=context)
-    if f"%{KEPT}" in text:
-        _values_of_locals(module, machine)
-    blob = bytes(machine.emit_object(module))
+def build(text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: None) -> bytes:
+    """Object code of an LLVM module's text. May run in several threads, as each module has a context of its own, but
+    not in the main thread. Calls `ready` when only LLVM's own work is left, or none."""
+    try:
+        context, machine = llvm.create_context(), machine_for(cpu, level)
+        module = llvm.parse_assembly(text, context=context)
+        if f"%{KEPT}" in text:
+            _values_of_locals(module, machine)
+    finally:
+        ready()
+    blob = _object_code(module, machine)
     _dispose(module, machine, context)
     return blob
+
+
+def _object_code(module: Any, machine: Any) -> bytes:
+    """What `machine.emit_object` does, without llvmlite's lock while code is generated, which is most of the time:
+    LLVM's functions may be called in several threads at once, as long as these share no context."""
+    lib = llvm.ffi.lib
+    emit = lib.LLVMPY_TargetMachineEmitToMemory
+    with llvm.ffi.OutputString() as error:
+        made = getattr(emit, "_cfn", emit)(machine, module, 1, error)
+        if not made:
+            raise RuntimeError(str(error))
+    try:
+        return ctypes.string_at(lib.LLVMPY_GetBufferStart(made), lib.LLVMPY_GetBufferSize(made))
+    finally:
+        lib.LLVMPY_DisposeMemoryBuffer(made)
 
 
 def _values_of_locals(module: Any, machine: Any) -> None:

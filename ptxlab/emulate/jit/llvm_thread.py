@@ -1,9 +1,12 @@
-"""One thread for LLVM, which Ctrl-C cannot interrupt half-way.
+"""A thread for LLVM, which Ctrl-C cannot interrupt half-way, and one beside it.
 
 Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. llvmlite takes a lock around every call
 of LLVM, in Python: an interrupt between taking it and giving it back would lock LLVM for good, and every launch after
 it would wait for ever. So the main thread never calls LLVM. It hands the work to this thread, and an interrupt ends its
 waiting, not the work.
+
+The second thread generates a program's code, without llvmlite's lock (see `compile.build`). Meanwhile the rules that it
+calls are translated, by whoever asks for the program, and built.
 """
 
 from __future__ import annotations
@@ -54,28 +57,32 @@ class _Jobs:
             except Exception:  # nobody waits for this job: reported as for any thread
                 traceback.print_exc()
 
+    def end(self) -> None:
+        """At exit: waits for the current job and drops those that can wait."""
+        if self.started and not self.ended:
+            self.later.clear()
+            done: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-_jobs = _Jobs()
+            def last() -> None:
+                self.ended = True
+                done.put(None)
+
+            self.put(last)
+            done.get()
+
+
+_jobs, _beside = _Jobs(), _Jobs()
 
 
 def _forget() -> None:
-    """After a fork: the child has no such thread yet."""
-    global _jobs
-    _jobs = _Jobs()
+    """After a fork: the child has no such threads yet."""
+    global _jobs, _beside
+    _jobs, _beside = _Jobs(), _Jobs()
 
 
 def _end() -> None:
-    """At exit: waits for the current job and drops those that can wait."""
-    if _jobs.started and not _jobs.ended:
-        _jobs.later.clear()
-        done: queue.SimpleQueue[None] = queue.SimpleQueue()
-
-        def end() -> None:
-            _jobs.ended = True
-            done.put(None)
-
-        _jobs.put(end)
-        done.get()
+    _beside.end()
+    _jobs.end()
 
 
 if hasattr(os, "register_at_fork"):
@@ -86,18 +93,29 @@ atexit.register(_end)
 def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """Begins with work that calls LLVM; what is given back waits for its result. In the main thread the caller goes on
     meanwhile. Other threads, which are never interrupted, do the work themselves, at once."""
+    here = threading.current_thread() is not threading.main_thread()
+    return _begun(None if here or _jobs.ended else _jobs, functools.partial(function, *args, **kwargs))
+
+
+def beside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
+    """The same in the second thread, for any thread."""
+    return _begun(None if _beside.ended else _beside, functools.partial(function, *args, **kwargs))
+
+
+def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
+    """Has a function called, at once if there is no thread for it."""
     answer: queue.SimpleQueue[list[R] | BaseException] = queue.SimpleQueue()
 
     def job() -> None:
         try:
-            answer.put([function(*args, **kwargs)])
+            answer.put([function()])
         except BaseException as error:
             answer.put(error)
 
-    if threading.current_thread() is threading.main_thread() and not _jobs.ended:
-        _jobs.put(job)
-    else:
+    if jobs is None:
         job()
+    else:
+        jobs.put(job)
 
     def result() -> R:
         found = answer.get()
@@ -130,8 +148,9 @@ def later(job: Job) -> None:
 
 
 def wait_until_idle() -> None:
-    """Waits until LLVM's thread has nothing to do: a fork at another time would leave LLVM locked in the child."""
+    """Waits until the threads have nothing to do: a fork at another time would leave LLVM locked in the child."""
     while True:
+        beside(_nothing)()
         begin(_nothing)()
         if not _jobs.later:
             begin(_nothing)()  # the last of those that can wait may be in work still
