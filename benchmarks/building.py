@@ -98,7 +98,8 @@ def watch() -> None:
     model._lowered = CLOCK.wrap("lower", model._lowered)
     module_text.module_text = CLOCK.wrap("IR", module_text.module_text)
     rulecode.module_of = CLOCK.wrap("rules", rulecode.module_of)
-    for room, called, stage in ((native, "build", "LLVM"), (rule_objects, "build", "rules"), (native, "load", "load")):
+    native.build = CLOCK.wrap("LLVM", native.build)
+    for room, called, stage in ((rule_objects, "build", "rules"), (native, "load", "load")):
         setattr(room, called, uninterrupted(CLOCK.wrap(stage, getattr(room, called).__wrapped__)))
 
 
