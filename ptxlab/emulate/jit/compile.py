@@ -124,12 +124,12 @@ def build(text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: N
             _values_of_locals(module, machine)
     finally:
         ready()
-    blob = _object_code(module, machine)
+    blob = object_code(module, machine)
     _dispose(module, machine, context)
     return blob
 
 
-def _object_code(module: Any, machine: Any) -> bytes:
+def object_code(module: Any, machine: Any) -> bytes:
     """What `machine.emit_object` does, without llvmlite's lock while code is generated, which is most of the time:
     LLVM's functions may be called in several threads at once, as long as these share no context."""
     lib = llvm.ffi.lib

@@ -7,9 +7,11 @@ ten times as long, and replaces the other when a program has run for a while.
 
 from __future__ import annotations
 
+import functools
+import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,23 +28,29 @@ QUICK, GOOD = 0, 1
 
 
 @uninterrupted
-def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
-    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done."""
-    level = 2 if quality == GOOD else 0
-    context, machine = llvm.create_context(), native.machine_for(cpu, level)
-    module = llvm.parse_assembly(text, context=context)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    passes = llvm.create_pass_builder(machine, options)
-    if quality == GOOD:
-        manager = passes.getModulePassManager()
-    else:
-        manager = llvm.create_new_module_pass_manager()
-        manager.add_sroa_pass()
-        manager.add_simplify_cfg_pass()
-    manager.run(module, passes)
-    blob = bytes(machine.emit_object(module))
-    for part in (manager, passes, options, module, machine, context):
+def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
+    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
+    Calls `ready` when only code generation is left, or nothing."""
+    try:
+        level = 2 if quality == GOOD else 0
+        context, machine = llvm.create_context(), native.machine_for(cpu, level)
+        module = llvm.parse_assembly(text, context=context)
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        passes = llvm.create_pass_builder(machine, options)
+        if quality == GOOD:
+            manager = passes.getModulePassManager()
+        else:
+            manager = llvm.create_new_module_pass_manager()
+            manager.add_sroa_pass()
+            manager.add_simplify_cfg_pass()
+        manager.run(module, passes)
+        for part in (manager, passes, options):
+            part.close()
+    finally:
+        ready()
+    blob = native.object_code(module, machine)
+    for part in (module, machine, context):
         part.close()
     return blob
 
@@ -80,22 +88,27 @@ KEPT = 128
 def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[bytes], int]:
     """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all."""
     found = [_best(part, quality) for part in parts]
-    missing = [part for part, (blob, _) in zip(parts, found, strict=True) if blob is None]
-    texts = _translated(missing) if missing else {}
-    builds = {part: llvm_thread.begin(build, text, part.cpu, quality) for part, text in texts.items()}
+    builds = {}
+    for part in (part for part, (blob, _) in zip(parts, found, strict=True) if blob is None):
+        ready: queue.SimpleQueue[None] = queue.SimpleQueue()
+        text = _translated(part)
+        builds[part] = llvm_thread.begin(build, text, part.cpu, quality, functools.partial(ready.put, None))
+        # The next part is translated while code of this one is generated, and not before: Python holds the GIL, which
+        # each call of LLVM needs again.
+        ready.get()
     made = {part: _keep(part, quality, result()) for part, result in builds.items()}
     native.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
     codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]
     return codes, min((has for _, has in found), default=GOOD)
 
 
-def _translated(parts: Sequence[Part]) -> dict[Part, str]:
-    """The LLVM modules of parts: all of them, while LLVM builds what it was given before."""
+def _translated(part: Part) -> str:
+    """The LLVM module of a part."""
     from ptxlab.emulate.jit.linked_rules import functions_of
     from ptxlab.emulate.jit.rulecode import module_of
 
     with resting():
-        return {part: module_of(functions_of(part.symbols), dict(part.known)) for part in parts}
+        return module_of(functions_of(part.symbols), dict(part.known))
 
 
 def _best(part: Part, quality: int) -> tuple[bytes | None, int]:
