@@ -13,7 +13,7 @@ import pytest
 from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
-from ptxlab.emulate.rules import barriers, race_accesses, race_lines, race_order, race_rows, races
+from ptxlab.emulate.rules import barriers, race_accesses, race_later, race_lines, race_order, race_rows, races
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
@@ -134,7 +134,7 @@ class World:
 
     def state(self) -> dict[str, Any]:
         """All that is remembered."""
-        of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
+        of_blocks = [name for name, field in Block.fields.items() if not field.indirect and name != "later"]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
             "records": words_of(self.shadow, rows=self.launch.summaries),
@@ -177,7 +177,14 @@ def _plain(value: Any) -> Any:
 @functools.cache
 def _compiled(granule: int) -> Compiled:
     """The rules of all tests here."""
-    rules = [*RULES, race_accesses.from_each_lane, recorded_as_one, recorded_reads, recorded_writes]
+    rules = [
+        *RULES,
+        race_accesses.from_each_lane,
+        race_accesses.work_off,
+        recorded_as_one,
+        recorded_reads,
+        recorded_writes,
+    ]
     return Compiled(rules, {"Launch.granule": granule})
 
 
@@ -413,6 +420,62 @@ class Groups(Lines):
             return
         given = 0xFFFFFFFF, *memory, Pointer[int](offsets.astype(np.uint32)), pattern, START, pieces, members, False
         self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["global", "shared"])
+def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool) -> None:
+    """In global memory the same records; in shared memory the same notes, since a barrier forgets what was put off."""
+    compiled, forgotten = _compiled(4), 0
+    for seed in range(120):
+        worlds = [Later(compiled, shared=shared), Later(compiled, shared=shared, room=0)]
+        worlds += [Later(_called, shared=shared)] * (seed < 4)
+        for world in worlds:
+            draw = random.Random(seed)
+            for _ in range(60):
+                world.step(draw)
+        states = [world.ended() for world in worlds]
+        assert all(state == states[0] for state in states), seed
+        forgotten += worlds[0].put_off
+    assert forgotten > 1000
+
+
+class Later(World):
+    """Accesses and barriers of all warps, of which reads may be put off; `put_off` counts how often some are."""
+
+    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
+        given: list[Any] = []  # the tables of reads that are put off stay where they are
+
+        def keeping(rule: Call, *arguments: Any) -> Any:
+            given.append(arguments)
+            return call(rule, *arguments)
+
+        super().__init__(keeping, 4, summaries=True)
+        self.shared, self.put_off = shared, 0
+        if shared:
+            del self.blocks[1]
+            self.block = self.blocks[0]
+            self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
+        self.later = self.block.later if shared else self.launch.later
+        if room:
+            race_later.make_room(self.later, room)
+        if shared:
+            call(started, self.block, 0)
+
+    def step(self, draw: random.Random) -> None:
+        self.reading = draw.random() < 0.85
+        if draw.random() < 0.15:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        else:
+            mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, draw.getrandbits(32) or 1, 0xFFFF, 0x7FF07FF])
+            self._access(draw, draw.choice(self.blocks), draw.randrange(3), mask)
+        self.put_off += int(self.later.count) > 0
+
+    def ended(self) -> dict[str, Any]:
+        """What there is once everything has been recorded."""
+        self.call(race_accesses.work_off, self.launch, self.blocks[0], self.later)
+        found = self.state()
+        names = ("masks", "notes") if self.shared else ("masks", "notes", "records")
+        return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
 
 
 class Scattered(World):

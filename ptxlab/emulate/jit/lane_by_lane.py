@@ -39,6 +39,7 @@ from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.race_accesses import recorded_now
 from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none_written
 from ptxlab.emulate.rules.race_rows import by_words, word_fine
 from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
@@ -179,6 +180,7 @@ def recorded_writes(
     gathers nor scatters that are faster."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
+    recorded_now(launch, block, records, stride, True)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -218,6 +220,7 @@ def recorded_as_one(
     """The same where all lanes access one place: what they find of each other is that of one instruction."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
+    recorded_now(launch, block, records, stride, True)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -246,6 +249,7 @@ def recorded_reads(
     """The same of loads. The vectors begin with lane 31, as in `race_words.scattered`."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
+    recorded_now(launch, block, records, stride, False)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -319,6 +323,7 @@ def each(
                     fill_bytes(found.written, WRITTEN, size)
         if launch.racecheck and found.accesses is not None:
             launch.store.memory, launch.store.memory_start = place, address
+            recorded_now(launch, block, found.accesses, found.stride, write)
             by_words(launch, found.accesses, found.stride)
             accessed(launch, block, found.accesses, found.stride, write)
             disturbed(launch, block, found.accesses, found.stride)

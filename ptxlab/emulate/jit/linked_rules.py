@@ -63,7 +63,7 @@ CHECKS: Functions = (
     race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
     race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
     races.stored,
-    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows,
+    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, race_accesses.taking_part,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ptxlab.emulate.jit.record_memory import LentShadow
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import launches, notes, races
+from ptxlab.emulate.rules import launches, notes, race_later, races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import BLOCKS, Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
@@ -28,6 +28,8 @@ class Watched:
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
         self.record.summaries = launch.blocks <= BLOCKS  # in larger grids blocks share a number
+        alone = launch.cluster_blocks == 1  # or other blocks have the block's shared memory
+        self.later = self.race and self.record.summaries and alone and race_later.may_put_off(program)
         self.shadows: list[tuple[int, int, races.Shadow]] = []  # of each allocation: its address, bytes, records
 
     def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
@@ -39,6 +41,9 @@ class Watched:
                     made = LentShadow(size, self.granule) if self.record.summaries else races.Shadow(size, self.granule)
                     row.accesses, row.stride = made.records, made.stride
                     self.shadows.append((allocation.address, allocation.size, made))
+            if self.later:
+                room = race_later.room(sum(size for _, size, _ in self.shadows) // self.granule)
+                race_later.make_room(self.record.later, room)
 
     def ended(self) -> None:
         """The launch has ended: other launches may have the memory of its records."""
@@ -62,6 +67,8 @@ class Watched:
         if self.race and shared:
             made = races.Shadow(shared, self.granule, by_rows=self.record.summaries)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
+            if self.later:
+                race_later.make_room(block.later, race_later.BLOCK_ROOM)
         return block
 
     def notes(self) -> Iterator[Note]:

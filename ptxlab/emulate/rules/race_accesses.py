@@ -12,47 +12,33 @@ from ptxlab.emulate.language import (
     Pointer,
     bits,
     boolean,
+    copy_bytes,
     extract,
     first,
     lanes_of,
     lanes_u32,
     last,
     load_lanes,
+    local,
     narrow,
     rule,
     splat,
+    u8,
     u32,
     u64,
 )
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.race_lanes import own_lines
+from ptxlab.emulate.rules.race_later import APART, EACH, NOW, ONE_ADDRESS, PARTS_OF_ROWS, TO_BLOCK
 from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
-from ptxlab.emulate.rules.race_parts import ALL, stretch, whole_lines
-from ptxlab.emulate.rules.race_reads import read_together
-from ptxlab.emulate.rules.race_rows import by_rows
+from ptxlab.emulate.rules.race_parts import ALL, stretch
+from ptxlab.emulate.rules.race_patterns import as_lines, from_a_row, from_one_address, of_all_lanes
+from ptxlab.emulate.rules.race_rows import LATER
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, WARP, Block, Launch
-
-
-@rule
-def from_one_address(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
-    mine: u64, write: boolean,
-) -> None:  # fmt: skip
-    """All pieces, from one offset, by one lane or many."""
-    followed = not write and lines_hold(launch, block, records, stride)
-    at: u64 = 1
-    for _ in range(pieces[0]):
-        begin = offset + pieces[at]
-        words = pieces[at + 1]
-        word = begin // launch.granule
-        if not followed or not row_settled(block, records + 3 * stride, word, words, mine >> WARP & 31):
-            codes, address = pieces + (at + 2), start + begin
-            stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, ALL, write, followed)
-        at += 2 + (words + 15) // 16 * 16
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WARP, Block, Later, Launch, Put
 
 
 @rule
@@ -71,27 +57,6 @@ def from_each_lane(
         )
         at += 2 + (words + 15) // 16 * 16
     return collided
-
-
-@rule
-def from_a_row(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, members: Pointer[u64],
-    width: u64, mine: u64, write: boolean,
-) -> None:  # fmt: skip
-    """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
-    followed = not write and lines_hold(launch, block, records, stride)
-    for k in range(members[0]):
-        begin = offset + members[3 * k + 1]
-        words = members[3 * k + 2] // launch.granule
-        word = begin // launch.granule
-        if followed and row_settled(block, records + 3 * stride, word, words * width, mine >> WARP & 31):
-            continue
-        who = mine | members[3 * k + 3]
-        shift = u64(first(u32(words)))
-        codes, address = launch.no_codes, start + begin
-        stretch(
-            launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write, followed
-        )
 
 
 @rule
@@ -146,6 +111,12 @@ def from_parts_of_halves(
         at += 2 + (words + 15) // 16 * 16
 
 
+@rule(inline=True)
+def in_rows(pattern: u32) -> boolean:
+    """Whether the lanes of a warp, or those of each half, lie in a row."""
+    return pattern == IN_A_ROW or pattern == HALVES_IN_A_ROW
+
+
 @rule
 def rows(
     launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, low: u64, high: u64,
@@ -155,22 +126,12 @@ def rows(
     lines. False: this is not so, or not of all of it; then `at_addresses` does it, again or for the first time."""
     if records is None:
         return True
-    if not launch.summaries or (pattern != IN_A_ROW and pattern != HALVES_IN_A_ROW):
+    if not launch.summaries or not in_rows(pattern):
         return False
-    mine, by_lines = me(block, warp, 0), by_rows(launch, records, stride)
-    if pattern == IN_A_ROW:
-        if by_lines and whole_lines(launch, block, records, stride, low, members, 32, mine, write):
-            return True
-        return not write and read_together(launch, block, records, stride, low, members, 32, mine)
-    if write and max(low, high) - min(low, high) < members[2] * 16:
+    if not write and records[3 * stride + LATER] != NOW:
         return False
-    mine |= OF_MANY if low == high else u64(0)
-    if not (by_lines and whole_lines(launch, block, records, stride, low, members, 16, mine, write)):
-        if write or not read_together(launch, block, records, stride, low, members, 16, mine):
-            return False
-    if low == high or (by_lines and whole_lines(launch, block, records, stride, high, members, 16, mine | 16, write)):
-        return True
-    return not write and read_together(launch, block, records, stride, high, members, 16, mine | 16)
+    recorded_now(launch, block, records, stride, write)
+    return as_lines(launch, block, records, stride, low, high, pattern, members, me(block, warp, 0), write)
 
 
 @rule
@@ -187,6 +148,120 @@ def taking_part(launch: Launch, warp: u32, mask: u32, pieces: Pointer[u64]) -> N
         at += 2 + (words + 15) // 16 * 16
 
 
+@rule(inline=True)
+def by_lanes(
+    launch: Launch, block: Block, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32], pattern: u32,
+    start: u64, pieces: Pointer[u64], members: Pointer[u64], mine: u64, write: boolean,
+) -> u32:  # fmt: skip
+    """Checks and records what the lanes of a warp access. Returns those that have stored where another one has."""
+    low, high = u64(offsets[0]), u64(offsets[16])
+    if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, mine, write):
+        return 0
+    if in_part_of_a_row(launch, offsets, mask):
+        offset = u64(offsets[first(mask)])
+        from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
+    elif in_parts_of_halves(launch, offsets, mask):
+        each = load_lanes(offsets)
+        from_parts_of_halves(launch, block, records, stride, each, start, pieces, mine, mask, write)
+    elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
+        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
+    elif write or not own_lines(launch, block, records, stride, offsets, pieces, mine, mask):
+        each = load_lanes(offsets)
+        return from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
+    return 0
+
+
+# -- reads that are recorded later -------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
+    """An access to an allocation is about to be checked and recorded: now the reads before it have been."""
+    if records[3 * stride + LATER] != NOW:
+        catch_up(launch, block, records, stride, write)
+
+
+@rule(inline=True)
+def full(later: Later) -> boolean:
+    """Whether no more reads can be put off."""
+    return later.count >= later.limit or later.apart >= later.limit // APART
+
+
+@rule(cold=True)
+def put_off(
+    launch: Launch, block: Block, warp: u32, records: Pointer[u64], stride: u64, places: u64, mask: u32, pattern: u32,
+    offsets: Pointer[u32] | None, members: Pointer[u64], pieces: Pointer[u64],
+) -> boolean:  # fmt: skip
+    """Notes a read, so that it is recorded later. False if it has to be recorded now."""
+    where = records[3 * stride + LATER]
+    if stride >> 32 != 0 or full(block.later if where == TO_BLOCK else launch.later):
+        return False
+    later = block.later if where == TO_BLOCK else launch.later
+    put = later.reads[later.count]
+    put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern
+    put.places, put.records, put.extent = places, records, u64(mask) << 32 | stride
+    put.members, put.pieces = members, pieces
+    later.count += 1
+    if offsets is not None:
+        put.places = later.apart
+        copy_bytes((later.offsets + 32 * later.apart).cast(u8), offsets.cast(u8), 128)
+        later.apart += 1
+    return True
+
+
+@rule(cold=True)
+def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
+    """The same where reads may have been put off. After a write none is; nor where too many have been."""
+    kept = records + 3 * stride
+    if kept[LATER] == TO_BLOCK:
+        if write or full(block.later):
+            kept[LATER] = NOW
+        block.later.wasted += block.later.count
+        work_off(launch, block, block.later)
+    else:
+        if write or full(launch.later):
+            kept[LATER] = NOW
+        work_off(launch, block, launch.later)
+
+
+@rule
+def work_off(launch: Launch, block: Block, later: Later) -> None:
+    """Records all reads that have been put off, as if it were then."""
+    now, full = block.now, block.full
+    for k in range(later.count):
+        put = later.reads[k]
+        block.now = put.stamp >> TIME << TIME
+        block.full = put.stamp >> BLOCK << BLOCK | (put.stamp >> CODE & LAST_CODE) << TIME
+        read_then(launch, block, put, later.offsets)
+    later.count, later.apart = 0, 0
+    block.now, block.full = now, full
+
+
+@rule
+def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> None:
+    """Records a read that was put off. given: the offsets of lanes that lie apart."""
+    stamp, low, high = put.stamp, put.places & 0xFFFFFFFF, put.places >> 32
+    records, stride, mask = put.records, put.extent & 0xFFFFFFFF, u32(put.extent >> 32)
+    members, pieces = put.members, put.pieces
+    pattern, mine = u32(stamp & 31), block.now | stamp & 31 << WARP
+    if pattern == ONE_ADDRESS:
+        mine |= (OF_MANY if mask & mask - 1 != 0 else u64(0)) | first(mask)
+        from_one_address(launch, block, records, stride, low, 0, pieces, mine, False)
+    elif pattern == PARTS_OF_ROWS or pattern == EACH:
+        offsets, apart = local(u32, 32), members[2]
+        for lane in range(16):
+            offsets[lane], offsets[lane + 16] = u32(low + lane * apart), u32(high + lane * apart)
+        if pattern == EACH:
+            offsets = given + 32 * put.places
+        by_lanes(launch, block, mask, records, stride, offsets, IN_ONE_ALLOCATION, 0, pieces, members, mine, False)
+    elif (
+        not launch.summaries
+        or not in_rows(pattern)
+        or not as_lines(launch, block, records, stride, low, high, pattern, members, mine, False)
+    ):
+        of_all_lanes(launch, block, records, stride, low, high, pattern, 0, pieces, members, mine, False)
+
+
 @rule
 def at_one_address(
     launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
@@ -198,7 +273,11 @@ def at_one_address(
         return
     serial(launch, mask)
     taking_part(launch, warp, mask, pieces)
+    if not write and records[3 * stride + LATER] != NOW and offset >> 32 == 0:
+        if put_off(launch, block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
+            return
     mine = me(block, warp, 0)
+    recorded_now(launch, block, records, stride, write)
     many = mask & mask - 1 != 0
     if write and many:
         offsets = narrow(splat(offset))
@@ -221,35 +300,18 @@ def at_addresses(
         return
     serial(launch, mask)
     taking_part(launch, warp, mask, pieces)
+    if not write and records[3 * stride + LATER] != NOW:
+        each, places = pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS, u64(offsets[16]) << 32 | offsets[0]
+        if put_off(
+            launch, block, warp, records, stride, places, mask, u32(EACH) if each else pattern,
+            offsets if each else None, members, pieces,
+        ):  # fmt: skip
+            return
     mine = me(block, warp, 0)
-    low = u64(offsets[0])
-    high = u64(offsets[16])
-    if pattern == IN_A_ROW:
-        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
-    elif pattern == HALVES_IN_A_ROW and not (write and max(low, high) - min(low, high) < members[2] * 16):
-        if low == high:
-            mine |= OF_MANY
-        from_a_row(launch, block, records, stride, low, start, members, 16, mine, write)
-        if low != high:
-            from_a_row(launch, block, records, stride, high, start, members, 16, mine | 16, write)
-    elif pattern == ALL_THE_SAME and not write:
-        from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
-    elif pattern == HALVES_THE_SAME and not write:
-        from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
-        from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
-    elif in_part_of_a_row(launch, offsets, mask):
-        offset = u64(offsets[first(mask)])
-        from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
-    elif in_parts_of_halves(launch, offsets, mask):
-        each = load_lanes(offsets)
-        from_parts_of_halves(launch, block, records, stride, each, start, pieces, mine, mask, write)
-    elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
-        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
-    elif write or not own_lines(launch, block, records, stride, offsets, pieces, mine, mask):
-        each = load_lanes(offsets)
-        lost = from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
-        if write and lost != 0:
-            collided(launch, block, warp, mask, lost, records, each, start, members)
+    recorded_now(launch, block, records, stride, write)
+    lost = by_lanes(launch, block, mask, records, stride, offsets, pattern, start, pieces, members, mine, write)
+    if write and lost != 0:
+        collided(launch, block, warp, mask, lost, records, load_lanes(offsets), start, members)
 
 
 @rule(cold=True)

@@ -30,10 +30,10 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, ID, Block, Launch
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LINES = 4, 5, 6, 7, 8
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, LINES = 4, 5, 6, 7, 8, 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
-it is said that some have, and that some have those of an earlier epoch; and where the numbers of lines begin, which
-`race_lines` describes."""
+it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
+later; and where the numbers of lines begin, which `race_lines` describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 PRIVATE = 1 << 39

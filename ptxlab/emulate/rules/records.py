@@ -65,6 +65,30 @@ class Store(Record):
     wide: Pointer[u64] | None
 
 
+class Put(Record):
+    """A read of all lanes of a warp that is not recorded yet: see `race_later`."""
+
+    stamp: u64  # the block, its clock and the warp as in a record; in place of the code the time of its last barrier
+    # of all, in place of the lane the pattern
+    places: u64  # the offsets of lanes 0 and 16, 32 bits each; or which of `Later.offsets` are the read's
+    records: Pointer[u64]  # of the allocation
+    extent: u64  # their stride, and above it the lanes that read, 32 bits each
+    members: Pointer[u64]  # the tables of the access
+    pieces: Pointer[u64]
+
+
+class Later(Record):
+    """Reads that are not recorded yet."""
+
+    reads: Pointer[Put]
+    count: u64
+    offsets: Pointer[u32]  # of lanes that lie apart, 32 each
+    apart: u64  # how many reads have those
+    limit: u64  # how many there may be
+    spared: u64  # of shared memory: how many were never recorded
+    wasted: u64  # and how many were
+
+
 class Launch(Record):
     """The checks' record of a launch."""
 
@@ -83,6 +107,7 @@ class Launch(Record):
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and VOLATILE, added up
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
+    later: Later  # reads of global memory
     notes: Array[Entry] = array(ENTRIES, align=64)
 
 
@@ -114,6 +139,7 @@ class Block(Record):
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
+    later: Later  # racecheck: reads of shared memory
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
     local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, thread by thread

@@ -1,0 +1,189 @@
+"""racecheck puts reads off in compiled code: a write that comes later finds them all the same, and what the stepping
+engine finds is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, WAYS, improve, kernel, run
+
+from ptxlab.emulate import lower
+from ptxlab.emulate.rules import race_later
+from ptxlab.emulate.rules.records import BLOCK
+from ptxlab.text import parse
+
+CHECKS = ("memcheck", "racecheck")
+TILE = ".shared .align 16 .b8 tile[4096];"
+PLACES = """
+    and.b32 %r10, %r1, 15;
+    shr.u32 %r11, %r1, 4;
+    and.b32 %r11, %r11, 1;
+    mul.lo.u32 %r12, %r11, 20;
+    add.u32 %r12, %r12, %r10;
+    mul.lo.u32 %r13, %r1, 7;
+    and.b32 %r13, %r13, 31;
+    setp.lt.u32 %p1, %r10, 11;
+    setp.lt.u32 %p2, %r1, 20;
+"""
+"""For each half of a warp words in a row; words here and there; some lanes of each half; some of the first warp."""
+READS = {
+    "a row": ("%r1", ""),
+    "a row behind another word": ("%r1", "+12"),
+    "one word": ("5", ""),
+    "a row for each half": ("%r12", ""),
+    "a word for each half": ("%r11", ""),
+    "here and there": ("%r13", ""),
+    "a part of a row": ("%r1", "@%p2"),
+    "parts of halves": ("%r12", "@%p1"),
+    "one word, read by some": ("5", "@%p2"),
+}
+"""The index of the word that each thread reads, and the guard, or what is added to the address."""
+
+
+def _read(name: str, space: str) -> str:
+    index, how = READS[name]
+    guard, more = (how, "") if how.startswith("@") else ("", how)
+    if space == "shared":
+        place = f"    shl.b32 %r20, {index}, 2;\n    add.u32 %r20, %r20, %r30;\n"
+        return f"{place}    {guard} ld.shared.u32 %r6, [%r20{more}];\n"
+    place = f"    mul.wide.u32 %rd20, {index}, 4;\n    add.u64 %rd20, %rd2, %rd20;\n"
+    return f"{place}    {guard} ld.global.u32 %r6, [%rd20{more}];\n"
+
+
+def _found(way: str, body: str, *, threads: int, blocks: int) -> list[str]:
+    text, block = kernel("    mov.u32 %r30, tile;\n" + PLACES + body, TILE), (threads, 1, 1)
+    if way == "good":
+        improve(text, block, False, CHECKS)
+    engine = "jit" if way == "good" else way
+    _, report = run(engine, text, threads=threads, blocks=blocks, checks=CHECKS, x=np.arange(128, dtype=np.uint32))
+    return [str(finding) for finding in report.findings]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", READS)
+def test_a_block_writes_what_others_have_read(name: str, way: str) -> None:
+    body = f"""
+    setp.eq.u32 %p3, %r2, 2;
+    @%p3 bra WRITE;
+{_read(name, "global")}{_read("a row", "global")}
+    bra.uni END;
+WRITE:
+    mul.wide.u32 %rd5, %r1, 4;
+    add.u64 %rd5, %rd2, %rd5;
+    st.global.u32 [%rd5], %r1;
+END:
+"""
+    found = _found(way, body, threads=64, blocks=3)
+    assert found, "the write of block 2 races with the reads of blocks 0 and 1"
+    assert found == _found("step", body, threads=64, blocks=3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", READS)
+def test_a_warp_writes_what_another_has_read_in_shared_memory(name: str, way: str) -> None:
+    body = f"""
+    setp.ne.u32 %p3, %r1, 33;
+    shl.b32 %r5, %r1, 2;
+    add.u32 %r5, %r5, %r30;
+    st.shared.u32 [%r5], %r1;
+    bar.sync 0;
+{_read(name, "shared")}BARRIER
+    @%p3 bra END;
+    st.shared.u32 [%r30+20], %r1;
+    st.shared.u32 [%r30+44], %r1;
+    st.shared.u32 [%r30+4], %r1;
+END:
+"""
+    wrong, right = (body.replace("BARRIER", line) for line in ("", "    bar.sync 0;"))
+    found = _found(way, wrong, threads=64, blocks=2)
+    assert found, "thread 33 writes what warp 0 reads"
+    assert found == _found("step", wrong, threads=64, blocks=2)
+    assert _found(way, right, threads=64, blocks=2) == []
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("room", [1, 5, 9])
+def test_more_reads_than_can_be_put_off(room: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race_later, "room", lambda _: room)
+    monkeypatch.setattr(race_later, "BLOCK_ROOM", room)
+    reads = "".join(_read(name, space) for name in READS for space in ("global", "shared"))
+    body = f"""
+{reads}
+    setp.ne.u32 %p3, %r1, 33;
+    @%p3 bra END;
+    st.global.u32 [%rd2+20], %r1;
+    st.shared.u32 [%r30+20], %r1;
+END:
+"""
+    found = _found(way, body, threads=64, blocks=3)
+    assert len(found) > 1
+    assert found == _found("step", body, threads=64, blocks=3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_lanes_that_read_are_those_that_read_last(way: str) -> None:
+    """A record of many lanes names one of them; which others there were is kept for each instruction."""
+    body = """
+    mov.u32 %r7, 0;
+LOOP:
+    setp.gt.u32 %p4, %r1, %r7;
+    mul.wide.u32 %rd20, %r7, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    @%p4 ld.global.u32 %r6, [%rd20];
+    add.u32 %r7, %r7, 9;
+    setp.lt.u32 %p5, %r7, 28;
+    @%p5 bra LOOP;
+    setp.ne.u32 %p3, %r1, 33;
+    @%p3 bra END;
+    st.global.u32 [%rd2], %r1;
+    st.global.u32 [%rd2+108], %r1;
+END:
+"""
+    found = _found(way, body, threads=64, blocks=1)
+    assert found
+    assert found == _found("step", body, threads=64, blocks=1)
+
+
+ORDERED = {
+    "a barrier of all": ("bar.sync 1;", True),
+    "a barrier of some": ("bar.sync 1, 64;", False),
+    "arriving at a barrier": ("bar.arrive 1, 64;", False),
+    "a shuffle": ("shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;", False),
+    "a barrier of a warp": ("bar.warp.sync -1;", False),
+    "a fence": ("membar.gl;", False),
+    "an atomic operation": ("atom.global.add.u32 %r6, [%rd3], 1;", False),
+    "a volatile load": ("ld.volatile.global.u32 %r6, [%rd3];", False),
+    "a barrier of the cluster": ("barrier.cluster.arrive;\n    barrier.cluster.wait;", False),
+    "a copy": ("cp.async.wait_all;", False),
+    "a plain store": ("st.global.u32 [%rd3], %r1;", True),
+}
+
+
+@pytest.mark.parametrize("what", ORDERED)
+def test_what_programs_put_reads_off(what: str) -> None:
+    line, may = ORDERED[what]
+    text = kernel(f"    {line}\n").replace(".target sm_80", ".target sm_90")
+    assert race_later.may_put_off(lower(parse(text))) is may
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="there is no compiling engine")
+def test_reads_of_what_nobody_writes_are_not_recorded() -> None:
+    """But for those before the first write to anything: that is not looked at so closely."""
+    from ptxlab.emulate.jit import shadows
+    from ptxlab.emulate.rules import race_lines
+
+    seen: list[tuple[int, int]] = []
+    ended = shadows.Watched.ended
+
+    def look(self: shadows.Watched) -> None:
+        last = max(int(made.records[3 * made.stride + race_lines.READS]) for _, _, made in self.shadows)
+        seen.append((self.record.later.count, last >> BLOCK))
+        ended(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shadows.Watched, "ended", look)
+        reads = "".join(_read(name, "global") for name in READS)
+        assert _found("jit", reads + "    st.global.u32 [%rd3], %r6;\n", threads=64, blocks=3) == []
+    ((count, block),) = seen
+    assert count > 3 * len(READS)
+    assert block == 1
