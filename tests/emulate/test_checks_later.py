@@ -166,7 +166,7 @@ def test_what_programs_put_reads_off(what: str) -> None:
     assert race_later.may_put_off(lower(parse(text))) is may
 
 
-@pytest.mark.skipif("jit" not in ENGINES, reason="there is no compiling engine")
+@pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 def test_reads_of_what_nobody_writes_are_not_recorded() -> None:
     """But for those before the first write to anything: that is not looked at so closely."""
     from ptxlab.emulate.jit import shadows

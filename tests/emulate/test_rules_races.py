@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,20 +188,25 @@ def _compiled(granule: int) -> Compiled:
     return Compiled(rules, {"Launch.granule": granule})
 
 
+def that_agree(worlds: Sequence[Any], seed: int, steps: int = 60) -> Any:
+    """The first of some worlds after the same steps in each. All remember the same then."""
+    for world in worlds:
+        draw = random.Random(seed)
+        for _ in range(steps):
+            world.step(draw)
+    states = [world.state() for world in worlds]
+    assert all(state == states[0] for state in states), seed
+    return worlds[0]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("granule", [4, 2])
 def test_histories(granule: int) -> None:
     compiled = _compiled(granule)
     kinds = set()
     for seed in range(20):
-        ours, theirs = World(_called, granule), World(compiled, granule)
-        for world in (ours, theirs):
-            draw = random.Random(seed)
-            for _ in range(60):
-                world.step(draw)
-        found = ours.state()
-        assert theirs.state() == found, seed
-        kinds |= {note[0] >> KIND for note in found["notes"]}
+        world = that_agree([World(_called, granule), World(compiled, granule)], seed)
+        kinds |= {note[0] >> KIND for note in world.state()["notes"]}
     assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep
 
 
@@ -211,13 +216,7 @@ def test_settled_lines_change_no_record_and_no_note() -> None:
     compiled, settled = _compiled(4), 0
     for seed in range(60):
         worlds = [Tiles(compiled, summaries=True), Tiles(compiled), *([Tiles(_called, summaries=True)] * (seed < 8))]
-        for world in worlds:
-            draw = random.Random(seed)
-            for _ in range(90):
-                world.step(draw)
-        states = [world.state() for world in worlds]
-        assert all(state == states[0] for state in states), seed
-        settled += worlds[0].settled
+        settled += that_agree(worlds, seed, steps=90).settled
     assert settled > 1000
 
 
@@ -248,13 +247,7 @@ def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
     for seed in range(100):
         worlds = [Rows(compiled, summaries=True), Rows(compiled, summaries=False, scattered=True)]
         worlds += [Rows(_called, summaries=True)] * (seed < 4)
-        for world in worlds:
-            draw = random.Random(seed)
-            for _ in range(60):
-                world.step(draw)
-        states = [world.state() for world in worlds]
-        assert all(state == states[0] for state in states), seed
-        private += worlds[0].private
+        private += that_agree(worlds, seed).private
     assert private > 300
 
 
@@ -309,14 +302,7 @@ class Rows(World):
 def one_of_those_that_agree(kind: Any, compiled: Call, seed: int) -> Any:
     """What the same accesses leave in compiled rules with lines and without, and in Python, which is slow: alike."""
     worlds = [kind(compiled, summaries=True), kind(compiled, summaries=False)]
-    worlds += [kind(_called, summaries=True)] * (seed < 4)
-    for world in worlds:
-        draw = random.Random(seed)
-        for _ in range(60):
-            world.step(draw)
-    states = [world.state() for world in worlds]
-    assert all(state == states[0] for state in states), seed
-    return worlds[0]
+    return that_agree([*worlds, *[kind(_called, summaries=True)] * (seed < 4)], seed)
 
 
 @pytest.mark.long
@@ -429,13 +415,7 @@ def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool) -> N
     for seed in range(120):
         worlds = [Later(compiled, shared=shared), Later(compiled, shared=shared, room=0)]
         worlds += [Later(_called, shared=shared)] * (seed < 4)
-        for world in worlds:
-            draw = random.Random(seed)
-            for _ in range(60):
-                world.step(draw)
-        states = [world.ended() for world in worlds]
-        assert all(state == states[0] for state in states), seed
-        forgotten += worlds[0].put_off
+        forgotten += that_agree(worlds, seed).put_off
     assert forgotten > 1000
 
 
@@ -470,10 +450,10 @@ class Later(World):
             self._access(draw, draw.choice(self.blocks), draw.randrange(3), mask)
         self.put_off += int(self.later.count) > 0
 
-    def ended(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """What there is once everything has been recorded."""
         self.call(race_accesses.work_off, self.launch, self.blocks[0], self.later)
-        found = self.state()
+        found = super().state()
         names = ("masks", "notes") if self.shared else ("masks", "notes", "records")
         return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
 
@@ -537,12 +517,8 @@ def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> 
     compiled, taken = _compiled(4), dict.fromkeys(["reads", "writes", "as one"], 0)
     for seed in range(16):
         worlds = [Scattered(compiled, 4, together=True), Scattered(_called, 4, together=False)]
-        for world in worlds:
-            draw = random.Random(seed)
-            for _ in range(30):
-                world.step(draw)
-        assert worlds[0].state() == worlds[1].state(), seed
-        taken = {what: count + worlds[0].taken[what] for what, count in taken.items()}
+        world = that_agree(worlds, seed, steps=30)
+        taken = {what: count + world.taken[what] for what, count in taken.items()}
     assert min(taken.values()) > 20
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import queue
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -104,9 +103,7 @@ class Loaded:
             only = self._part if which == "part" else None
             module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
         begin = llvm_thread.beside if small else llvm_thread.begin  # better code is nothing that others should wait for
-        ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-        blob = begin(native.build, module.text, self.cpu, quality, functools.partial(ready.put, None))
-        ready.get()  # before Python holds the GIL: each call of LLVM would wait for it again
+        blob = llvm_thread.generating(begin, native.build, module.text, self.cpu, quality)
         wanted = parts(module.rules, self.program, self.instruments, self.cpu)
         if which == "fast":
             checked = bool(self.instruments.checks)

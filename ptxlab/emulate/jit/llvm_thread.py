@@ -20,7 +20,7 @@ import queue
 import threading
 import traceback
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -100,6 +100,15 @@ def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callab
 def beside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """The same in the second thread, for any thread."""
     return _begun(None if _beside.ended else _beside, functools.partial(function, *args, **kwargs))
+
+
+def generating(begin: Callable[..., Any], build: Callable[..., R], *args: Any) -> Callable[[], R]:
+    """Begins (by `begin` or `beside`) with a build that calls its last argument when only code generation is left, and
+    returns then. The caller may compute from now on: before, each short call of LLVM would wait for the GIL again."""
+    ready: queue.SimpleQueue[None] = queue.SimpleQueue()
+    result: Callable[[], R] = begin(build, *args, functools.partial(ready.put, None))
+    ready.get()
+    return result
 
 
 def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:

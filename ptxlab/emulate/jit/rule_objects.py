@@ -7,8 +7,6 @@ ten times as long, and replaces the other when a program has run for a while.
 
 from __future__ import annotations
 
-import functools
-import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -90,12 +88,8 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
     found = [_best(part, quality) for part in parts]
     builds = {}
     for part in (part for part, (blob, _) in zip(parts, found, strict=True) if blob is None):
-        ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-        text = _translated(part)
-        builds[part] = llvm_thread.begin(build, text, part.cpu, quality, functools.partial(ready.put, None))
-        # The next part is translated while code of this one is generated, and not before: Python holds the GIL, which
-        # each call of LLVM needs again.
-        ready.get()
+        text = _translated(part)  # while code of the part before is generated
+        builds[part] = llvm_thread.generating(llvm_thread.begin, build, text, part.cpu, quality)
     made = {part: _keep(part, quality, result()) for part, result in builds.items()}
     native.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
     codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]

@@ -11,9 +11,7 @@ recorded when the last has arrived; and a `wmma` access is recorded with the add
 
 from __future__ import annotations
 
-import functools
 import itertools
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -231,28 +229,19 @@ def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
 def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
     """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
     the next ones are made."""
-    pool, packing = _packers(), deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]]()
+    with ThreadPoolExecutor(PACKERS) as pool:
+        packing: deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]] = deque()
 
-    def write_oldest() -> None:
-        key, first, count, body = packing.popleft()
-        recorder.page(key, first, count, *body.result())
+        def write_oldest() -> None:
+            key, first, count, body = packing.popleft()
+            recorder.page(key, first, count, *body.result())
 
-    for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
-        packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))
-        if len(packing) > PACKERS:
+        for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
+            packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))
+            if len(packing) > PACKERS:
+                write_oldest()
+        while packing:
             write_oldest()
-    while packing:
-        write_oldest()
-
-
-@functools.cache
-def _packers() -> ThreadPoolExecutor:
-    """The threads, which stay: a new one may take as long to begin as a page to compress (see `jit.threads`)."""
-    return ThreadPoolExecutor(PACKERS)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_packers.cache_clear)
 
 
 def _all_pages(
