@@ -293,20 +293,24 @@ AGAIN:
 
 
 def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
     run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
+    monkeypatch.setattr(jit, "HERE", 1e-3)  # less than any code takes for these
     assert threads_of(monkeypatch, LONG, blocks=2, workers=1, budget=None) == 1
     assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
 
 
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
     threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
 
     def start(function: Any, args: Any) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threads, "_thread", SimpleNamespace(start_new_thread=start))
+    monkeypatch.setattr(jit, "HERE", 0.0)  # the caller's thread would run it all, in code that is fast enough
     for ready in (0, 1):  # for one of the two
         waiting = [threads._idle.pop() for _ in range(threads.idle() - ready)]
         with pytest.raises(RuntimeError, match="start new thread"):
