@@ -180,6 +180,11 @@ def on_lanes(a: lanes_u32, b: lanes_u64, m: lanes_bool, mask: u32, x: u32) -> tu
 
 
 @rule
+def different(a: lanes_u32, b: lanes_u64, mask: u32) -> tuple[u32, u32]:
+    return distinct(a, mask), distinct(b, mask)
+
+
+@rule
 def memory(words: Pointer[u64], index: lanes_u32, m: lanes_bool, values: lanes_u64) -> lanes_u64:
     found = gather(words, index, m)
     scatter(words + 3, index, values, m)
@@ -232,7 +237,7 @@ def calls(clock: Clock, a: u32, b: u32) -> u32:
     return more ^ u32(swapped) ^ a
 
 
-RULES = [arithmetic, loops, fields, is_there, on_lanes, memory, rows, temporary, calls]
+RULES = [arithmetic, loops, fields, is_there, on_lanes, different, memory, rows, temporary, calls]
 
 
 @pytest.fixture(scope="module")
@@ -279,6 +284,7 @@ def _arguments(function: Any, draw: random.Random) -> list[Any]:
             draw.choice([r32, 0xFFFFFFFF]),
             draw.choice([r32, 5]),
         ],
+        different: [_vector(draw, 32), _vector(draw, 64), r32],
         memory: [words, index, chosen, _vector(draw, 64)],
         rows: [_vector(draw, 64)[:16], r32],
         temporary: [r32, small],
@@ -317,6 +323,20 @@ def test_a_rule_compiled_does_what_it_does_in_python(compiled: Compiled, functio
         ours, theirs = (_arguments(function, random.Random(seed)) for _ in range(2))
         assert _plain(compiled(function, *theirs)) == _plain(function(*ours)), seed
         assert _memory(theirs) == _memory(ours), seed
+
+
+@pytest.mark.parametrize("span", [1, 8, 32, 33, 64, 65, 2000, 1 << 31])
+def test_different_values_are_counted_wherever_they_lie(compiled: Compiled, span: int) -> None:
+    """In order, near one another (up to 31 or 63 above the lowest lane that takes part), far apart."""
+    for seed in range(40):
+        draw = np.random.default_rng([span, seed])
+        values = draw.integers(0, span, 32) + draw.integers(0, 1 << 31)
+        mask = int(draw.choice([draw.integers(1 << 32), 0xFFFFFFFF, 1 << draw.integers(32), 0]))
+        inside = np.array([mask >> lane & 1 != 0 for lane in range(32)])
+        for order in (values, np.sort(values), np.where(inside, values, 0), np.where(inside, values, 1 << 32)):
+            given = order.astype(np.uint32), order.astype(np.uint64), mask
+            expected = len(set(order[inside].tolist()))
+            assert compiled(different, *given) == different(*given) == (expected, expected), (seed, order, mask)
 
 
 def test_the_layout_of_a_record_is_that_of_c() -> None:

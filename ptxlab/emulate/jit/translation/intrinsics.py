@@ -151,10 +151,11 @@ class Intrinsics(Expressions):
 
     def _distinct(self, node: ast.Call) -> Val:
         """Where no lane of the mask has less than the one before, as with a stride: the lanes at which the value
-        changes. Else a loop: counts the first remaining lane, and removes all lanes with its value."""
+        changes. Else, where all are near one another, a bit for each value. Else a loop: counts the first and the
+        last remaining lane, and removes all lanes with their values."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
-        partly, steps, again, inside, after = (
-            self.b.append_basic_block(name) for name in ("partly", "steps", "lanes", "do", "after")
+        partly, steps, near, marks, again, inside, after = (
+            self.b.append_basic_block(name) for name in ("partly", "steps", "near", "marks", "lanes", "do", "after")
         )
         full = self.b.icmp_unsigned("==", mask, ir.Constant(I32, -1))
         whole = self.b.block
@@ -173,17 +174,29 @@ class Intrinsics(Expressions):
         changes = self.b.bitcast(self.b.icmp_unsigned("!=", each, lower), I32)
         some = self.b.zext(self.b.icmp_unsigned("!=", mask, ir.Constant(I32, 0)), I32)
         counted = self.b.add(self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), some)
+        self.b.cbranch(simple, after, near)
+        self.b.position_at_end(near)
+        distance, close = self._distances(values, mask)
         before = self.b.block
-        self.b.cbranch(simple, after, again)
+        self.b.cbranch(close, marks, again)
+        self.b.position_at_end(marks)
+        marked = self._marked(distance, mask)
+        self.b.branch(after)
         self.b.position_at_end(again)
         left, found = self.b.phi(I32), self.b.phi(I32)
         self.b.cbranch(self.b.icmp_unsigned("!=", left, ir.Constant(I32, 0)), inside, after)
         self.b.position_at_end(inside)
-        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
-        one = self.b.extract_element(values.ir, self.b.call(zeros, [left, ir.Constant(I1, 1)]))
-        same = self.b.icmp_unsigned("==", values.ir, self.broadcast(one, values.kind))
-        rest = self.b.and_(left, self.b.not_(self.b.bitcast(same, I32)))
-        more = self.b.add(found, ir.Constant(I32, 1))
+        sides = [self.named(f"llvm.{name}.i32", I32, [I32, I1]) for name in ("cttz", "ctlz")]
+        low, high = (self.b.call(side, [left, ir.Constant(I1, 1)]) for side in sides)
+        one = self.b.extract_element(values.ir, low)
+        two = self.b.extract_element(values.ir, self.b.xor(high, ir.Constant(I32, W - 1)))
+        same = [
+            self.b.bitcast(self.b.icmp_unsigned("==", values.ir, self.broadcast(v, values.kind)), I32)
+            for v in (one, two)
+        ]
+        rest = self.b.and_(left, self.b.not_(self.b.or_(*same)))
+        unlike = self.b.zext(self.b.icmp_unsigned("!=", one, two), I32)
+        more = self.b.add(self.b.add(found, ir.Constant(I32, 1)), unlike)
         self.b.branch(again)
         for phi, first, next_ in ((left, mask, rest), (found, ir.Constant(I32, 0), more)):
             phi.add_incoming(first, before)
@@ -191,8 +204,28 @@ class Intrinsics(Expressions):
         self.b.position_at_end(after)
         result = self.b.phi(I32)
         result.add_incoming(counted, steps)
+        result.add_incoming(marked, marks)
         result.add_incoming(found, again)
         return Val(U32, result)
+
+    def _distances(self, values: Val, mask: Any) -> tuple[Any, Any]:
+        """How far each lane is above the lowest of the mask, and whether these are all less than a value has bits."""
+        element, kind = values.ir.type.element, values.ir.type
+        chosen = self.b.bitcast(mask, ir.VectorType(I1, W))
+        filled = self.b.select(chosen, values.ir, ir.Constant(kind, [-1] * W))
+        lowest = self.b.call(self.named(f"llvm.vector.reduce.umin.v{W}i{element.width}", element, [kind]), [filled])
+        distance = self.b.sub(values.ir, self.broadcast(lowest, values.kind))
+        close = self.b.bitcast(self.b.icmp_unsigned("<", distance, ir.Constant(kind, [element.width] * W)), I32)
+        return distance, self.b.icmp_unsigned("==", self.b.or_(close, self.b.not_(mask)), ir.Constant(I32, -1))
+
+    def _marked(self, distance: Any, mask: Any) -> Any:
+        """How many different distances the lanes of the mask have."""
+        element, kind = distance.type.element, distance.type
+        marks = self.b.shl(ir.Constant(kind, [1] * W), distance)
+        chosen = self.b.select(self.b.bitcast(mask, ir.VectorType(I1, W)), marks, ir.Constant(kind, [0] * W))
+        together = self.b.call(self.named(f"llvm.vector.reduce.or.v{W}i{element.width}", element, [kind]), [chosen])
+        found = self.b.call(self.named(f"llvm.ctpop.i{element.width}", element, [element]), [together])
+        return self.b.trunc(found, I32) if element.width > I32.width else found
 
     def _lower(self, values: Any, distance: int) -> Any:
         """Each lane's neighbour so far below; the lowest lanes have their own values."""
