@@ -21,15 +21,15 @@ Function = Callable[..., Any]
 def declaration(function: Function) -> str:
     """The line that declares a rule in a module that calls it."""
     kinds, result = signature(rule_of(function))
-    listed = ", ".join(str(llvm_type(kind)) for kind in kinds)
-    return f'declare {llvm_type(result)} @"{rule_of(function).symbol}"({listed})'
+    listed = ", ".join(llvm_type(kind).text for kind in kinds)
+    return f'declare {llvm_type(result).text} @"{rule_of(function).symbol}"({listed})'
 
 
 def call(function: Function, *arguments: str) -> str:
     """The instruction that calls a rule with these IR values, as in `call(fence, "%ctx", "%cta", "%ws")`."""
     kinds, result = signature(rule_of(function))
-    listed = ", ".join(f"{llvm_type(kind)} {value}" for kind, value in zip(kinds, arguments, strict=True))
-    return f'call {llvm_type(result)} @"{rule_of(function).symbol}"({listed})'
+    listed = ", ".join(f"{llvm_type(kind).text} {value}" for kind, value in zip(kinds, arguments, strict=True))
+    return f'call {llvm_type(result).text} @"{rule_of(function).symbol}"({listed})'
 
 
 def module_of(functions: Sequence[Function], known: Mapping[str, int], *, entries: bool = False) -> str:
@@ -39,7 +39,7 @@ def module_of(functions: Sequence[Function], known: Mapping[str, int], *, entrie
     if entries:
         for function in functions:
             translator.entry(function)
-    return str(translator.module)
+    return translator.text
 
 
 class Compiled:

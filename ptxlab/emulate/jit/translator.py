@@ -12,8 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.folding import MISSING
 from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
 from ptxlab.emulate.jit.translation.kinds import (
@@ -21,7 +20,6 @@ from ptxlab.emulate.jit.translation.kinds import (
     I8,
     I32,
     I64,
-    PTR,
     U32,
     Null,
     RuleError,
@@ -52,114 +50,119 @@ class Translator:
 
     def __init__(self, known: Mapping[str, int] | None = None) -> None:
         self.known = dict(known or {})
-        self.module = ir.Module(context=ir.Context())
-        self._functions: dict[Rule, Any] = {}
+        self.intrinsics: dict[str, ir.Called] = {}
+        """Those of LLVM that the rules call."""
+        self._functions: dict[Rule, ir.Function] = {}
+        self._entries: list[ir.Function] = []
         self._waiting: list[Rule] = []
+
+    @property
+    def text(self) -> str:
+        """The module."""
+        declared = [one.declared for one in self.intrinsics.values()]
+        return "\n".join([*declared, *map(str, self._functions.values()), *map(str, self._entries)])
 
     def add(self, functions: Iterable[Callable[..., Any]]) -> None:
         """Translates rules that other code calls."""
         for function in functions:
-            self.function(rule_of(function)).linkage = "external"
+            self.function(rule_of(function)).external = True
         while self._waiting:
             rule = self._waiting.pop()
             Statements(self, rule, self._functions[rule]).translate()
 
-    def function(self, rule: Rule) -> Any:
+    def function(self, rule: Rule) -> ir.Function:
         """The IR function of a rule, translated later."""
-        if rule not in self._functions:
+        made = self._functions.get(rule)
+        if made is None:
             kinds, result = signature(rule)
-            kind = ir.FunctionType(llvm_type(result), [llvm_type(one) for one in kinds])
-            made = self._functions[rule] = ir.Function(self.module, kind, rule.symbol)
-            made.attributes.add("nounwind")
+            parameters = [llvm_type(one) for one in kinds]
+            made = self._functions[rule] = ir.Function(llvm_type(result), parameters, rule.symbol, rule.parameters)
             if not rule.external:
-                made.linkage = "internal"
-                if rule.inline:
-                    made.attributes.add("alwaysinline")
-                if rule.cold:
-                    made.attributes.add("cold")
-                    made.attributes.add("noinline")
+                inline, cold = ("alwaysinline",) if rule.inline else (), ("cold", "noinline") if rule.cold else ()
+                made.attributes = (*inline, *cold, "nounwind")
                 self._waiting.append(rule)
-        return self._functions[rule]
+        return made
 
     def entry(self, function: Callable[..., Any]) -> str:
         """A function by which Python calls a rule: it takes one pointer, to a slot for each argument and result."""
         rule = rule_of(function)
         kinds, result = signature(rule)
         name = f"call.{rule.symbol}"
-        outer = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [PTR]), name)
-        b = ir.IRBuilder(outer.append_basic_block())
-        slots = [b.gep(outer.args[0], [ir.Constant(I64, SLOT * k)], source_etype=ir.IntType(8)) for k in range(64)]
+        outer = ir.Function(ir.VOID, [ir.PTR], name, ["slots"])
+        outer.external = True
+        self._entries.append(outer)
+        b = ir.Builder(outer, outer.block("entry"))
+        slots = [b.address(outer.arguments[0], ir.Constant(I64, SLOT * k), I8) for k in range(64)]
         given = [_unpacked(b, kind, slot) for kind, slot in zip(kinds, slots, strict=False)]
         found = b.call(self.function(rule), given)
         results = result if isinstance(result, tuple) else () if result is None else (result,)
         for k, kind in enumerate(results):
-            one = b.extract_value(found, k) if isinstance(result, tuple) else found
+            one = b.part(found, k, llvm_type(kind)) if isinstance(result, tuple) else found
             _packed(b, kind, one, slots[len(kinds) + k])
-        b.ret_void()
+        b.give(None)
         return name
 
 
-def _unpacked(b: Any, kind: Any, slot: Any) -> Any:
+def _unpacked(b: ir.Builder, kind: Any, slot: ir.Value) -> ir.Value:
     """An argument from its slot, where truth values are bits."""
     wanted = llvm_type(kind)
     bits = kind.width if isinstance(kind, Vector) and kind.element.bits == 1 else 0
     if bits:
-        return b.bitcast(b.load(slot, typ=ir.IntType(bits)), wanted)
-    if wanted == I1:
-        return b.trunc(b.load(slot, typ=ir.IntType(8)), I1)
-    return b.load(slot, typ=wanted, align=8)
+        return b.convert("bitcast", b.load(ir.number(bits), slot), wanted)
+    if wanted is I1:
+        return b.convert("trunc", b.load(I8, slot), I1)
+    return b.load(wanted, slot, 8)
 
 
-def _packed(b: Any, kind: Any, value: Any, slot: Any) -> None:
+def _packed(b: ir.Builder, kind: Any, value: ir.Value, slot: ir.Value) -> None:
     """A result into its slot."""
     if isinstance(kind, Vector) and kind.element.bits == 1:
-        value = b.bitcast(value, ir.IntType(kind.width))
-    elif value.type == I1:
-        value = b.zext(value, ir.IntType(8))
-    b.store(value, slot, align=8)
+        value = b.convert("bitcast", value, ir.number(kind.width))
+    elif value.type is I1:
+        value = b.convert("zext", value, I8)
+    b.store(value, slot, 8)
 
 
 class Statements(Intrinsics):
     """One rule's function."""
 
-    def __init__(self, translator: Translator, rule: Rule, function: Any) -> None:
+    def __init__(self, translator: Translator, rule: Rule, function: ir.Function) -> None:
         self.translator, self.rule, self.ir = translator, rule, function
-        self.module, self.known = translator.module, translator.known
+        self.intrinsics, self.known = translator.intrinsics, translator.known
         self.names = rule.function.__globals__
         self.locals = {}
         self.kinds, self.result = signature(rule)
-        self._loops: list[tuple[Any, Any]] = []
+        self._loops: list[tuple[ir.Block, ir.Block]] = []
         file = (inspect.getsourcefile(rule.function) or "").replace("\\", "/").rsplit("/", 1)[-1]
         self.where = lambda node: f"{file}:{getattr(node, 'lineno', 0)}"
 
     def translate(self) -> None:
         """Fills the function."""
-        start = self.ir.append_basic_block("entry")
-        body = self.ir.append_basic_block("body")
-        self.b, self.entry = ir.IRBuilder(body), ir.IRBuilder(start)
-        self.entry.position_before(self.entry.branch(body))
-        for name, kind, argument in zip(self.rule.parameters, self.kinds, self.ir.args, strict=True):
-            argument.name = name
+        start, body = self.ir.block("entry"), self.ir.block("body")
+        self.b, self.entry = ir.Builder(self.ir, body), ir.Builder(self.ir, start)
+        for name, kind, argument in zip(self.rule.parameters, self.kinds, self.ir.arguments, strict=True):
             self.b.store(argument, self._slot(name, kind))
         self.suite(self.rule.tree.body)
-        if not self.b.block.is_terminated:
+        if not self.b.here.ended:
             if self.result is None:
-                self.b.ret_void()
+                self.b.give(None)
             else:
-                self.b.unreachable()
+                self.b.never()
+        self.entry.go(body)
 
-    def _slot(self, name: str, kind: Any) -> Any:
+    def _slot(self, name: str, kind: Any) -> ir.Value:
         """The stack slot of a local, made when it is first assigned."""
         if name not in self.locals:
-            self.locals[name] = Val(kind, self.entry.alloca(llvm_type(kind), name=name))
-        return self.locals[name].ir
+            self.locals[name] = Val(kind, self.entry.room(llvm_type(kind), name))
+        slot: ir.Value = self.locals[name].ir
+        return slot
 
     # -- statements
 
     def suite(self, body: list[ast.stmt]) -> None:
         """Statements one after the other, up to one that leaves."""
         for statement in body:
-            if self.b.block.is_terminated:
+            if self.b.here.ended:
                 return
             self.statement(statement)
 
@@ -186,9 +189,9 @@ class Statements(Intrinsics):
             case ast.Return(value=value):
                 self._return(value, node)
             case ast.Break():
-                self.b.branch(self._loops[-1][1])
+                self.b.go(self._loops[-1][1])
             case ast.Continue():
-                self.b.branch(self._loops[-1][0])
+                self.b.go(self._loops[-1][0])
             case _:
                 self.fail(node, f"rules have no such {type(node).__name__}: {ast.unparse(node).splitlines()[0]}")
 
@@ -202,7 +205,7 @@ class Statements(Intrinsics):
             found = self.value(source)
             if not isinstance(found.kind, tuple):
                 self.fail(source, f"{kind_name(found.kind)} is not several values")
-            values = [Val(kind, self.b.extract_value(found.ir, k)) for k, kind in enumerate(found.kind)]
+            values = [Val(kind, self.b.part(found.ir, k, llvm_type(kind))) for k, kind in enumerate(found.kind)]
         if len(values) != len(target.elts):
             self.fail(target, f"{len(values)} values for {len(target.elts)} names")
         for one, value in zip(target.elts, values, strict=True):
@@ -239,32 +242,32 @@ class Statements(Intrinsics):
         if fixed is not MISSING:
             self.suite(node.body if fixed else node.orelse)
             return
-        yes = self.b.append_basic_block("then")
-        no = self.b.append_basic_block("else") if node.orelse else None
-        after = self.b.append_basic_block("after")
+        yes = self.b.block("then")
+        no = self.b.block("else") if node.orelse else None
+        after = self.b.block("after")
         self.branch(node.test, yes, no or after)
         for block, body in ((yes, node.body), (no, node.orelse)):
             if block is not None:
-                self.b.position_at_end(block)
+                self.b.at(block)
                 self.suite(body)
-                if not self.b.block.is_terminated:
-                    self.b.branch(after)
-        self.b.position_at_end(after)
+                if not self.b.here.ended:
+                    self.b.go(after)
+        self.b.at(after)
 
     def _while(self, test: ast.expr, body: list[ast.stmt]) -> None:
-        again, inside, after = (self.b.append_basic_block(name) for name in ("while", "do", "after"))
-        self.b.branch(again)
-        self.b.position_at_end(again)
+        again, inside, after = (self.b.block(name) for name in ("while", "do", "after"))
+        self.b.go(again)
+        self.b.at(again)
         self.branch(test, inside, after)
         self._body(inside, body, again, after)
-        self.b.position_at_end(after)
+        self.b.at(after)
 
-    def _body(self, inside: Any, body: list[ast.stmt], again: Any, after: Any) -> None:
+    def _body(self, inside: ir.Block, body: list[ast.stmt], again: ir.Block, after: ir.Block) -> None:
         self._loops.append((again, after))
-        self.b.position_at_end(inside)
+        self.b.at(inside)
         self.suite(body)
-        if not self.b.block.is_terminated:
-            self.b.branch(again)
+        if not self.b.here.ended:
+            self.b.go(again)
         self._loops.pop()
 
     def _for(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
@@ -283,51 +286,51 @@ class Statements(Intrinsics):
         if not step.constant or step.const < 1:
             self.fail(over, "range(start, stop, step): the step is a constant above 0")
         low, high, kind = self.unified(start, stop, over)
-        counter = self.entry.alloca(low.type)
+        counter = self.entry.room(low.type)
         self.b.store(low, counter)
-        test, inside, on, after = (self.b.append_basic_block(hint) for hint in ("for", "do", "next", "after"))
-        self.b.branch(test)
-        self.b.position_at_end(test)
-        now = self.b.load(counter, typ=low.type)
-        less = (self.b.icmp_signed if kind.signed else self.b.icmp_unsigned)("<", now, high)
-        self.b.cbranch(less, inside, after)
-        self.b.position_at_end(inside)
+        test, inside, on, after = (self.b.block(hint) for hint in ("for", "do", "next", "after"))
+        self.b.go(test)
+        self.b.at(test)
+        now = self.b.load(low.type, counter)
+        less = self.b.compare("<", now, high, signed=kind.signed)
+        self.b.branch(less, inside, after)
+        self.b.at(inside)
         self._put(ast.Name(name, ast.Store()), Val(kind, now))
-        self._body(self.b.block, body, on, after)
-        self.b.position_at_end(on)
-        now = self.b.load(counter, typ=low.type)
-        self.b.store(self.b.add(now, ir.Constant(low.type, step.const)), counter)
-        self.b.branch(test)
-        self.b.position_at_end(after)
+        self._body(self.b.here, body, on, after)
+        self.b.at(on)
+        now = self.b.load(low.type, counter)
+        self.b.store(self.b.binary("add", now, ir.Constant(low.type, step.const)), counter)
+        self.b.go(test)
+        self.b.at(after)
 
     def _each_lane(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
-        left = self.entry.alloca(I32)
+        left = self.entry.room(I32)
         self.b.store(self.mask(over.args[0]), left)
-        again, inside, after = (self.b.append_basic_block(hint) for hint in ("lanes", "do", "after"))
-        self.b.branch(again)
-        self.b.position_at_end(again)
-        now = self.b.load(left, typ=I32)
-        self.b.cbranch(self.b.icmp_unsigned("!=", now, ir.Constant(I32, 0)), inside, after)
-        self.b.position_at_end(inside)
+        again, inside, after = (self.b.block(hint) for hint in ("lanes", "do", "after"))
+        self.b.go(again)
+        self.b.at(again)
+        now = self.b.load(I32, left)
+        self.b.branch(self.b.compare("!=", now, ir.Constant(I32, 0)), inside, after)
+        self.b.at(inside)
         zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
         lane = self.b.call(zeros, [now, ir.Constant(I1, 1)])
-        self.b.store(self.b.and_(now, self.b.sub(now, ir.Constant(I32, 1))), left)
+        self.b.store(self.b.binary("and", now, self.b.binary("sub", now, ir.Constant(I32, 1))), left)
         self._put(ast.Name(name, ast.Store()), Val(U32, lane))
-        self._body(self.b.block, body, again, after)
-        self.b.position_at_end(after)
+        self._body(self.b.here, body, again, after)
+        self.b.at(after)
 
     def _return(self, value: ast.expr | None, node: ast.AST) -> None:
         if value is None or self.result is None:
             if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
                 self.fail(node, f"{self.rule.function.__name__} -> None returns a value; annotate its type")
-            self.b.ret_void()
+            self.b.give(None)
         elif isinstance(value, ast.Tuple) and isinstance(self.result, tuple):
-            whole: Any = ir.Constant(llvm_type(self.result), ir.Undefined)
+            whole = ir.undefined(llvm_type(self.result))
             for k, (one, kind) in enumerate(zip(value.elts, self.result, strict=True)):
-                whole = self.b.insert_value(whole, self.to(self.value(one), kind, one), k)
-            self.b.ret(whole)
+                whole = self.b.with_part(whole, self.to(self.value(one), kind, one), k)
+            self.b.give(whole)
         else:
-            self.b.ret(self.to(self.value(value), self.result, node))
+            self.b.give(self.to(self.value(value), self.result, node))
 
     # -- calls of rules
 
@@ -343,8 +346,7 @@ class Statements(Intrinsics):
         called = self._pointed(rule, kinds, result, given) if rule.pointer else self.translator.function(rule)
         return Val(result, self.b.call(called, given))
 
-    def _pointed(self, rule: Rule, kinds: list[Any], result: Any, given: list[Any]) -> Any:
+    def _pointed(self, rule: Rule, kinds: list[Any], result: Any, given: list[ir.Value]) -> ir.Called:
         """The function that a field of the first argument points to."""
-        kind = ir.FunctionType(llvm_type(result), [llvm_type(one) for one in kinds])
-        offset = ir.Constant(I64, kinds[0].offset(rule.pointer))
-        return self.b.load(self.b.gep(given[0], [offset], source_etype=I8), typ=kind.as_pointer(), align=8)
+        at = self.b.address(given[0], ir.Constant(I64, kinds[0].offset(rule.pointer)), I8)
+        return ir.Called(llvm_type(result), [llvm_type(one) for one in kinds], self.b.load(ir.PTR, at, 8).text)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.folding import Folding
 from ptxlab.emulate.jit.translation.kinds import (
     BOOLEAN,
     I1,
     I32,
-    PTR,
     U64,
     VECTORS,
     Null,
@@ -28,8 +26,7 @@ from ptxlab.emulate.language.types import Scalar, Vector
 class Conversions(Folding):
     """The part of the translator that changes kinds."""
 
-    b: Any  # the builder
-    module: Any
+    b: ir.Builder
 
     def constant(self, value: Any) -> Val:
         """A number without a type yet; True and False have one."""
@@ -40,16 +37,16 @@ class Conversions(Folding):
         if value.kind == kind:
             return value.ir
         if isinstance(value.kind, Null) and (isinstance(kind, Pointing) or is_record(kind)):
-            return ir.Constant(PTR, None)
+            return ir.NULL
         if isinstance(kind, Vector) and not isinstance(value.kind, Vector):
             return self.broadcast(self.to(value, kind.element, node), kind)
         if value.constant and isinstance(kind, Scalar) and kind.bits > 1:
             low, high = (-(1 << kind.bits - 1), 1 << kind.bits - 1) if kind.signed else (0, 1 << kind.bits)
             if not low <= value.const < high:
                 self.fail(node, f"{value.const} does not fit {kind}; write {kind}({value.const})")
-            return ir.Constant(ir.IntType(kind.bits), value.const)
+            return ir.Constant(ir.number(kind.bits), value.const)
         if isinstance(kind, Scalar) and isinstance(value.kind, Scalar) and self._widens(value.kind, kind):
-            return self.b.zext(value.ir, ir.IntType(kind.bits))
+            return self.b.convert("zext", value.ir, ir.number(kind.bits))
         if isinstance(kind, Pointing) and isinstance(value.kind, Pointing) and value.kind.target is kind.target:
             return value.ir
         if is_record(kind) and isinstance(value.kind, Pointing) and value.kind.target is kind:
@@ -66,10 +63,9 @@ class Conversions(Folding):
         """One number in all lanes."""
         vector = llvm_type(kind)
         if isinstance(scalar, ir.Constant):
-            return ir.Constant(vector, [scalar.constant] * kind.width)
-        first = self.b.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(I32, 0))
-        zeros = ir.Constant(ir.VectorType(I32, kind.width), [0] * kind.width)
-        return self.b.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+            return ir.Constant(vector, scalar.number)
+        first = self.b.insert(ir.undefined(vector), scalar, ir.Constant(I32, 0))
+        return self.b.shuffle(first, [0] * kind.width)
 
     def typed(self, value: Val, node: ast.AST) -> Val:
         """The value with a type: a constant without one is a u64."""
@@ -103,7 +99,7 @@ class Conversions(Folding):
         found = []
         for value in (a, c):
             if isinstance(kind, Vector) and isinstance(value.kind, Vector) and value.kind is not kind:
-                found.append(self.b.zext(value.ir, llvm_type(kind)))
+                found.append(self.b.convert("zext", value.ir, llvm_type(kind)))
             else:
                 found.append(self.to(value, kind, node))
         return found[0], found[1], kind
@@ -112,7 +108,7 @@ class Conversions(Folding):
         wanted = kind.element.bits if isinstance(kind, Vector) else kind.bits
         if bits == wanted:
             return value
-        return (self.b.zext if bits < wanted else self.b.trunc)(value, llvm_type(kind))
+        return self.b.convert("zext" if bits < wanted else "trunc", value, llvm_type(kind))
 
     def truth(self, value: Val, node: ast.AST) -> Any:
         """i1: whether a condition holds."""
@@ -121,14 +117,14 @@ class Conversions(Folding):
         if value.constant:
             return ir.Constant(I1, int(bool(value.const)))
         if isinstance(value.kind, Scalar):
-            return self.b.icmp_unsigned("!=", value.ir, ir.Constant(value.ir.type, 0))
+            return self.b.compare("!=", value.ir, ir.Constant(value.ir.type, 0))
         hint = "any_of(x) or all_of(x)" if isinstance(value.kind, Vector) else "`x is not None`"
         self.fail(node, f"{kind_name(value.kind)} is not a condition; write {hint}")
 
     def cast(self, value: Val, kind: Any, node: ast.AST) -> Val:
         """`u32(x)`."""
         if value.constant:
-            return Val(kind, ir.Constant(ir.IntType(kind.bits), kind(value.const)))
+            return Val(kind, ir.Constant(ir.number(kind.bits), kind(value.const)))
         if isinstance(value.kind, Vector):
             wanted = VECTORS[kind.name, value.kind.width]
             return Val(wanted, self.resized(value.ir, value.kind.element.bits, wanted))
@@ -139,5 +135,5 @@ class Conversions(Folding):
         if value.kind.bits == kind.bits:
             return Val(kind, value.ir)
         if value.kind.bits > kind.bits:
-            return Val(kind, self.b.trunc(value.ir, ir.IntType(kind.bits)))
-        return Val(kind, (self.b.sext if value.kind.signed else self.b.zext)(value.ir, ir.IntType(kind.bits)))
+            return Val(kind, self.b.convert("trunc", value.ir, ir.number(kind.bits)))
+        return Val(kind, self.b.convert("sext" if value.kind.signed else "zext", value.ir, ir.number(kind.bits)))

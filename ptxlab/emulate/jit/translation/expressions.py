@@ -10,15 +10,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.conversions import Conversions
 from ptxlab.emulate.jit.translation.folding import COMPARE, MISSING
 from ptxlab.emulate.jit.translation.kinds import (
     BOOLEAN,
     I8,
     I64,
-    PTR,
     U64,
     VECTORS,
     Null,
@@ -31,8 +29,8 @@ from ptxlab.emulate.jit.translation.kinds import (
 from ptxlab.emulate.language.types import Scalar, Vector
 
 _ARITHMETIC = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "udiv", ast.Mod: "urem", ast.BitAnd: "and_",
-    ast.BitOr: "or_", ast.BitXor: "xor",
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "udiv", ast.Mod: "urem", ast.BitAnd: "and",
+    ast.BitOr: "or", ast.BitXor: "xor",
 }  # fmt: skip
 
 
@@ -63,7 +61,7 @@ class Expressions(Conversions):
                 if name not in self.locals:
                     self.fail(node, f"{name} is neither a local of this rule nor a whole number outside of it")
                 slot = self.locals[name]
-                return Val(slot.kind, self.b.load(slot.ir, typ=llvm_type(slot.kind)))
+                return Val(slot.kind, self.b.load(llvm_type(slot.kind), slot.ir))
             case ast.Attribute(value=base) if fixed is not MISSING:
                 kind = self.record_of(base).fields[node.attr].kind
                 return Val(kind, ir.Constant(llvm_type(kind), int(fixed)))
@@ -106,7 +104,7 @@ class Expressions(Conversions):
             self.fail(node, "booleans have & | ^; write u32(x) to count with one")
         if op in (ast.FloorDiv, ast.Mod) and element.signed:
             self.fail(node, "// and % are for unsigned numbers; write u64(x)")
-        return Val(kind, getattr(self.b, _ARITHMETIC[op])(x, y))
+        return Val(kind, self.b.binary(_ARITHMETIC[op], x, y))
 
     def _shift(self, op: type, a: Val, by: Val, node: ast.AST) -> Val:
         kind = a.kind
@@ -122,25 +120,25 @@ class Expressions(Conversions):
             number = by if by.constant else Val(element, self.resized(by.ir, by.kind.bits, element))
             amount = self.to(number, kind, node)
         if op is ast.LShift:
-            return Val(kind, self.b.shl(a.ir, amount))
-        return Val(kind, self.b.ashr(a.ir, amount) if element.signed else self.b.lshr(a.ir, amount))
+            return Val(kind, self.b.binary("shl", a.ir, amount))
+        return Val(kind, self.b.binary("ashr" if element.signed else "lshr", a.ir, amount))
 
     def _unary(self, op: ast.unaryop, inner: ast.expr, node: ast.AST) -> Val:
         if isinstance(op, ast.Not):
-            return Val(BOOLEAN, self.b.not_(self.truth(self.value(inner), inner)))
+            return Val(BOOLEAN, self.b.invert(self.truth(self.value(inner), inner)))
         value = self.typed(self.value(inner), node)
         if not isinstance(value.kind, Scalar | Vector) or isinstance(op, ast.UAdd):
             self.fail(node, f"{kind_name(value.kind)} has no {type(op).__name__}")
         if value.kind is BOOLEAN:
             self.fail(node, "write `not x` for a boolean")
-        return Val(value.kind, self.b.not_(value.ir) if isinstance(op, ast.Invert) else self.b.neg(value.ir))
+        return Val(value.kind, self.b.invert(value.ir) if isinstance(op, ast.Invert) else self.b.negate(value.ir))
 
     def _comparison(self, node: ast.Compare) -> Val:
         left, found = self.value(node.left), None
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.value(comparator)
             one = self._compared(op, left, right, node)
-            found = one if found is None else Val(one.kind, self.b.and_(found.ir, one.ir))
+            found = one if found is None else Val(one.kind, self.b.binary("and", found.ir, one.ir))
             left = right
         assert found is not None
         return found
@@ -150,59 +148,57 @@ class Expressions(Conversions):
             if not isinstance(c.kind, Null) or not (isinstance(a.kind, Pointing) or is_record(a.kind)):
                 self.fail(node, "`is` compares a pointer or record with None")
             sign = "==" if isinstance(op, ast.Is) else "!="
-            return Val(BOOLEAN, self.b.icmp_unsigned(sign, a.ir, ir.Constant(PTR, None)))
+            return Val(BOOLEAN, self.b.compare(sign, a.ir, ir.NULL))
         if type(op) not in COMPARE:
             self.fail(node, f"rules have no {type(op).__name__}")
         x, y, kind = self.unified(a, c, node)
         element = kind.element if isinstance(kind, Vector) else kind
         signed = isinstance(element, Scalar) and element.signed
         result = VECTORS["boolean", kind.width] if isinstance(kind, Vector) else BOOLEAN
-        return Val(result, (self.b.icmp_signed if signed else self.b.icmp_unsigned)(COMPARE[type(op)][0], x, y))
+        return Val(result, self.b.compare(COMPARE[type(op)][0], x, y, signed=signed))
 
     def branch(self, node: ast.expr, yes: Any, no: Any) -> None:
         """Goes to one block or another by a condition; `and` and `or` compute their right side only if they must."""
         fixed = self.fixed(node)
         if fixed is not MISSING:
-            self.b.branch(yes if fixed else no)
+            self.b.go(yes if fixed else no)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.branch(node.operand, no, yes)
         elif isinstance(node, ast.BoolOp):
             for value in node.values[:-1]:
-                on = self.b.append_basic_block("and" if isinstance(node.op, ast.And) else "or")
+                on = self.b.block("and" if isinstance(node.op, ast.And) else "or")
                 self.branch(value, on, no) if isinstance(node.op, ast.And) else self.branch(value, yes, on)
-                self.b.position_at_end(on)
+                self.b.at(on)
             self.branch(node.values[-1], yes, no)
         else:
-            self.b.cbranch(self.truth(self.value(node), node), yes, no)
+            self.b.branch(self.truth(self.value(node), node), yes, no)
 
     def _chosen(self, node: ast.BoolOp | ast.IfExp) -> Val:
         """`a if c else b`, `a and b`: one of two values, only that one computed."""
-        blocks = [self.b.append_basic_block(name) for name in ("yes", "no", "chosen")]
         test = node.test if isinstance(node, ast.IfExp) else node
         fixed = self.fixed(test)
         if fixed is not MISSING and isinstance(node, ast.IfExp):
-            for block in blocks:
-                self.b.function.blocks.remove(block)
             return self.value(node.body if fixed else node.orelse)
+        blocks = [self.b.block(name) for name in ("yes", "no", "chosen")]
         self.branch(test, blocks[0], blocks[1])
         ways = []
         for block, way in zip(blocks, (True, False), strict=False):
-            self.b.position_at_end(block)
+            self.b.at(block)
             if isinstance(node, ast.IfExp):
                 value = self.value(node.body if way else node.orelse)
             else:
                 value = self.constant(way)
-            ways.append((value, self.b.block))
+            ways.append((value, self.b.here))
         kind = self._kind_of_both(ways[0][0], ways[1][0], node)
         sources = []
         for value, block in ways:
-            self.b.position_at_end(block)
-            sources.append((self.to(value, kind, node), self.b.block))
-            self.b.branch(blocks[2])
-        self.b.position_at_end(blocks[2])
+            self.b.at(block)
+            sources.append((self.to(value, kind, node), self.b.here))
+            self.b.go(blocks[2])
+        self.b.at(blocks[2])
         phi = self.b.phi(llvm_type(kind))
         for source, block in sources:
-            phi.add_incoming(source, block)
+            phi.comes(source, block)
         return Val(kind, phi)
 
     def _kind_of_both(self, a: Val, c: Val, node: ast.AST) -> Any:
@@ -222,7 +218,7 @@ class Expressions(Conversions):
         field = owner.kind.fields.get(name)
         if field is None:
             self.fail(node, f"{owner.kind.__name__} has no field {name}; it has {', '.join(owner.kind.fields)}")
-        at = self.b.gep(owner.ir, [ir.Constant(I64, field.offset)], source_etype=I8) if field.offset else owner.ir
+        at = self.b.address(owner.ir, ir.Constant(I64, field.offset), I8) if field.offset else owner.ir
         if field.pointer:
             return "load", Pointing(field.kind), at
         if field.ref:
@@ -259,12 +255,12 @@ class Expressions(Conversions):
             at: Any = ir.Constant(I64, index.const)
         elif isinstance(index.kind, Scalar) and index.kind.bits > 1:
             wide = index.kind.bits == 64
-            at = index.ir if wide else (self.b.sext if index.kind.signed else self.b.zext)(index.ir, I64)
+            at = index.ir if wide else self.b.convert("sext" if index.kind.signed else "zext", index.ir, I64)
         else:
             self.fail(node, f"{kind_name(index.kind)} is not an index")
         if isinstance(target, Scalar):
-            return self.b.gep(owner.ir, [at], source_etype=ir.IntType(8 * size))
-        return self.b.gep(owner.ir, [self.b.mul(at, ir.Constant(I64, size))], source_etype=I8)
+            return self.b.address(owner.ir, at, ir.number(8 * size))
+        return self.b.address(owner.ir, self.b.binary("mul", at, ir.Constant(I64, size)), I8)
 
     def read(self, place: tuple[str, Any, Any], node: ast.AST) -> Val:
         """The value at a place."""
@@ -272,9 +268,9 @@ class Expressions(Conversions):
         if how == "here":
             return Val(kind, at)
         if kind is BOOLEAN:
-            held = self.b.load(at, typ=I8, align=1)
-            return Val(kind, self.b.icmp_unsigned("!=", held, ir.Constant(I8, 0)))
-        return Val(kind, self.b.load(at, typ=llvm_type(kind), align=1))
+            held = self.b.load(I8, at, 1)
+            return Val(kind, self.b.compare("!=", held, ir.Constant(I8, 0)))
+        return Val(kind, self.b.load(llvm_type(kind), at, 1))
 
     def write(self, place: tuple[str, Any, Any], value: Val, node: ast.AST) -> None:
         """Stores a value at a place."""
@@ -282,7 +278,7 @@ class Expressions(Conversions):
         if how == "here":
             self.fail(node, f"{kind_name(kind)} is in place here and cannot be replaced as a whole")
         stored = self.to(value, kind, node)
-        self.b.store(self.b.zext(stored, I8) if kind is BOOLEAN else stored, at, align=1)
+        self.b.store(self.b.convert("zext", stored, I8) if kind is BOOLEAN else stored, at, 1)
 
     # -- calls
 
@@ -296,7 +292,7 @@ class Expressions(Conversions):
             return self.cast(self.value(node.args[0]), function, node)
         if function in (min, max):
             x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
-            less = (self.b.icmp_signed if kind.signed else self.b.icmp_unsigned)("<", x, y)
+            less = self.b.compare("<", x, y, signed=kind.signed)
             return Val(kind, self.b.select(less, *((x, y) if function is min else (y, x))))
         found = self.intrinsic(function, node)
         return self.call_rule(function, node) if found is None else found

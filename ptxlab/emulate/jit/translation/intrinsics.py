@@ -7,15 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.expressions import Expressions
 from ptxlab.emulate.jit.translation.kinds import (
     I1,
     I8,
     I32,
     I64,
-    PTR,
     U32,
     U64,
     VECTORS,
@@ -32,7 +30,8 @@ from ptxlab.emulate.language.types import ROW, Scalar, Vector, W
 class Intrinsics(Expressions):
     """Expressions, and calls of the functions that every rule may use."""
 
-    entry: Any  # a builder at the start of the function, for what lives on the stack
+    intrinsics: dict[str, ir.Called]
+    entry: ir.Builder  # at the start of the function, for what lives on the stack
 
     def intrinsic(self, function: Any, node: ast.Call) -> Val | None:
         made = _INTRINSICS.get(function)
@@ -42,8 +41,7 @@ class Intrinsics(Expressions):
 
     def named(self, name: str, result: Any, parameters: list[Any]) -> Any:
         """An LLVM intrinsic, declared once."""
-        kind = ir.FunctionType(result, parameters)
-        return self.module.globals.get(name) or ir.Function(self.module, kind, name)
+        return self.intrinsics.setdefault(name, ir.Called(result, parameters, f"@{name}"))
 
     def vector(self, node: ast.expr) -> Val:
         """An argument that must be lanes or a row."""
@@ -72,35 +70,35 @@ class Intrinsics(Expressions):
     def _highest(self, node: ast.Call) -> Val:
         zeros = self.named("llvm.ctlz.i32", I32, [I32, I1])
         leading = self.b.call(zeros, [self.mask(node.args[0]), ir.Constant(I1, 0)])
-        return Val(U32, self.b.sub(ir.Constant(I32, 31), leading))
+        return Val(U32, self.b.binary("sub", ir.Constant(I32, 31), leading))
 
     def _of_bits(self, node: ast.Call, name: str) -> Val:
         return Val(U32, self.b.call(self.named(name, I32, [I32]), [self.mask(node.args[0])]))
 
     def _lanes(self, node: ast.Call) -> Val:
         kind = VECTORS["boolean", W]
-        return Val(kind, self.b.bitcast(self.mask(node.args[0]), llvm_type(kind)))
+        return Val(kind, self.b.convert("bitcast", self.mask(node.args[0]), llvm_type(kind)))
 
     def _as_bits(self, node: ast.Call) -> Val:
         chosen = self.vector(node.args[0])
         if chosen.kind.element.bits != 1:
             self.fail(node, f"bits({kind_name(chosen.kind)}): compare first, as in bits(v != 0)")
-        whole = self.b.bitcast(chosen.ir, ir.IntType(chosen.kind.width))
-        return Val(U32, whole if chosen.kind.width == W else self.b.zext(whole, I32))
+        whole = self.b.convert("bitcast", chosen.ir, ir.number(chosen.kind.width))
+        return Val(U32, whole if chosen.kind.width == W else self.b.convert("zext", whole, I32))
 
     def _any(self, node: ast.Call) -> Val:
         mask = self._as_bits(node)
-        return Val(VECTORS["boolean", W].element, self.b.icmp_unsigned("!=", mask.ir, ir.Constant(I32, 0)))
+        return Val(VECTORS["boolean", W].element, self.b.compare("!=", mask.ir, ir.Constant(I32, 0)))
 
     def _all(self, node: ast.Call) -> Val:
         chosen = self.vector(node.args[0])
-        whole = self.b.bitcast(chosen.ir, ir.IntType(chosen.kind.width))
-        return Val(VECTORS["boolean", W].element, self.b.icmp_unsigned("==", whole, ir.Constant(whole.type, -1)))
+        whole = self.b.convert("bitcast", chosen.ir, ir.number(chosen.kind.width))
+        return Val(VECTORS["boolean", W].element, self.b.compare("==", whole, ir.Constant(whole.type, -1)))
 
     # -- lanes
 
     def _ids(self, node: ast.Call, kind: Any) -> Val:
-        return Val(kind, ir.Constant(llvm_type(kind), list(range(kind.width))))
+        return Val(kind, ir.Constant(llvm_type(kind), range(kind.width)))
 
     def _splat(self, node: ast.Call) -> Val:
         kind = VECTORS["u64", W]
@@ -118,36 +116,33 @@ class Intrinsics(Expressions):
 
     def _smaller(self, node: ast.Call, *, larger: bool = False) -> Val:
         x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
-        less = self.b.icmp_unsigned("<", x, y)
+        less = self.b.compare("<", x, y)
         return Val(kind, self.b.select(less, *((y, x) if larger else (x, y))))
 
     def _least(self, node: ast.Call) -> Val:
         values = self.vector(node.args[0])
         element = values.ir.type.element
-        name = f"llvm.vector.reduce.umin.v{values.kind.width}i{element.width}"
+        name = f"llvm.vector.reduce.umin.v{values.kind.width}i{element.bits}"
         return Val(values.kind.element, self.b.call(self.named(name, element, [values.ir.type]), [values.ir]))
 
     def _extract(self, node: ast.Call) -> Val:
         values, lane = self.vector(node.args[0]), self.typed(self.value(node.args[1]), node)
-        return Val(values.kind.element, self.b.extract_element(values.ir, lane.ir))
+        return Val(values.kind.element, self.b.extract(values.ir, lane.ir))
 
     def _insert(self, node: ast.Call) -> Val:
         values, lane = self.vector(node.args[0]), self.typed(self.value(node.args[1]), node)
         new = self.to(self.value(node.args[2]), values.kind.element, node)
-        return Val(values.kind, self.b.insert_element(values.ir, new, lane.ir))
+        return Val(values.kind, self.b.insert(values.ir, new, lane.ir))
 
     def _exchanged(self, node: ast.Call) -> Val:
         values, distance = self.vector(node.args[0]), self.fixed(node.args[1])
         if not isinstance(distance, int):
             self.fail(node, "exchanged(v, distance): the distance is a constant")
-        order = ir.Constant(ir.VectorType(I32, W), [lane ^ distance for lane in range(W)])
-        return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
+        return Val(values.kind, self.b.shuffle(values.ir, [lane ^ distance for lane in range(W)]))
 
     def _reversed(self, node: ast.Call) -> Val:
         values = self.vector(node.args[0])
-        width = values.kind.width
-        order = ir.Constant(ir.VectorType(I32, width), list(range(width - 1, -1, -1)))
-        return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
+        return Val(values.kind, self.b.shuffle(values.ir, range(values.kind.width - 1, -1, -1)))
 
     def _distinct(self, node: ast.Call) -> Val:
         """Where no lane of the mask has less than the one before, as with a stride: the lanes at which the value
@@ -155,92 +150,91 @@ class Intrinsics(Expressions):
         last remaining lane, and removes all lanes with their values."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
         partly, steps, near, marks, again, inside, after = (
-            self.b.append_basic_block(name) for name in ("partly", "steps", "near", "marks", "lanes", "do", "after")
+            self.b.block(name) for name in ("partly", "steps", "near", "marks", "lanes", "do", "after")
         )
-        full = self.b.icmp_unsigned("==", mask, ir.Constant(I32, -1))
-        whole = self.b.block
-        self.b.cbranch(full, steps, partly)
-        self.b.position_at_end(partly)
+        full = self.b.compare("==", mask, ir.Constant(I32, -1))
+        whole = self.b.here
+        self.b.branch(full, steps, partly)
+        self.b.at(partly)
         filled = self._filled(values, mask)
-        part = self.b.block
-        self.b.branch(steps)
-        self.b.position_at_end(steps)
+        part = self.b.here
+        self.b.go(steps)
+        self.b.at(steps)
         each = self.b.phi(values.ir.type)
-        each.add_incoming(values.ir, whole)
-        each.add_incoming(filled, part)
+        each.comes(values.ir, whole)
+        each.comes(filled, part)
         lower = self._lower(each, 1)
-        ascending = self.b.bitcast(self.b.icmp_unsigned(">=", values.ir, lower), I32)
-        simple = self.b.icmp_unsigned("==", self.b.or_(ascending, self.b.not_(mask)), ir.Constant(I32, -1))
-        changes = self.b.bitcast(self.b.icmp_unsigned("!=", each, lower), I32)
-        some = self.b.zext(self.b.icmp_unsigned("!=", mask, ir.Constant(I32, 0)), I32)
-        counted = self.b.add(self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), some)
-        self.b.cbranch(simple, after, near)
-        self.b.position_at_end(near)
+        ascending = self.b.convert("bitcast", self.b.compare(">=", values.ir, lower), I32)
+        simple = self.b.compare("==", self.b.binary("or", ascending, self.b.invert(mask)), ir.Constant(I32, -1))
+        changes = self.b.convert("bitcast", self.b.compare("!=", each, lower), I32)
+        some = self.b.convert("zext", self.b.compare("!=", mask, ir.Constant(I32, 0)), I32)
+        counted = self.b.binary("add", self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), some)
+        self.b.branch(simple, after, near)
+        self.b.at(near)
         distance, close = self._distances(values, mask)
-        before = self.b.block
-        self.b.cbranch(close, marks, again)
-        self.b.position_at_end(marks)
+        before = self.b.here
+        self.b.branch(close, marks, again)
+        self.b.at(marks)
         marked = self._marked(distance, mask)
-        self.b.branch(after)
-        self.b.position_at_end(again)
+        self.b.go(after)
+        self.b.at(again)
         left, found = self.b.phi(I32), self.b.phi(I32)
-        self.b.cbranch(self.b.icmp_unsigned("!=", left, ir.Constant(I32, 0)), inside, after)
-        self.b.position_at_end(inside)
+        self.b.branch(self.b.compare("!=", left, ir.Constant(I32, 0)), inside, after)
+        self.b.at(inside)
         sides = [self.named(f"llvm.{name}.i32", I32, [I32, I1]) for name in ("cttz", "ctlz")]
         low, high = (self.b.call(side, [left, ir.Constant(I1, 1)]) for side in sides)
-        one = self.b.extract_element(values.ir, low)
-        two = self.b.extract_element(values.ir, self.b.xor(high, ir.Constant(I32, W - 1)))
+        one = self.b.extract(values.ir, low)
+        two = self.b.extract(values.ir, self.b.binary("xor", high, ir.Constant(I32, W - 1)))
         same = [
-            self.b.bitcast(self.b.icmp_unsigned("==", values.ir, self.broadcast(v, values.kind)), I32)
+            self.b.convert("bitcast", self.b.compare("==", values.ir, self.broadcast(v, values.kind)), I32)
             for v in (one, two)
         ]
-        rest = self.b.and_(left, self.b.not_(self.b.or_(*same)))
-        unlike = self.b.zext(self.b.icmp_unsigned("!=", one, two), I32)
-        more = self.b.add(self.b.add(found, ir.Constant(I32, 1)), unlike)
-        self.b.branch(again)
+        rest = self.b.binary("and", left, self.b.invert(self.b.binary("or", *same)))
+        unlike = self.b.convert("zext", self.b.compare("!=", one, two), I32)
+        more = self.b.binary("add", self.b.binary("add", found, ir.Constant(I32, 1)), unlike)
+        self.b.go(again)
         for phi, first, next_ in ((left, mask, rest), (found, ir.Constant(I32, 0), more)):
-            phi.add_incoming(first, before)
-            phi.add_incoming(next_, inside)
-        self.b.position_at_end(after)
+            phi.comes(first, before)
+            phi.comes(next_, inside)
+        self.b.at(after)
         result = self.b.phi(I32)
-        result.add_incoming(counted, steps)
-        result.add_incoming(marked, marks)
-        result.add_incoming(found, again)
+        result.comes(counted, steps)
+        result.comes(marked, marks)
+        result.comes(found, again)
         return Val(U32, result)
 
     def _distances(self, values: Val, mask: Any) -> tuple[Any, Any]:
         """How far each lane is above the lowest of the mask, and whether these are all less than a value has bits."""
         element, kind = values.ir.type.element, values.ir.type
-        chosen = self.b.bitcast(mask, ir.VectorType(I1, W))
-        filled = self.b.select(chosen, values.ir, ir.Constant(kind, [-1] * W))
-        lowest = self.b.call(self.named(f"llvm.vector.reduce.umin.v{W}i{element.width}", element, [kind]), [filled])
-        distance = self.b.sub(values.ir, self.broadcast(lowest, values.kind))
-        close = self.b.bitcast(self.b.icmp_unsigned("<", distance, ir.Constant(kind, [element.width] * W)), I32)
-        return distance, self.b.icmp_unsigned("==", self.b.or_(close, self.b.not_(mask)), ir.Constant(I32, -1))
+        chosen = self.b.convert("bitcast", mask, ir.vector(I1, W))
+        filled = self.b.select(chosen, values.ir, ir.Constant(kind, -1))
+        lowest = self.b.call(self.named(f"llvm.vector.reduce.umin.v{W}i{element.bits}", element, [kind]), [filled])
+        distance = self.b.binary("sub", values.ir, self.broadcast(lowest, values.kind))
+        close = self.b.convert("bitcast", self.b.compare("<", distance, ir.Constant(kind, element.bits)), I32)
+        return distance, self.b.compare("==", self.b.binary("or", close, self.b.invert(mask)), ir.Constant(I32, -1))
 
     def _marked(self, distance: Any, mask: Any) -> Any:
         """How many different distances the lanes of the mask have."""
         element, kind = distance.type.element, distance.type
-        marks = self.b.shl(ir.Constant(kind, [1] * W), distance)
-        chosen = self.b.select(self.b.bitcast(mask, ir.VectorType(I1, W)), marks, ir.Constant(kind, [0] * W))
-        together = self.b.call(self.named(f"llvm.vector.reduce.or.v{W}i{element.width}", element, [kind]), [chosen])
-        found = self.b.call(self.named(f"llvm.ctpop.i{element.width}", element, [element]), [together])
-        return self.b.trunc(found, I32) if element.width > I32.width else found
+        marks = self.b.binary("shl", ir.Constant(kind, 1), distance)
+        chosen = self.b.select(self.b.convert("bitcast", mask, ir.vector(I1, W)), marks, ir.Constant(kind, 0))
+        together = self.b.call(self.named(f"llvm.vector.reduce.or.v{W}i{element.bits}", element, [kind]), [chosen])
+        found = self.b.call(self.named(f"llvm.ctpop.i{element.bits}", element, [element]), [together])
+        return self.b.convert("trunc", found, I32) if element.bits > I32.bits else found
 
     def _lower(self, values: Any, distance: int) -> Any:
         """Each lane's neighbour so far below; the lowest lanes have their own values."""
-        order = ir.Constant(ir.VectorType(I32, W), [lane - distance if lane >= distance else lane for lane in range(W)])
-        return self.b.shuffle_vector(values, ir.Constant(values.type, ir.Undefined), order)
+        return self.b.shuffle(values, [lane - distance if lane >= distance else lane for lane in range(W)])
 
     def _filled(self, values: Val, mask: Any) -> Any:
         """Lanes that are not in the mask get the largest value of those below that are, or that of the first lane."""
         zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
-        number = self.b.and_(self.b.call(zeros, [mask, ir.Constant(I1, 0)]), ir.Constant(I32, W - 1))
-        start = self.broadcast(self.b.extract_element(values.ir, number), values.kind)
-        found = self.b.select(self.b.bitcast(mask, ir.VectorType(I1, W)), values.ir, start)
+        number = self.b.binary("and", self.b.call(zeros, [mask, ir.Constant(I1, 0)]), ir.Constant(I32, W - 1))
+        start = self.broadcast(self.b.extract(values.ir, number), values.kind)
+        found = self.b.select(self.b.convert("bitcast", mask, ir.vector(I1, W)), values.ir, start)
         for distance in (1, 2, 4, 8, 16):
             lower = self._lower(found, distance)
-            found = self.b.select(self.b.icmp_unsigned(">", lower, found), lower, found)
+            found = self.b.select(self.b.compare(">", lower, found), lower, found)
         return found
 
     # -- memory
@@ -248,7 +242,7 @@ class Intrinsics(Expressions):
     def _loaded(self, node: ast.Call, width: int) -> Val:
         words = self.words(node.args[0])
         kind = self._lanes_of(words, width, node)
-        return Val(kind, self.b.load(words.ir, typ=llvm_type(kind), align=1))
+        return Val(kind, self.b.load(llvm_type(kind), words.ir, 1))
 
     def _lanes_of(self, words: Val, width: int, node: ast.Call) -> Any:
         kind = VECTORS.get((words.kind.target.name, width))
@@ -259,7 +253,7 @@ class Intrinsics(Expressions):
     def _stored(self, node: ast.Call, width: int) -> Val:
         words = self.words(node.args[0])
         kind = self._lanes_of(words, width, node)
-        self.b.store(self.to(self.value(node.args[1]), kind, node), words.ir, align=1)
+        self.b.store(self.to(self.value(node.args[1]), kind, node), words.ir, 1)
         return Val(None)
 
     def _places(self, node: ast.Call) -> tuple[Val, Any, Val]:
@@ -267,11 +261,8 @@ class Intrinsics(Expressions):
         words, index = self.words(node.args[0]), self.vector(node.args[1])
         kind = self._lanes_of(words, index.kind.width, node)
         wide = self.cast(index, U64, node).ir
-        element = ir.IntType(words.kind.target.bits)
-        places = self.b.gep(words.ir, [wide], source_etype=element)
-        if not isinstance(places.type, ir.VectorType):
-            places.type = ir.VectorType(PTR, kind.width)
-        return Val(kind), places, self.vector(node.args[-1])
+        element = ir.number(words.kind.target.bits)
+        return Val(kind), self.b.address(words.ir, wide, element), self.vector(node.args[-1])
 
     def _gather(self, node: ast.Call) -> Val:
         values, places, chosen = self._places(node)
@@ -279,7 +270,7 @@ class Intrinsics(Expressions):
         width = values.kind.width
         name = f"llvm.masked.gather.v{width}i{bits}.v{width}p0"
         gather = self.named(name, kind, [places.type, chosen.ir.type, kind])
-        zeros = ir.Constant(kind, [0] * width)
+        zeros = ir.Constant(kind, 0)
         arguments = [places, chosen.ir, zeros]
         return Val(values.kind, self.b.call(gather, arguments))
 
@@ -287,20 +278,20 @@ class Intrinsics(Expressions):
         values, places, chosen = self._places(node)
         kind, bits, width = llvm_type(values.kind), values.kind.element.bits, values.kind.width
         name = f"llvm.masked.scatter.v{width}i{bits}.v{width}p0"
-        scatter = self.named(name, ir.VoidType(), [kind, places.type, chosen.ir.type])
+        scatter = self.named(name, ir.VOID, [kind, places.type, chosen.ir.type])
         stored = self.to(self.value(node.args[2]), values.kind, node)
         self.b.call(scatter, [stored, places, chosen.ir])
         return Val(None)
 
     def _copy_bytes(self, node: ast.Call) -> Val:
         to, source = self.value(node.args[0]), self.value(node.args[1])
-        copy = self.named("llvm.memcpy.p0.p0.i64", ir.VoidType(), [PTR, PTR, I64, I1])
+        copy = self.named("llvm.memcpy.p0.p0.i64", ir.VOID, [ir.PTR, ir.PTR, I64, I1])
         self.b.call(copy, [to.ir, source.ir, self.number(node.args[2]).ir, ir.Constant(I1, 0)])
         return Val(None)
 
     def _fill_bytes(self, node: ast.Call) -> Val:
         to, value = self.value(node.args[0]), self.typed(self.value(node.args[1]), node)
-        octet = value.ir if value.kind.bits == 8 else self.b.trunc(value.ir, I8)
+        octet = value.ir if value.kind.bits == 8 else self.b.convert("trunc", value.ir, I8)
         self._set(to.ir, octet, self.number(node.args[2]).ir)
         return Val(None)
 
@@ -312,7 +303,7 @@ class Intrinsics(Expressions):
         return Val(None)
 
     def _set(self, to: Any, octet: Any, size: Any) -> None:
-        fill = self.named("llvm.memset.p0.i64", ir.VoidType(), [PTR, I8, I64, I1])
+        fill = self.named("llvm.memset.p0.i64", ir.VOID, [ir.PTR, I8, I64, I1])
         self.b.call(fill, [to, octet, size, ir.Constant(I1, 0)])
 
     def _local(self, node: ast.Call) -> Val:
@@ -321,8 +312,7 @@ class Intrinsics(Expressions):
             self.fail(node, "local(type, size): the type of an element, as in local(u64, 32)")
         if not isinstance(size, int):
             self.fail(node, "local(type, size): the size is a constant")
-        room = self.entry.alloca(ir.ArrayType(I8, kind.size * size))
-        room.align = 64
+        room = self.entry.room(ir.array(I8, kind.size * size), align=64)
         self._set(room, ir.Constant(I8, 0), ir.Constant(I64, kind.size * size))
         return Val(Pointing(kind), room)
 
@@ -334,7 +324,7 @@ class Intrinsics(Expressions):
         target = words.kind.target
         at = self.place(words, self.value(node.args[2]), node)
         value = self.to(self.value(node.args[3]), target, node)
-        return Val(target, self.b.atomic_rmw(operation, at, value, "monotonic"))
+        return Val(target, self.b.atomic(operation, at, value))
 
 
 _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.language import types as language
 from ptxlab.emulate.language.records import Record
 from ptxlab.emulate.language.types import Pointer, Scalar, Vector
 
-I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
-PTR = ir.PointerType()
+I1, I8, I32, I64 = (ir.number(bits) for bits in (1, 8, 32, 64))
 BOOLEAN: Any = language.boolean
 U32: Any = language.u32
 U64: Any = language.u64
@@ -85,12 +84,13 @@ def kind_name(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else repr(kind)
 
 
-def llvm_type(kind: Any) -> Any:
+@functools.cache
+def llvm_type(kind: Any) -> ir.Type:
     """The IR type of a kind."""
     if isinstance(kind, Scalar):
-        return ir.IntType(kind.bits)
+        return ir.number(kind.bits)
     if isinstance(kind, Vector):
-        return ir.VectorType(ir.IntType(kind.element.bits), kind.width)
+        return ir.vector(ir.number(kind.element.bits), kind.width)
     if isinstance(kind, tuple):
-        return ir.LiteralStructType([llvm_type(one) for one in kind])
-    return ir.VoidType() if kind is None else PTR
+        return ir.struct(*(llvm_type(one) for one in kind))
+    return ir.VOID if kind is None else ir.PTR
