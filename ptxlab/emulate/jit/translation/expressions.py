@@ -51,6 +51,8 @@ class Expressions(Conversions):
 
     def value(self, node: ast.expr) -> Val:
         """An expression's value."""
+        if isinstance(node, ast.Name) and (slot := self.locals.get(node.id)) is not None:  # most are
+            return Val(slot.kind, self.b.load(llvm_type(slot.kind), slot.ir))
         fixed = self.fixed(node)
         if fixed is not MISSING and not self.typed_inside(node):
             return self.constant(fixed)
@@ -58,10 +60,7 @@ class Expressions(Conversions):
             case ast.Constant(value=None):
                 return Val(Null())
             case ast.Name(id=name):
-                if name not in self.locals:
-                    self.fail(node, f"{name} is neither a local of this rule nor a whole number outside of it")
-                slot = self.locals[name]
-                return Val(slot.kind, self.b.load(llvm_type(slot.kind), slot.ir))
+                self.fail(node, f"{name} is neither a local of this rule nor a whole number outside of it")
             case ast.Attribute(value=base) if fixed is not MISSING:
                 kind = self.record_of(base).fields[node.attr].kind
                 return Val(kind, ir.Constant(llvm_type(kind), int(fixed)))

@@ -43,37 +43,46 @@ class Folding:
 
     def fixed(self, node: ast.expr) -> Any:
         """The number that an expression always is, or MISSING."""
-        match node:
-            case ast.Constant(value=value) if isinstance(value, int):
-                return value
-            case ast.Name(id=name) if name not in self.locals:
-                return self._outside(self.names.get(name, MISSING))
-            case ast.Attribute(value=base, attr=name):
-                return self._fixed_attribute(base, name)
-            case ast.UnaryOp(op=op, operand=inner):
-                inside = self.fixed(inner)
-                return MISSING if inside is MISSING else FOLD_ONE[type(op)](inside)
-            case ast.BinOp(left=left, op=op, right=right):
-                a, c = self.fixed(left), self.fixed(right)
-                return MISSING if a is MISSING or c is MISSING or type(op) not in FOLD else FOLD[type(op)](a, c)
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
-                a, c = self.fixed(left), self.fixed(right)
-                return MISSING if a is MISSING or c is MISSING else COMPARE[type(op)][1](a, c)
-            case ast.BoolOp(op=op, values=values):
-                return self._fixed_logic(isinstance(op, ast.And), values)
-            case ast.Call(func=function, args=[argument], keywords=[]):
-                kind = self.global_value(function)
-                given = self.fixed(argument) if isinstance(kind, Scalar) else MISSING
-                return MISSING if given is MISSING else kind(given)
-            case ast.Call(func=ast.Attribute(value=base, attr="offset"), args=[ast.Constant(value=str(field))]):
-                record = self.global_value(base)
-                return record.offset(field) if is_record(record) else MISSING
+        fold = _FIXED.get(type(node))  # a match statement would ask for one class after the other
+        return MISSING if fold is None else fold(self, node)
+
+    def _fixed_name(self, node: ast.Name) -> Any:
+        return MISSING if node.id in self.locals else self._outside(self.names.get(node.id, MISSING))
+
+    def _fixed_unary(self, node: ast.UnaryOp) -> Any:
+        inside = self.fixed(node.operand)
+        return MISSING if inside is MISSING else FOLD_ONE[type(node.op)](inside)
+
+    def _fixed_binary(self, node: ast.BinOp) -> Any:
+        a = self.fixed(node.left)
+        c = MISSING if a is MISSING else self.fixed(node.right)
+        return MISSING if c is MISSING or type(node.op) not in FOLD else FOLD[type(node.op)](a, c)
+
+    def _fixed_comparison(self, node: ast.Compare) -> Any:
+        if len(node.ops) > 1 or type(node.ops[0]) not in COMPARE:
+            return MISSING
+        a = self.fixed(node.left)
+        c = MISSING if a is MISSING else self.fixed(node.comparators[0])
+        return MISSING if c is MISSING else COMPARE[type(node.ops[0])][1](a, c)
+
+    def _fixed_call(self, node: ast.Call) -> Any:
+        if len(node.args) != 1:
+            return MISSING
+        function, argument = node.func, node.args[0]
+        kind = MISSING if node.keywords else self.global_value(function)
+        if isinstance(kind, Scalar):
+            given = self.fixed(argument)
+            return MISSING if given is MISSING else kind(given)
+        if isinstance(function, ast.Attribute) and function.attr == "offset" and isinstance(argument, ast.Constant):
+            record = self.global_value(function.value)
+            return record.offset(argument.value) if is_record(record) else MISSING
         return MISSING
 
     def _outside(self, value: Any) -> Any:
         return value if isinstance(value, int) else MISSING
 
-    def _fixed_attribute(self, base: ast.expr, name: str) -> Any:
+    def _fixed_attribute(self, node: ast.Attribute) -> Any:
+        base, name = node.value, node.attr
         owner = self.global_value(base)
         if owner is not MISSING:
             return self._outside(getattr(owner, name, MISSING))
@@ -83,8 +92,8 @@ class Folding:
         value = self.known[f"{kind.__name__}.{name}"]
         return bool(value) if kind.fields[name].kind is BOOLEAN else value
 
-    def _fixed_logic(self, conjunction: bool, values: list[ast.expr]) -> Any:
-        found = [self.fixed(value) for value in values]
+    def _fixed_logic(self, node: ast.BoolOp) -> Any:
+        conjunction, found = isinstance(node.op, ast.And), [self.fixed(value) for value in node.values]
         if any(value is not MISSING and bool(value) is not conjunction for value in found):
             return not conjunction
         return MISSING if MISSING in found else conjunction
@@ -116,9 +125,21 @@ class Folding:
 
     def typed_inside(self, node: ast.expr) -> bool:
         """Whether a constant expression has a type: a cast is in it, or a field that is known."""
-        return any(
+        return not isinstance(node, ast.Constant | ast.Name) and any(
             isinstance(self.global_value(one.func), Scalar)
             if isinstance(one, ast.Call)
             else isinstance(one, ast.Attribute) and self.record_of(one.value) is not None
             for one in ast.walk(node)
         )
+
+
+_FIXED: dict[type, Callable[[Folding, Any], Any]] = {
+    ast.Constant: lambda _, node: node.value if isinstance(node.value, int) else MISSING,
+    ast.Name: Folding._fixed_name,
+    ast.Attribute: Folding._fixed_attribute,
+    ast.UnaryOp: Folding._fixed_unary,
+    ast.BinOp: Folding._fixed_binary,
+    ast.Compare: Folding._fixed_comparison,
+    ast.BoolOp: Folding._fixed_logic,
+    ast.Call: Folding._fixed_call,
+}
