@@ -277,9 +277,12 @@ class Rows(World):
             [2, 0, 1, codes[0], *[0] * 15, 40, 1, codes[1], *[0] * 15],
             [1, 0, 9, *codes * 4, codes[0], *[0] * 7],
         ]
-        members = Pointer[int](np.array([1, 0, 4, codes[0]], np.uint64))
         write = draw.random() < 0.6 and not self.reading
-        pieces = Pointer[int](np.array(tables[0] if write else draw.choice(tables), np.uint64))
+        table = tables[0] if write else draw.choice(tables)
+        places = [0, 40] if table[0] == 2 else range(table[1], table[1] + 4 * table[2], 4)
+        each = [(place, 4, codes[k % 2]) for k, place in enumerate(places)]
+        members = Pointer[int](np.array([len(each), *[x for member in each for x in member]], np.uint64))
+        pieces = Pointer[int](np.array(table, np.uint64))
         mask, first, lane = mask or 1, draw.randrange(12), np.arange(32)
         layouts = [
             lane, lane, np.where(lane < 16, lane, lane + draw.choice([0, 3, 40, 60])), 60 - lane,

@@ -187,16 +187,20 @@ class Checks(Part):
         return self._listed(rows)
 
     def pieces(self, members: Members) -> str:
+        """Words that follow each other are one piece, in the order of the text: of two instructions that read one word
+        each is checked, and the second is the one that is recorded."""
         grain = races.granule(self.program)
-        words: dict[int, int] = {}
+        runs: list[tuple[int, list[int]]] = []
+        end = 0
         for index, offset, size in members:
-            for word in range(offset // grain, -(-(offset + size) // grain)):
-                words.setdefault(word, self.flags(index))
-        runs = _runs(sorted(words))
+            first, last = offset // grain, -(-(offset + size) // grain)
+            if not runs or first != end:
+                runs.append((first, []))
+            runs[-1][1].extend([self.flags(index)] * (last - first))
+            end = last
         rows = [len(runs)]
-        for first, last in runs:
-            codes = [words[k] for k in range(first, last)]
-            rows += [first * grain, last - first, *codes, *[0] * (-len(codes) % 16)]
+        for first, codes in runs:
+            rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % 16)]
         return self._listed(rows)
 
     def ranges(self, members: Members) -> str:

@@ -27,7 +27,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
@@ -35,7 +35,7 @@ from ptxlab.emulate.rules.race_lanes import own_lines
 from ptxlab.emulate.rules.race_later import APART, EACH, NOW, ONE_ADDRESS, PARTS_OF_ROWS, TO_BLOCK
 from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch
-from ptxlab.emulate.rules.race_patterns import as_lines, from_a_row, from_one_address, of_all_lanes
+from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
 from ptxlab.emulate.rules.race_rows import LATER
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WARP, Block, Later, Launch, Put
@@ -155,6 +155,11 @@ def by_lanes(
 ) -> u32:  # fmt: skip
     """Checks and records what the lanes of a warp access. Returns those that have stored where another one has."""
     low, high = u64(offsets[0]), u64(offsets[16])
+    if not write and (pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS):
+        pattern = found_pattern(offsets, mask, members)
+        if pattern == ALL_THE_SAME:
+            low = u64(offsets[first(mask)])
+            mine |= first(mask)
     if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, mine, write):
         return 0
     if in_part_of_a_row(launch, offsets, mask):

@@ -5,8 +5,24 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, first, rule, u32, u64
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.language import (
+    Pointer,
+    bits,
+    boolean,
+    first,
+    lane_ids,
+    load_lanes,
+    rule,
+    u32,
+    u64,
+)
+from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
+    HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+)
 from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch, whole_lines
 from ptxlab.emulate.rules.race_reads import read_together
@@ -41,17 +57,47 @@ def from_a_row(
     """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
     followed = not write and lines_hold(launch, block, records, stride)
     for k in range(members[0]):
-        begin = offset + members[3 * k + 1]
-        words = members[3 * k + 2] // launch.granule
-        word = begin // launch.granule
-        if followed and row_settled(block, records + 3 * stride, word, words * width, mine >> WARP & 31):
-            continue
-        who = mine | members[3 * k + 3]
-        shift = u64(first(u32(words)))
-        codes, address = launch.no_codes, start + begin
-        stretch(
-            launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write, followed
-        )
+        a_row(launch, block, records, stride, offset, start, members + 3 * k, width, mine, write, followed)
+
+
+@rule(inline=True)
+def a_row(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, member: Pointer[u64],
+    width: u64, mine: u64, write: boolean, followed: boolean,
+) -> None:  # fmt: skip
+    """The same of one member, which is one behind the pointer."""
+    begin = offset + member[1]
+    words = member[2] // launch.granule
+    word = begin // launch.granule
+    if followed and row_settled(block, records + 3 * stride, word, words * width, mine >> WARP & 31):
+        return
+    who, codes, address = mine | member[3], launch.no_codes, start + begin
+    shift = u64(first(u32(words)))
+    stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write, followed)
+
+
+@rule
+def from_crossing_halves(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, high: u64, start: u64,
+    members: Pointer[u64], width: u64, mine: u64,
+) -> None:  # fmt: skip
+    """All members, which read, where the two halves of the warp read some words in common: in the order of the text."""
+    followed = lines_hold(launch, block, records, stride)
+    for k in range(members[0]):
+        a_row(launch, block, records, stride, low, start, members + 3 * k, width, mine, False, followed)
+        a_row(launch, block, records, stride, high, start, members + 3 * k, width, mine | 16, False, followed)
+
+
+@rule(inline=True)
+def crossing(low: u64, high: u64, members: Pointer[u64], width: u64) -> boolean:
+    """Whether rows of so many lanes, one for each half of the warp, have words in common, of one member or of two."""
+    if low == high:
+        return False
+    least, most = members[1], members[1] + width * members[2]
+    for k in range(1, members[0]):
+        least = min(least, members[3 * k + 1])
+        most = max(most, members[3 * k + 1] + width * members[3 * k + 2])
+    return max(low, high) - min(low, high) < most - least
 
 
 @rule(inline=True)
@@ -66,7 +112,7 @@ def as_lines(
         if by_lines and whole_lines(launch, block, records, stride, low, members, 32, mine, write):
             return True
         return not write and read_together(launch, block, records, stride, low, members, 32, mine)
-    if write and max(low, high) - min(low, high) < members[2] * 16:
+    if crossing(low, high, members, 16) or (write and low == high):
         return False
     mine |= OF_MANY if low == high else u64(0)
     if not (by_lines and whole_lines(launch, block, records, stride, low, members, 16, mine, write)):
@@ -86,6 +132,8 @@ def of_all_lanes(
     lane: the pattern is another one, or two lanes may write to one place."""
     if pattern == IN_A_ROW:
         from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
+    elif pattern == HALVES_IN_A_ROW and not write and crossing(low, high, members, 16):
+        from_crossing_halves(launch, block, records, stride, low, high, start, members, 16, mine)
     elif pattern == HALVES_IN_A_ROW and not (write and max(low, high) - min(low, high) < members[2] * 16):
         if low == high:
             mine |= OF_MANY
@@ -94,9 +142,33 @@ def of_all_lanes(
             from_a_row(launch, block, records, stride, high, start, members, 16, mine | 16, write)
     elif pattern == ALL_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
+    elif pattern == HALVES_THE_SAME and not write and crossing(low, high, members, 1):
+        from_crossing_halves(launch, block, records, stride, low, high, start, members, 1, mine | OF_MANY)
     elif pattern == HALVES_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
         from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
     else:
         return False
     return True
+
+
+@rule
+def found_pattern(offsets: Pointer[u32], mask: u32, members: Pointer[u64]) -> u32:
+    """The pattern of lanes that read, of which it is not known: ALL_THE_SAME of several, or one of all
+    lanes for each half of the warp, or IN_ONE_ALLOCATION. Lanes that read one word in one of these ways count as one
+    reader, whatever was known of their addresses before."""
+    lane = first(mask)
+    each, low, high = load_lanes(offsets), u32(offsets[lane]), u32(offsets[16])
+    if mask & mask - 1 != 0 and mask & ~bits(each == low) == 0:
+        return ALL_THE_SAME
+    if mask != ALL:
+        return IN_ONE_ALLOCATION
+    if bits(each == low) & 0xFFFF == 0xFFFF and bits(each == high) >> 16 == 0xFFFF:
+        return HALVES_THE_SAME
+    for k in range(1, members[0]):
+        if members[3 * k + 2] != members[2]:
+            return IN_ONE_ALLOCATION
+    apart, behind = lane_ids() * u32(members[2]), u32(high - 16 * members[2])
+    if bits(each == apart + low) & 0xFFFF == 0xFFFF and bits(each == apart + behind) >> 16 == 0xFFFF:
+        return HALVES_IN_A_ROW
+    return IN_ONE_ALLOCATION

@@ -1,0 +1,59 @@
+"""racecheck where lanes of a warp read words in common: both engines name the same lanes and lines, and each read."""
+
+from __future__ import annotations
+
+import pytest
+from emulate_programs import WAYS, kernel
+from longer import slow
+from random_races import START, TILE, differences, found
+
+COMPILED = [way for way in WAYS if way != "step"]
+READS = {
+    "a word for each half, twice": ("shr.u32 %r10, %r20, 4;", (0, 0)),
+    "a word for each half, and the next": ("shr.u32 %r10, %r20, 4;", (0, 4)),
+    "words for each half that cross": ("shr.u32 %r10, %r20, 4; shl.b32 %r10, %r10, 1;", (0, 8)),
+    "rows of the halves that cross": ("and.b32 %r10, %r20, 15; and.b32 %r11, %r20, 16; shr.u32 %r11, %r11, 1;"
+                                      " add.u32 %r10, %r10, %r11;", (0, 8, 16)),
+    "one row for both halves": ("and.b32 %r10, %r20, 15;", (0, 0)),
+    "words here and there, twice": ("and.b32 %r10, %r20, 3;", (0, 0, 0)),
+    "the later word first": ("shr.u32 %r10, %r20, 1;", (4, 0)),
+    "one word, read by one half": ("mov.u32 %r10, 3;", (0, 0)),
+}  # fmt: skip
+"""The code that finds the word that each lane reads, in %r10, and the offsets in bytes of several reads."""
+
+
+def _reads(name: str, space: str) -> str:
+    code, offsets = READS[name]
+    guard = "@%p1" if name.endswith("one half") else ""
+    return "\n".join([
+        "setp.lt.u32 %p1, %r20, 16;", code,
+        "shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30; mul.wide.u32 %rd20, %r10, 4; add.u64 %rd20, %rd2, %rd20;",
+        *(f"{guard} ld.{space}.u32 %r6, [{'%r12' if space == 'shared' else '%rd20'}+{k}];" for k in offsets),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("way", COMPILED)
+@pytest.mark.parametrize("space", ["shared", "global"])
+@pytest.mark.parametrize("name", READS)
+def test_what_lanes_have_read_and_write_then(name: str, space: str, way: str) -> None:
+    """The lanes of the same warp and of another one write what they have read; the next warps read it after that."""
+    here = "[%r13]" if space == "shared" else "[%rd21]"
+    body = f"""
+    {START}
+    {_reads(name, space)}
+    shl.b32 %r13, %r20, 2; add.u32 %r13, %r13, %r30; mul.wide.u32 %rd21, %r20, 4; add.u64 %rd21, %rd2, %rd21;
+    setp.eq.u32 %p2, %r21, 1;
+    @%p2 st.{space}.u32 {here}, %r4;
+"""
+    text = kernel(body, TILE)
+    races = found(way, text, 96, 2)
+    assert len([race for race in races if "RAW" in race]) >= len(set(READS[name][1]))
+    assert any("WAR" in race for race in races)
+    assert races == found("step", text, 96, 2)
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs llvmlite")
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("first", [0, 5, 10, *slow(range(15, 300, 5))])
+def test_random_races(first: int) -> None:
+    assert differences(first, 5) == []
