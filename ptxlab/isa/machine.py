@@ -100,6 +100,10 @@ class Machine(Protocol):
         """a*b + c, rounded once: exact in both engines, ties included."""
 
     def fsqrt(self, a: Value) -> Value: ...
+    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
+        """One of "fadd", "fmul", "fdiv", "fma", "fsqrt" rounded once as `rz`, `rm` or `rp` say; None where the engine
+        has no instruction for it, and it is made of others (see `ptxlab.isa.rounding`)."""
+
     def fneg(self, a: Value) -> Value:
         """The sign bit flipped (NaN too)."""
 

@@ -3,7 +3,8 @@
 A CPU rounds to nearest. A directed result is the nearest one, moved by at most one step in the direction of the error
 that rounding made. That error comes out exactly from error-free transforms (Dekker, Knuth; Muller et al., "Handbook of
 Floating-Point Arithmetic", chapter 4). For f32 everything is computed in f64 and rounded *to odd* there, so that the
-second rounding cannot hurt (Boldo and Melquiond, 2008). Written in Machine operations only, for both engines.
+second rounding cannot hurt (Boldo and Melquiond, 2008). Written in Machine operations only, for both engines; where the
+CPU has an instruction that rounds in that direction, compiled code is that instruction (`Machine.directed`).
 """
 
 from __future__ import annotations
@@ -153,6 +154,9 @@ def add(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     """a + b in any rounding mode (f32, f64)."""
     if rnd == "rn":
         return m.fadd(a, b)
+    given = m.directed("fadd", rnd, a, b)
+    if given is not None:
+        return given
     if type == "f32":
         x, y = m.fpext(a), m.fpext(b)
         s, e = _two_sum(m, "f64", x, y)
@@ -170,6 +174,9 @@ def mul(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     """a * b in any rounding mode (f32, f64)."""
     if rnd == "rn":
         return m.fmul(a, b)
+    given = m.directed("fmul", rnd, a, b)
+    if given is not None:
+        return given
     if type == "f32":
         return narrow_f64(m, m.fmul(m.fpext(a), m.fpext(b)), rnd)
     p = m.fmul(a, b)
@@ -180,6 +187,9 @@ def fma(m: Machine, type: str, rnd: str, a: Value, b: Value, c: Value) -> Value:
     """a * b + c, rounded once, in any rounding mode (f32, f64)."""
     if rnd == "rn":
         return m.fma(a, b, c)
+    given = m.directed("fma", rnd, a, b, c)
+    if given is not None:
+        return given
     if type == "f32":
         p = m.fmul(m.fpext(a), m.fpext(b))
         s = _signed_zero(m, "f64", rnd, sum_to_odd(m, p, m.fpext(c)), p, m.fpext(c))
@@ -205,6 +215,9 @@ def div(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     """a / b in any rounding mode (f32, f64)."""
     if rnd == "rn":
         return m.fdiv(a, b)
+    given = m.directed("fdiv", rnd, a, b)
+    if given is not None:
+        return given
     if type == "f32":
         x, y = m.fpext(a), m.fpext(b)
         q = m.fdiv(x, y)
@@ -227,6 +240,9 @@ def sqrt(m: Machine, type: str, rnd: str, a: Value) -> Value:
     """The square root in any rounding mode (f32, f64)."""
     if rnd == "rn":
         return m.fsqrt(a)
+    given = m.directed("fsqrt", rnd, a)
+    if given is not None:
+        return given
     if type == "f32":
         x = m.fpext(a)
         s = m.fsqrt(x)

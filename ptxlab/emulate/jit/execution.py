@@ -137,12 +137,6 @@ class Execution(Part):
 
     def _copy(self, source: int, dest: int, size: int) -> None:
         """Arguments and results of a call, from frame to frame in every lane."""
-        each, scattered = self.program.local_stride, self.e.memory.transfers.scattered
-        at = 0
-        while at < size:
-            step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)
-            given, taken = (self.t.let(f"getelementptr i8, ptr %local, i64 {frame + at}") for frame in (source, dest))
-            scattered.store_apart(f"i{8 * step}", taken, each, scattered.load_apart(f"i{8 * step}", given, each).text)
-            at += step
+        self.e.memory.local.copy(source, dest, size)
         for instrument in reversed(self.e.instruments):
             instrument.copied_frame(source, dest, size)

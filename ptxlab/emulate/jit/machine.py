@@ -33,6 +33,10 @@ _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctai
 """What is divided by the size of a cluster; of the last the remainder counts."""
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
+_DIRECTED = {"fadd": "add", "fmul": "mul", "fdiv": "div", "fma": "vfmadd", "fsqrt": "sqrt"}
+_MODES = {"rm": 9, "rp": 10, "rz": 11}
+"""How LLVM calls operations with a rounding mode of their own, and the modes, without exceptions."""
+
 
 class LaneMachine(AffineOps):
     """The machine: `AffineOps`, and the operations that need the emitter's parts."""
@@ -48,6 +52,27 @@ class LaneMachine(AffineOps):
     def operand(self, value: Value) -> str:
         far = self.e.far
         return far.lanes(value) if far is not None and far.takes(value) else self.vector(value)
+
+    # -- rounding
+    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
+        """With 512-bit vectors each instruction has the direction in itself."""
+        if not self.e.wide or all(value.uniform for value in values):
+            return None
+        t, type_ = self.t, values[0].type
+        lanes, suffix = 512 // BITS[type_], {"f32": "ps", "f64": "pd"}[type_]
+        given, part = [self.vector(value.raw or value) for value in values], f"<{lanes} x {LLVM[type_]}>"
+        name, parts = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", list[str]()
+        for first in range(0, W, lanes):
+            order = f"<{lanes} x i32> <" + ", ".join(f"i32 {first + k}" for k in range(lanes)) + ">"
+            whole = f"<{W} x {LLVM[type_]}>"
+            cut = [t.let(f"shufflevector {whole} {v}, {whole} poison, {order}") for v in given]
+            parts.append(t.call(part, name, [*((part, each) for each in cut), ("i32", str(_MODES[rnd]))]))
+        while len(parts) > 1:
+            order = f"<{2 * lanes} x i32> <" + ", ".join(f"i32 {k}" for k in range(2 * lanes)) + ">"
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [t.let(f"shufflevector {part} {a}, {part} {b}, {order}") for a, b in pairs]
+            lanes, part = 2 * lanes, f"<{2 * lanes} x {LLVM[type_]}>"
+        return self.one_nan(Value(parts[0], type_, False))
 
     # -- memory
     def load(self, i: Form, address: Address) -> Any:

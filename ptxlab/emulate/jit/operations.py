@@ -279,6 +279,11 @@ class Ops:
     fadd, fsub = _operation("fadd", "fadd", rounded=True), _operation("fsub", "fsub", rounded=True)
     fmul, fdiv = _operation("fmul", "fmul", rounded=True), _operation("fdiv", "fdiv", rounded=True)
     fma, fsqrt = _operation("fma", ".fma", rounded=True), _operation("fsqrt", ".sqrt", rounded=True)
+
+    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
+        """The operation in another rounding mode: none, without knowing the CPU."""
+        return None
+
     fabs, fneg = _operation("fabs", ".fabs"), _operation("fneg", "fneg")
     floor, ceil = _operation("floor", ".floor"), _operation("ceil", ".ceil")
     ftrunc, rint = _operation("ftrunc", ".trunc"), _operation("rint", ".rint")

@@ -181,6 +181,8 @@ class Code:
 
 COPY = Form(Op("%copy", "%copy", {}, "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
 """Of the pseudo-instruction that passes arguments."""
+_LARGE_LOCAL = 1 << 25
+"""Bytes of a thread's local memory of which 32 times as many would not fit the 32 bits of an offset."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 
@@ -306,6 +308,14 @@ class Program:
     def local_stride(self) -> int:
         """Bytes from one thread's local memory to that of the next lane."""
         return -(-self.local_size // 16) * 16
+
+    @functools.cached_property
+    def local_rows(self) -> bool:
+        """Whether only loads and stores that name their space may reach local memory: no pointer to it is then needed,
+        and code may lay it out word by word."""
+        reaching = (code for code in self.codes if any(isinstance(source, Mem) for source in code.sources))
+        named = (code.space != "generic" and (code.properties.plain or code.properties.atomic) for code in reaching)
+        return 0 < self.local_size < _LARGE_LOCAL and all(named)
 
     @functools.cached_property
     def may_wait(self) -> bool:

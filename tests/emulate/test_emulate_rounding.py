@@ -1,0 +1,88 @@
+"""Directed rounding: the CPU's own instructions give what the arithmetic of `ptxlab.isa.rounding` gives, to the bit."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, WAYS, improve, kernel, run
+
+from ptxlab.emulate import lower
+from ptxlab.text import parse
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+MODES = ("rz", "rm", "rp")
+OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "fma": 3, "sqrt": 1, "rcp": 1}
+SPECIAL = {
+    "f32": (0, 0x80000000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
+            0x7FC00000, 0xFFFFFFFF, 0x7F800001, 0x3F800000, 0xBF800000, 0x34000000, 0x00FFFFFF, 0x4B000001),
+    "f64": (0, 1 << 63, 1, (1 << 63) + 1, (1 << 52) - 1, 1 << 52, 0x7FEFFFFFFFFFFFFF, 0xFFEFFFFFFFFFFFFF, 0x7FF << 52,
+            0xFFF << 52, 0x7FF8 << 48, 0xFFFFFFFFFFFFFFFF, (0x7FF << 52) + 1, 0x3FF << 52, 0xBFF << 52, 0x3CB << 52,
+            (1 << 53) - 1, (0x433 << 52) + 1),
+}  # fmt: skip
+
+
+def body_of(type_: str, operation: str) -> str:
+    """Each thread's three numbers, in all modes; what comes out is mixed to a word."""
+    size = int(type_[1:]) // 8
+    a, word = ("%f", "%r20") if size == 4 else ("%fd", "%rd20")
+    lines = [f"mul.wide.u32 %rd5, %r4, {3 * size}; add.u64 %rd5, %rd2, %rd5; mov.u32 %r6, 0;"]
+    lines += [f"ld.global.{type_} {a}{k}, [%rd5+{size * k}];" for k in range(3)]
+    given = ", ".join(f"{a}{k}" for k in range(OPERATIONS[operation]))
+    for mode, (flushed, saturated) in itertools.product(
+        MODES, [("", ""), (".ftz", ""), ("", ".sat"), (".ftz", ".sat")]
+    ):
+        modified = flushed or saturated
+        if (modified and size == 8) or (saturated and operation in ("div", "sqrt", "rcp")):
+            continue
+        lines.append(f"{operation}.{mode}{flushed}{saturated}.{type_} {a}5, {given}; mov.b{8 * size} {word}, {a}5;")
+        if size == 8:
+            lines.append("mov.b64 {%r20, %r21}, %rd20; mad.lo.u32 %r6, %r6, 31, %r21;")
+        lines.append("mad.lo.u32 %r6, %r6, 31, %r20;")
+    return "\n".join(lines) + "st.global.u32 [%rd3], %r6;"
+
+
+def numbers(type_: str, count: int) -> np.ndarray:
+    """Bits of triples: special ones in all combinations, and others, some of which are close or cancel."""
+    rng, bits = np.random.default_rng(7), np.dtype(f"u{int(type_[1:]) // 8}")
+    every = np.array(list(itertools.product(SPECIAL[type_], repeat=3)), bits)
+    drawn = rng.integers(0, np.iinfo(bits).max, (count, 3), bits, endpoint=True)
+    near = drawn.view(type_.replace("f", "float")).copy()
+    with np.errstate(all="ignore"):
+        near[: count // 2, 1] = -near[: count // 2, 0] * (
+            1 + rng.integers(-2, 3, count // 2) * np.finfo(near.dtype).eps
+        )
+        near[count // 2 :, 2] = -near[count // 2 :, 0] * near[count // 2 :, 1]
+    return np.concatenate([every, drawn, near.view(bits)])[: (len(every) + 2 * count) // 64 * 64]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_all_modes(type_: str, operation: str) -> None:
+    text, x = kernel(body_of(type_, operation)), numbers(type_, 1000)
+    outs = []
+    for way in WAYS:
+        if way == "good":
+            improve(text, (64,), False, ("memcheck",))
+        engine = "step" if way == "step" else "jit"
+        outs.append(run(engine, text, threads=64, blocks=len(x) // 64, x=x.reshape(-1))[0])
+    for way, out in zip(WAYS, outs, strict=True):
+        wrong = np.flatnonzero(out != outs[0])
+        assert not wrong.size, (way, [hex(bits) for bits in x[wrong[0]].tolist()])
+
+
+def test_an_instruction_where_the_cpu_has_one() -> None:
+    """With 512-bit vectors a direction costs what the nearest number does; it is some forty instructions elsewhere."""
+    from ptxlab.emulate.jit.compile import Cpu
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+
+    def length(mode: str, cpu: Cpu) -> int:
+        body = f"ld.global.f32 %f1, [%rd3]; {f'fma.{mode}.f32 %f1, %f1, %f1, %f1;' * 50} st.global.f32 [%rd3], %f1;"
+        program = lower(parse(kernel(body)))
+        return module_text(program, cpu, Instruments(False, frozenset()), slow=False, small=True).text.count("\n")
+
+    wide, narrow = Cpu("znver4", "+avx512f,+sse4a"), Cpu("znver3", "+avx2,+f16c")
+    assert length("rm", wide) < length("rn", wide) + 50 * 9
+    assert length("rm", narrow) > length("rn", narrow) + 50 * 20
