@@ -1,8 +1,9 @@
-"""Random programs that race: rows, halves of warps and single words are read and written in some order.
+"""Random programs that race: rows, halves of warps and single words are read and written in some order; in every second
+one also atomically, asynchronously, in other sizes and in two allocations at once.
 
     python tests/support/random_races.py COUNT [FIRST SEED]
 
-runs so many programs on both engines and prints those of which they do not find the same races: the same lines, lanes
+runs so many programs on both engines and prints those of which the checks do not find the same: the same lines, lanes
 and words, as often. Values do not matter here, nor do programs that poll memory, whose warps take turns otherwise.
 """
 
@@ -12,10 +13,9 @@ import random
 import sys
 
 import numpy as np
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 from seeded_programs import compare
 
-CHECKS = ("memcheck", "racecheck")
 TILE = ".shared .align 16 .b8 tile[2048];"
 START = "mov.u32 %r30, tile; and.b32 %r20, %r1, 31; shr.u32 %r21, %r1, 5;"
 """%r20: the lane; %r21: the warp."""
@@ -68,18 +68,67 @@ def _access(rnd: random.Random, space: str, *, write: bool) -> list[str]:
     return [code, asked, *reads]
 
 
+def _moved(how: str, registers: str, address: str, write: bool) -> str:
+    return f"st.{how} [{address}], {registers};" if write else f"ld.{how} {registers}, [{address}];"
+
+
+def _rarer(rnd: random.Random, space: str, *, write: bool) -> list[str]:
+    """An access of another kind: atomic, strong, asynchronous, narrow, of a vector, or in two allocations."""
+    code, address = _place(rnd, space)
+    asked, guard = _guard(rnd)
+    scope, place = rnd.choice(("cta", "gpu")), f"{address}+{rnd.choice((0, 2))}"
+    order = rnd.choice(("release", "relaxed") if write else ("acquire", "relaxed"))
+    kinds = {
+        "atomic": rnd.choice((
+            f"atom.{space}.add.u32 %r8, [{address}], %r1;", f"red.{space}.max.u32 [{address}], 1;",
+            f"red.{space}.or.b32 [{address}], 1;", f"atom.{space}.cas.b32 %r8, [{address}], 0, %r1;",
+        )),
+        "strong": _moved(f"{order}.{scope}.{space}.u32", "%r6", address, write),
+        "narrow": _moved(f"{space}.{'u16' if write else 'u8'}", "%h1", place, write),
+        "vector": _moved(f"{space}.v2.u32", "{%r6, %r7}", address, write),
+        "copy": f"cp.async.ca.shared.global [%r12], [{address}], 4;",
+        "two": _moved("global.u32", "%r4" if write else "%r6", address, write),
+    }  # fmt: skip
+    kind = rnd.choice([*kinds])
+    before = after = ""
+    if kind == "vector":
+        wide, narrow = ("%rd20", "b64") if space == "global" else ("%r12", "b32")
+        before = f"and.{narrow} {wide}, {wide}, -16;"
+    elif kind == "copy":
+        code, address = _place(rnd, "global")
+        before = "and.b32 %r12, %r20, 7; shl.b32 %r12, %r12, 2; add.u32 %r12, %r12, %r30;"
+        kinds["copy"] = f"cp.async.ca.shared.global [%r12], [{address}], 4;"
+        after = rnd.choice(
+            ("", "cp.async.commit_group;", "cp.async.commit_group; cp.async.wait_group 0;", "cp.async.wait_all;")
+        )
+    elif kind == "two":
+        first = rnd.choice(("setp.lt.u32 %p3, %r20, 16;", "and.b32 %r11, %r20, 1; setp.eq.u32 %p3, %r11, 0;"))
+        code = f"{_index(rnd)} and.b32 %r10, %r10, 15; {first} selp.b64 %rd22, %rd1, %rd2, %p3;"
+        before = "mul.wide.u32 %rd20, %r10, 4; add.u64 %rd20, %rd22, %rd20;"
+        kinds["two"] = kinds["two"].replace(address, "%rd20")
+    return [
+        code,
+        before,
+        asked,
+        guard + kinds[kind],
+        after,
+        rnd.choice(("", "", "fence.acq_rel.gpu;", "fence.sc.cta;")),
+    ]
+
+
 class Program:
     """One program."""
 
     def __init__(self, seed: int) -> None:
         rnd = random.Random(seed)
         self.threads, self.blocks = rnd.choice((32, 64, 64, 96)), rnd.choice((1, 2, 3))
-        lines, mostly_reads = [START], rnd.random() < 0.3
+        lines, mostly_reads, rare = [START], rnd.random() < 0.3, 0.5 * (seed % 2)
         for _ in range(rnd.randint(2, 6)):
             kind = rnd.random()
             if kind < 0.85:
                 write = kind > (0.8 if mostly_reads else 0.55)
-                lines += _access(rnd, rnd.choice(("shared", "global")), write=write)
+                access = _rarer if rnd.random() < rare else _access
+                lines += access(rnd, rnd.choice(("shared", "global")), write=write)
             else:
                 lines.append(rnd.choice(BETWEEN))
         lines += _access(rnd, rnd.choice(("shared", "global")), write=True)
@@ -88,12 +137,12 @@ class Program:
 
 
 def found(way: str, text: str, threads: int, blocks: int) -> list[str]:
-    """What racecheck finds, in words. way: one of `WAYS`."""
+    """What the checks find, in words. way: one of `WAYS`."""
     if way == "good":
-        improve(text, (threads, 1, 1), False, CHECKS)
+        improve(text, (threads, 1, 1), False, ALL_CHECKS)
     x = np.arange(256, dtype=np.uint32)
     engine = "jit" if way == "good" else way
-    _, report = run(engine, text, threads=threads, blocks=blocks, checks=CHECKS, x=x)
+    _, report = run(engine, text, threads=threads, blocks=blocks, checks=ALL_CHECKS, x=x)
     return [str(finding) for finding in report.findings]
 
 
@@ -104,7 +153,7 @@ def differences(first: int, count: int) -> list[str]:
         program = Program(seed)
         expected, *others = (found(way, program.text, program.threads, program.blocks) for way in WAYS)
         said += [
-            f"program {seed}, {program.blocks} blocks of {program.threads}: {way} finds other races"
+            f"program {seed}, {program.blocks} blocks of {program.threads}: {way} finds something else"
             for way, other in zip(WAYS[1:], others, strict=True)
             if other != expected
         ]

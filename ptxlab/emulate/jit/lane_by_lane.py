@@ -34,8 +34,8 @@ from ptxlab.emulate.language import (
     widen,
 )
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules import initcheck, race_order, races
-from ptxlab.emulate.rules.accesses import READS, WRITES
+from ptxlab.emulate.rules import initcheck, race_accesses, race_order, races
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
@@ -59,6 +59,8 @@ from ptxlab.emulate.rules.records import (
 )
 from ptxlab.emulate.runtime.state import GLOBAL, SHARED, Context, Cta, Site, Warp
 
+PIECES = 64
+"""Room for the table of an access of up to 48 words, each of them a byte."""
 OTHER_LANE = (1 << MANY) | (31 << LANE)
 """The bits in which the records of one instruction's lanes differ."""
 SAME_ACCESS = ~OTHER_LANE & (1 << 64) - 1
@@ -301,8 +303,7 @@ def each(
     me = block.now | u64(warp.warp_id) << WARP | access
     if at_once(context, cta, warp, mask, addresses, extra, size, log2, space, action, me):
         return
-    write = action != READS
-    found, words = context.found, size // launch.granule
+    write, found = action != READS, context.found
     for lane in lanes_of(mask):
         address = u64(addresses[lane] + extra)
         place = resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None)
@@ -321,24 +322,43 @@ def each(
                         note(launch, block, UNINITIALISED, me | lane, 0, address + missing, 0)
                 if write:
                     fill_bytes(found.written, WRITTEN, size)
-        if launch.racecheck and found.accesses is not None:
-            launch.store.memory, launch.store.memory_start = place, address
-            recorded_now(launch, block, found.accesses, found.stride, write)
-            by_words(launch, found.accesses, found.stride)
-            accessed(launch, block, found.accesses, found.stride, write)
-            disturbed(launch, block, found.accesses, found.stride)
-            at = found.accesses + found.at // launch.granule
-            for k in range(words):
-                races.hazard(launch, block, at + k, found.stride, address + k * launch.granule, me | lane, write)
-    if launch.racecheck:  # the lowest lane's record stays
-        for opposite in lanes_of(reversed_bits(mask)):
-            lane = 31 - opposite
-            address = u64(addresses[lane] + extra)
-            place = resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None)
-            if place is not None and found.accesses is not None:
-                at = found.accesses + found.at // launch.granule
-                for k in range(words):
-                    mine = me | lane
-                    if write and (at[k] ^ mine) & ~OTHER_LANE == 0:
-                        mine |= 1 << MANY
-                    races.remember(launch, block, at + k, found.stride, mine, write)
+    if launch.racecheck:
+        raced(context, cta, warp, mask, addresses, extra, size, log2, space, write, access)
+
+
+@rule(cold=True)
+def raced(
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, log2: u64,
+    space: u32, write: boolean, access: u64,
+) -> None:  # fmt: skip
+    """racecheck's part: for each allocation the lanes that access it, as if these were all."""
+    launch, block, found = context.check.cast(Launch)[0], cta.checks.cast(Block)[0], context.found
+    pieces, members, offsets = local(u64, PIECES), local(u64, 4), local(u32, 32)
+    words, left = size // launch.granule, mask
+    members[0], members[2], members[3] = 1, size, access
+    pieces[0], pieces[2] = 1, words
+    for k in range(words):
+        pieces[3 + k] = access
+    while left != 0:
+        lane = first(left)
+        place = resolve(context, cta, warp, lane, u64(addresses[lane] + extra), size, log2, space, u32(write), None)
+        if place is None or found.accesses is None:
+            left &= left - 1
+            continue
+        records, stride, start, here = found.accesses, found.stride, u64(addresses[lane] + extra - found.at), u32(0)
+        launch.store.memory, launch.store.memory_start = place, u64(addresses[lane] + extra)
+        far = found.at >> 32 << 32  # offsets have 32 bits
+        pieces[1], members[1] = far, far
+        for other in lanes_of(left):
+            address = u64(addresses[other] + extra)
+            there = resolve(context, cta, warp, other, address, size, log2, space, u32(write), None)
+            if there is not None and u64(address - found.at) == start and found.at >> 32 << 32 == far:
+                here |= u32(1 << other)
+                offsets[other] = u32(found.at)
+        left &= ~here
+        serial(launch, here)
+        race_accesses.taking_part(launch, warp.warp_id, here, pieces)
+        race_accesses.recorded_at_addresses(
+            launch, block, warp.warp_id, here, records, stride, offsets, IN_ONE_ALLOCATION, start, pieces, members,
+            write,
+        )  # fmt: skip

@@ -312,6 +312,15 @@ def at_addresses(
             offsets if each else None, members, pieces,
         ):  # fmt: skip
             return
+    recorded_at_addresses(launch, block, warp, mask, records, stride, offsets, pattern, start, pieces, members, write)
+
+
+@rule(inline=True)
+def recorded_at_addresses(
+    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
+    pattern: u32, start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
+) -> None:  # fmt: skip
+    """The same, not put off."""
     mine = me(block, warp, 0)
     recorded_now(launch, block, records, stride, write)
     lost = by_lanes(launch, block, mask, records, stride, offsets, pattern, start, pieces, members, mine, write)

@@ -127,15 +127,15 @@ def scattered(
                 hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
         fine &= chosen
         if write:
-            if no_writer or any_of(fine & (writer != now)):
-                scatter(records, index, now, fine)
+            if no_writer or any_of(chosen & (writer != now)):
+                scatter(records, index, now, chosen)
         elif any_of(fine & (r_fine | q_fine)):
             read(readers, index, now, fine & r_fine, apart)
             read(others, index, now, fine & ~r_fine & q_fine, apart)
             changed = True
         no_reader = no_reader and write
-        for late in lanes_of(rest):
-            remember(launch, block, records + extract(index, late), stride, extract(now, late), write)
+        for late in lanes_of(u32(0) if write else rest):
+            remember(launch, block, records + extract(index, late), stride, extract(now, late), False)
         if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
             disturbed(launch, block, records, stride)
         if write and not apart:

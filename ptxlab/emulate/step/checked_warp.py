@@ -52,8 +52,8 @@ class CheckedWarp(Warp):
 
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
         site, touches, self.touches = self.site, self.touches, None
-        for region, index, mask in self._located(site, address, what):
-            self._accessed(site.code, what, region, index << site.shift, mask, site.size, values)
+        found = [(region, index << site.shift, mask) for region, index, mask in self._located(site, address, what)]
+        self._accesses(site.code, what, found, site.size, values)
         self.touches = touches
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
@@ -76,7 +76,25 @@ class CheckedWarp(Warp):
             if copied and self.machine.checker.sync:
                 offsets = Pointer[int](start.astype(np.uint32))
                 in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
-            self._accessed(code, what, region, start, mask, touch.size, None)
+        self._accesses(code, what, list(found.values()), touch.size, None)
+
+    def _accesses(
+        self, code: Code, what: str, found: list[tuple[Region, np.ndarray, np.ndarray | None]], size: int,
+        values: tuple[Any, ...] | None,
+    ) -> None:  # fmt: skip
+        """Checks an access, region by region: the first byte of each lane in it, and the lanes that access it. What it
+        orders it orders for all of them: it releases before them and acquires after them."""
+        checker: Checker = self.machine.checker
+        given = checker.record, self.spaces.check.record, self.warp, code.index
+        raced = any(checker.shadow(region)[0] is not None for region, _, _ in found)
+        if raced and checker.releases[code.index]:
+            race_order.fence(*given, wide(code))
+        for region, start, mask in found:
+            self._accessed(code, what, region, start, mask, size, values)
+        if raced and checker.strong[code.index]:
+            if what != "load":
+                race_order.publish(*given, wide(code))
+            race_order.acquire(*given, acquires(code), wide(code))
 
     def _accessed(
         self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,
@@ -89,8 +107,6 @@ class CheckedWarp(Warp):
         race, written = checker.shadow(region)
         if checker.init and region.name == "shared memory":
             written = block.written
-        if race is not None and checker.releases[code.index]:
-            race_order.fence(checker.record, block, self.warp, code.index, wide(code))
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
@@ -109,10 +125,6 @@ class CheckedWarp(Warp):
                     async_proxy.product_reads(*given, self.in_flight)
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
-        if race is not None and checker.strong[code.index]:
-            if what != "load":
-                race_order.publish(checker.record, block, self.warp, code.index, wide(code))
-            race_order.acquire(checker.record, block, self.warp, code.index, acquires(code), wide(code))
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
         """initcheck: lanes access their local memory."""
