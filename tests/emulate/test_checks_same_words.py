@@ -32,6 +32,7 @@ def _reads(name: str, space: str) -> str:
     ])  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("space", ["shared", "global"])
 @pytest.mark.parametrize("name", READS)
