@@ -15,6 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.affine_access import AffineAccesses
+from ptxlab.emulate.jit.called_access import CalledAccesses
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.laid_addresses import LaidAddresses
@@ -52,7 +53,7 @@ class Memory(Part):
         super().__init__(e)
         self.transfers, self.patterns, self.rows = Transfers(e), Patterns(e), RowAddresses(e)
         self.affine, self.local = AffineAccesses(e, self), LocalMemory(e, self.transfers.scattered)
-        self.laid = LaidAddresses(e, self)
+        self.laid, self.called = LaidAddresses(e, self), CalledAccesses(e, self)
         self.mixed: set[int] = set()
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------
@@ -200,12 +201,15 @@ class Memory(Part):
         if isinstance(at, Affine) and not self.e.small and (at.type == "i32") == shared:
             if self.affine.locate(group, at, size):
                 return
+        if self.e.small and not self.e.instruments:
+            self.called.locate(group, at, size)
+            return
         vector = self.m.vector(at)
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
         rows = not self.e.small and not self.patterns.with_gaps() and (at.type == "i32") == shared and not at.uniform
         found = self._if_row(group, at, size) if rows else None
         with self.m.own_splats():
-            other = self._anywhere_in_shared(group, at, size) if shared else self._anywhere(group, vector, size)
+            other = self._anywhere_in_shared(group, at, size) if shared else self.anywhere(group, vector, size)
         end = self.t.here
         if found is not None:
             self.t.go(found.label)
@@ -282,7 +286,7 @@ class Memory(Part):
         self.e.stops.if_any(bad, at, S.GROUP_FLAG)
         return off32
 
-    def _anywhere(self, group: Group, vector: str, size: int) -> Placed:
+    def anywhere(self, group: Group, vector: str, size: int) -> Placed:
         """32 addresses, checked one by one against the allocation that the site caches."""
         t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
         (_, _, host, shadow), off32 = self.inside_site(group, vector, mixed)
@@ -312,7 +316,7 @@ class Memory(Part):
         code = self.t.let(
             f"call i32 @miss.lanes(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, i64 {group.span}, "
             f"i64 {group.log2}, i32 {S.SPACES[self.e.code.space]}, i32 {int(group.write)}, ptr {site}, "
-            f"i32 {self.e.code.index | S.GROUP_FLAG})"
+            f"i32 {self.e.stops.number(S.GROUP_FLAG)})"
         )
         self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
         self.t.at(good)
@@ -356,7 +360,7 @@ class Memory(Part):
         return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
 
     def site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
-        site = self.t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
+        site = group.place or self.t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
         base, places, host, written = (
             self.t.let(f"load {ty}, ptr {self.t.field(S.Site, name, site)}")
             for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))

@@ -336,23 +336,32 @@ class AffineOps(Ops):
     # -- comparisons
 
     def ult(self, a: Value, b: Value) -> Value:
-        return self._compared(super().ult, super().ule, a, b)
+        return self._compared("ult", "ule", a, b)
 
     def ule(self, a: Value, b: Value) -> Value:
-        return self._compared(super().ule, super().ule, a, b)
+        return self._compared("ule", "ule", a, b)
 
     def slt(self, a: Value, b: Value) -> Value:
-        return self._compared(super().slt, super().sle, a, b)
+        return self._compared("slt", "sle", a, b)
 
     def sle(self, a: Value, b: Value) -> Value:
-        return self._compared(super().sle, super().sle, a, b)
+        return self._compared("sle", "sle", a, b)
 
-    def _compared(self, holds: Callable[..., Value], ordered: Callable[..., Value], a: Value, b: Value) -> Value:
+    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
+        """A predicate that a function makes of such values, if one is to: see `affine_calls`."""
+        return None
+
+    def _compared(self, comparison: str, order: str, a: Value, b: Value) -> Value:
         """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
+        holds: Callable[..., Value] = getattr(super(), comparison)
+        ordered: Callable[..., Value] = getattr(super(), order)
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
-        if not isinstance(one, Affine) or not other.uniform or one.stride is not None:
+        if not isinstance(one, Affine) or not other.uniform:
             return holds(a, b)
+        called = self.by_call(comparison, holds, a, b)
+        if called is not None or one.stride is not None:
+            return called or holds(a, b)
         t = self.t
         ends = [self.reached(one, step) for step in _ends(one.form)]
         first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)

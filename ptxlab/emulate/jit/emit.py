@@ -15,12 +15,14 @@ import numpy as np
 from ptxlab.emulate.jit import tabled
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
+from ptxlab.emulate.jit.affine_calls import AffineCalls
 from ptxlab.emulate.jit.aligned_registers import aligned_registers
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.bodies import Bodies, caches
 from ptxlab.emulate.jit.bodies.matrices import Matrices
 from ptxlab.emulate.jit.bodies.warpgroups import Warpgroups
+from ptxlab.emulate.jit.called_access import PLACED
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.far_constants import LONG, FarConstants
 from ptxlab.emulate.jit.forms import Form
@@ -93,10 +95,13 @@ class Emitter:
         self._shared: dict[tuple[str, str], str] = {}
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
+        self._gives: dict[str, str] = {}
+        """What those that `helper` has written give."""
         self.t = Text()
         self.far = FarConstants(self.t, self.name) if len(program.codes) > LONG else None
         self.machine = LaneMachine(self)
         self.active = ActiveMask(self)
+        self.calls = AffineCalls(self)
         self.registers = Registers(self)
         self.loops = LoopRegisters(self)
         self.operands = Operands(self)
@@ -149,8 +154,8 @@ class Emitter:
     def _enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
         t = self.t
-        for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
-            t.do(f"%{buffer} = alloca {kind}, align 64")
+        for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
+            t.do(f"%{buffer} = alloca [{size} x i8], align 64")
         t.do("%mask.p = alloca i32")
         self.matrices.wide.room()
         for word in self.words:
@@ -182,11 +187,11 @@ class Emitter:
         self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
         self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
 
-    def helper(self, name: str, parameters: str, body: Callable[[], Value | None]) -> None:
-        """A function that emitted code calls, written once. Its lanes are `%bits`; `body` writes it and gives its
-        result."""
-        if name in self.helpers:
-            return
+    def helper(self, name: str, parameters: str, body: Callable[[], Value | None]) -> str:
+        """A function that emitted code calls, written once; the type of its result. Its lanes are `%bits`; `body`
+        writes it and gives the result."""
+        if name in self._gives:
+            return self._gives[name]
         around, here, self.t.lines, self.t.here = self.t.lines, self.t.here, [], f"entry of {name}"
         with self.active.only("%bits"), self.machine.own_splats():
             self.machine.forget_splats()
@@ -196,6 +201,8 @@ class Emitter:
         kind, last = ("void", "ret void") if result is None else (result.llvm, f"ret {result.llvm} {result.text}")
         head = f"define internal {kind} @{name}({parameters}) noinline nounwind alignstack(64) {{"
         self.helpers[name] = "\n".join([head, *lines, f"  {last}", "}"]) + "\n"
+        self._gives[name] = kind
+        return kind
 
     # -- constants -----------------------------------------------------------------------------------------------------
 

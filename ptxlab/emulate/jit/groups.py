@@ -23,7 +23,8 @@ class Group:
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
-    is `stride` bytes (an i64) behind the one before; "" where none may be."""
+    is `stride` bytes (an i64) behind the one before; "" where none may be. `place`: a pointer to the site, where one is
+    given."""
 
     site: int
     low: int
@@ -42,6 +43,7 @@ class Group:
     patterns: frozenset[int] = frozenset(range(7))
     way: str = ""
     stride: str = ""
+    place: str = ""
 
 
 def access_shape(code: Code) -> tuple[str, int, int]:

@@ -5,12 +5,14 @@ It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it get
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.jit.affine import AffineOps
+from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.forms import form_of
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
@@ -73,6 +75,13 @@ class LaneMachine(AffineOps):
             parts = [t.let(f"shufflevector {part} {a}, {part} {b}, {order}") for a, b in pairs]
             lanes, part = 2 * lanes, f"<{2 * lanes} x {LLVM[type_]}>"
         return self.one_nan(Value(parts[0], type_, False))
+
+    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
+        if not self.e.small:
+            return None
+        given = Given()
+        there = [given.take(f"a{k}", value) for k, value in enumerate(values)]
+        return self.of_bits(self.e.calls.call(word, given, lambda: Value(self.bits_of(made(*there)), "i32", True)))
 
     # -- memory
     def load(self, i: Form, address: Address) -> Any:

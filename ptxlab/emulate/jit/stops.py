@@ -12,6 +12,13 @@ from ptxlab.emulate.runtime import state as S
 class Stops(Part):
     """Faults in emitted code."""
 
+    named = ""
+    """The number of the instruction, where it is not the one that is emitted."""
+
+    def number(self, flag: int = 0) -> str:
+        """The number of the instruction, for reports."""
+        return self.named or str(self.e.code.index | flag)
+
     def record(self, kind: int, code: str, lane: str, address: str) -> None:
         """Notes a fault."""
         self.t.do(f"call void @record(ptr %ctx, ptr %ws, i32 {kind}, i32 {code}, i32 {lane}, i64 {address})")
@@ -26,7 +33,7 @@ class Stops(Part):
             else:
                 at = t.let(f"extractelement {address.llvm} {address.text}, i32 {lane}")
             at = at if address.type == "i64" else t.let(f"zext i32 {at} to i64")
-            self.record(S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | flag}", lane, at)
+            self.record(S.OUT_OF_MEMORY_RANGE, self.number(flag), lane, at)
 
     def always(self, address: int) -> None:
         """Faults whenever a lane executes this access."""
