@@ -30,6 +30,7 @@ from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
 from ptxlab.builder.tensor_map import BYTES, TensorMap, TensorMapType
 from ptxlab.builder.types import TYPES, f32, u64
+from ptxlab.collection import resting
 from ptxlab.errors import Span
 from ptxlab.text import Module, parse
 
@@ -150,7 +151,8 @@ class KernelFunction:
         if probes:
             k.parameters.append(Param(PARAMETER, PointerType(f32)))
             k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
-        function(k, **arguments)
+        with resting():  # each instruction is ten objects or more
+            function(k, **arguments)
         if k._with is not None:
             raise k._with.not_entered()
         if probes:
@@ -163,7 +165,8 @@ class KernelFunction:
             k.parameters[-1] = Param(PARAMETER, PointerType(k.probe_type))
         k.emit("ret", site=Site(at.span))
         _check_target(k)
-        ptx, spans = text(k, loc=self.loc if loc is None else loc)
+        with resting():
+            ptx, spans = text(k, loc=self.loc if loc is None else loc)
         k.source.frame = None
         return Kernel(name, k.arch, ptx, tuple(k.parameters), spans)
 

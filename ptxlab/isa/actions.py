@@ -17,6 +17,8 @@ class Action(Enum):
     def __init__(self, says: str, kind: str, touches: str = "") -> None:
         self.says, self.kind, self.touches = says, kind, touches
 
+    __hash__ = object.__hash__  # that of Enum is written in Python
+
     COMPUTE = "computes", "pure"
     MOVE = "copies, packs or takes apart registers", "pure"
     CONVERT = "converts between types", "pure"

@@ -15,7 +15,7 @@ from ptxlab.emulate.jit import dot_products, half_products
 from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.matrix_operands import Elements, elements
+from ptxlab.emulate.program.matrix_operands import Elements
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.isa import fragments
 from ptxlab.isa.fragments import Fragment, Product
@@ -251,7 +251,7 @@ class WideOperands(Part):
 
     def _taken(self, code: Code) -> Taken:
         """What a product takes."""
-        p, held = fragments.product(code.form), elements(self.program, code)
+        p, held = fragments.product(code.form), self.e.matrices.held(code)
         a, b = (_key(self.function(which, f), held[which]) for which, f in (("a", p.a), ("b", p.b)))
         beside = [e.index for name in "ac" for e in held[name] if isinstance(e, Reg)]
         return Taken(p, a, b, tuple(beside), code.guard is not None)

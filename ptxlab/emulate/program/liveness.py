@@ -40,8 +40,21 @@ def bit_set(numbers: Collection[int]) -> int:
     return int.from_bytes(octets, "little")
 
 
-def reads(code: Code) -> list[int]:
+def reads(code: Code) -> tuple[int, ...]:
     """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
+    known = code.known_reads  # a dozen analyses ask
+    if (
+        known is None
+        or known[0] is not code.sources
+        or known[1] is not code.dests
+        or known[2] is not code.guard
+        or known[3] != code.register
+    ):
+        code.known_reads = known = code.sources, code.dests, code.guard, code.register, tuple(_reads(code))
+    return known[4]
+
+
+def _reads(code: Code) -> list[int]:
     out = _of_all(code.sources)
     if code.guard is not None:
         out.append(code.guard[0])
@@ -53,12 +66,13 @@ def reads(code: Code) -> list[int]:
     return out
 
 
-def writes(code: Code) -> list[int]:
+def writes(code: Code) -> tuple[int, ...]:
     """Registers written by an instruction."""
-    out = _of_all(code.dests)
-    if code.action is Action.CALL:
-        out.append(code.register)
-    return out
+    known = code.known_writes
+    if known is None or known[0] is not code.dests or known[1] != code.register:
+        returns = (code.register,) if code.action is Action.CALL else ()
+        code.known_writes = known = code.dests, code.register, (*_of_all(code.dests), *returns)
+    return known[2]
 
 
 def live_in(program: Program) -> list[int]:

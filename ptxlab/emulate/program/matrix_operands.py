@@ -25,9 +25,10 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
         if code.action is Action.WARPGROUP_PRODUCT and name == "a" and isinstance(operand, Reg):
             continue  # a descriptor: a is in shared memory
         found = operand.elements if isinstance(operand, Group) else (operand,)
-        widths = {
-            8 * DTYPE[program.registers[e.index].lane].itemsize if isinstance(e, Reg) else fragment.width for e in found
-        }
+        lanes = {program.registers[e.index].lane for e in found if isinstance(e, Reg)}
+        widths = {8 * DTYPE[lane].itemsize for lane in lanes}
+        if not all(isinstance(e, Reg) for e in found):
+            widths.add(fragment.width)
         if len(found) != fragment.registers or widths != {fragment.width}:
             one = fragment.registers == 1
             wants = f"{fragment.registers} {'register' if one else 'registers'} of {fragment.width} bits"

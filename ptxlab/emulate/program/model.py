@@ -140,6 +140,12 @@ class Code:
     leaves: int = -1
     properties: Properties = field(init=False, repr=False)
     action: Action = field(init=False)
+    known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    known_writes: tuple[object, int, tuple[int, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         self.properties = _PSEUDO.get(self.name) or self.form.properties

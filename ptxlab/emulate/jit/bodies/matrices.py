@@ -55,12 +55,20 @@ class Matrices(Body):
         self._stretch = ""
         """The lanes' mask where the products began that left these registers."""
         self._left: frozenset[int] = frozenset()
+        self._held: dict[int, dict[str, Elements]] = {}
         self.wide = WideOperands(e)
+
+    def held(self, code: Code) -> dict[str, Elements]:
+        """The registers behind its operands (see `elements`)."""
+        found = self._held.get(code.index)
+        if found is None:
+            found = self._held[code.index] = elements(self.program, code)
+        return found
 
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        held = elements(self.program, code)
+        held = self.held(code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
         for name in sources:
@@ -154,7 +162,7 @@ class Matrices(Body):
         return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
 
     def _half_product(self, code: Code, p: Product, name: str) -> Callable[[str], None]:
-        held = elements(self.program, code)
+        held = self.held(code)
         crossed = _crossed(held["d"], held["c"])
         if crossed:
             name += "_crossed"
@@ -178,7 +186,7 @@ class Matrices(Body):
         into: list[tuple[str, tuple[int, ...]]] = []
         wide = [] if stores else self.wide.loaded(code)
         if wide:
-            at_register = {e.index: k for k, e in enumerate(elements(self.program, code)["d"]) if isinstance(e, Reg)}
+            at_register = {e.index: k for k, e in enumerate(self.held(code)["d"]) if isinstance(e, Reg)}
             into = [(each.type, tuple(at_register[r] for r in each.registers)) for each in wide]
             name += "".join(f"_{type_}_{''.join(map(str, numbers))}" for type_, numbers in into)
             more = "".join(f", ptr {each.pointer}" for each in wide)

@@ -183,7 +183,7 @@ class Warpgroups(Body):
     def _compute(self, code: Code) -> str:
         """The function of one instruction: computes the oldest product in flight, which is one of it."""
         form, of = code.form, product_operands(code)
-        held, whole = elements(self.program, code), fragments.product(form)
+        held, whole = self.e.matrices.held(code), fragments.product(form)
         t, packed = Text(), metadata(self.program, code)
         t.declared = self.t.declared
         part = Product(
