@@ -25,6 +25,8 @@ class FarConstants:
     def __init__(self, t: Text, function: str) -> None:
         self.t, self.name = t, f"@far.{function}"
         self._places: dict[int, int] = {}
+        self._found: dict[tuple[str, int], str] = {}
+        """Those that the basic block has, by its label and their bits."""
 
     def takes(self, value: Value) -> bool:
         """Whether a constant belongs here."""
@@ -35,9 +37,13 @@ class FarConstants:
 
     def lanes(self, value: Value) -> str:
         """Such a constant in all lanes."""
-        place = 8 * self._places.setdefault(_bits(value), len(self._places))
-        type_ = LLVM[value.type]
-        return self.t.splat(type_, self.t.let(f"load {type_}, ptr getelementptr (i8, ptr {self.name}, i64 {place})"))
+        bits, type_ = _bits(value), LLVM[value.type]
+        key = f"{self.t.here} {type_}", bits
+        if key not in self._found:
+            place = 8 * self._places.setdefault(bits, len(self._places))
+            one = self.t.let(f"load {type_}, ptr getelementptr (i8, ptr {self.name}, i64 {place})")
+            self._found[key] = self.t.splat(type_, one)
+        return self._found[key]
 
     def text(self) -> list[str]:
         """The table, if there is anything in it. It is no constant to LLVM."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import tiles
+from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.body import Body, executes
 from ptxlab.emulate.jit.checked import ANYWHERE, Checks
 from ptxlab.emulate.jit.counting import Counting
@@ -204,21 +205,28 @@ class Matrices(Body):
             offset += mem.offset
         else:
             where, at = "%addrs", self.e.operands.address_in(mem)
-            t.do(f"store <{W} x i32> {self.m.vector(self.e.memory.rows.in_shared(at))}, ptr %addrs, align 64")
+            self.e.memory.laid.lanes(self.e.memory.rows.in_shared(at))
 
         def call(table: str) -> None:
             given = f"ptr {where}, i32 {offset}, ptr %shared, i64 %shared.size{more}"
             bad = t.let(f"call i32 @{name}(ptr %ws, ptr {table}, {given})")
-            if at is not None:
+            if at is not None and at.type != "i32":
                 self.e.stops.if_any(bad, at)
                 return
             with t.unless(t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
-                lane = self.active.first(bad)
-                p = t.let(f"getelementptr i32, ptr {where}, i32 {lane}")
-                address = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, {mem.offset}")
-                self.e.stops.record(S.OUT_OF_MEMORY_RANGE, str(code.index), lane, t.let(f"zext i32 {address} to i64"))
+                known = Given({"ctx": ("ptr", "%ctx"), "ws": ("ptr", "%ws"), "bad": ("i32", bad), "at": ("ptr", where)})
+                known.arguments["offset"] = "i32", "0" if at is not None else str(mem.offset)
+                known.arguments["code"] = "i32", str(code.index)
+                self.e.calls.call("misplaced", known, self._misplaced)
 
         return call
+
+    def _misplaced(self) -> None:
+        """The code of a function that notes the fault of a row that cannot lie where the first bad lane says."""
+        t, lane = self.t, self.active.first("%bad")
+        place = t.let(f"getelementptr i32, ptr %at, i32 {lane}")
+        address = t.let(f"add i32 {t.let(f'load i32, ptr {place}')}, %offset")
+        self.e.stops.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.let(f"zext i32 {address} to i64"))
 
     def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.matrix == "d"

@@ -62,6 +62,8 @@ class Warpgroups(Body):
         """Registers of products: they are kept in the warp's state, where products find them late."""
         self.codes = codes
         self._layouts = follows_layouts(e.program)
+        self._computed: dict[tuple[object, ...], str] = {}
+        """The functions that compute products, by all that their code depends on."""
 
     def emit(self, code: Code) -> None:
         """An instruction of `wgmma`, executed by all 32 lanes, or, where its guard holds nowhere, by none."""
@@ -155,8 +157,6 @@ class Warpgroups(Body):
         name = "wgmma_complete"
         if name not in self.e.helpers:
             self.e.helpers[name] = ""
-            for code in self.codes:
-                self.e.helpers[f"wgmma_compute_{code.index}"] = self._compute(code)
             self.e.helpers[name] = self._complete(name)
         t.do(f"call void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {left})")
 
@@ -171,7 +171,7 @@ class Warpgroups(Body):
         t.do(f"switch i32 {code}, label %end [{cases}]")
         for c in self.codes:
             t.at(f"code{c.index}")
-            t.do(f"call void @wgmma_compute_{c.index}(ptr %ctx, ptr %cta, ptr %ws)")
+            t.do(f"call void @{self._compute(c)}")
             t.go("done")
         t.at("done")
         t.do(call(products.complete, queue))
@@ -181,16 +181,25 @@ class Warpgroups(Body):
         return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
 
     def _compute(self, code: Code) -> str:
-        """The function of one instruction: computes the oldest product in flight, which is one of it."""
-        form, of = code.form, product_operands(code)
-        held, whole = self.e.matrices.held(code), fragments.product(form)
-        t, packed = Text(), metadata(self.program, code)
-        t.declared = self.t.declared
+        """What computes the oldest product in flight, which is one of this instruction: a function, which those that
+        differ in their registers share, and its arguments."""
+        of, whole, packed = product_operands(code), fragments.product(code.form), metadata(self.program, code)
         part = Product(
             whole.a, operand_b(whole.b.rows, GROUP, whole.b.type), accumulator(16, GROUP, whole.c.type),
             accumulator(16, GROUP, whole.d.type), whole.bits, whole.packed,
         )  # fmt: skip
-        rows, table = self._tables(held, whole, part)
+        rows, table, of_a = self._tables(self.e.matrices.held(code), whole, part)
+        key = code.form, of.a is None, of.a_mn, of.b_mn, of.negative, None if packed is None else packed.selector
+        if key not in self._computed:
+            self._computed[key] = name = f"wgmma_compute_{len(self._computed)}"
+            self.e.helpers[name] = self._computing(name, code, whole, part, rows)
+        return f"{self._computed[key]}(ptr %ctx, ptr %cta, ptr %ws, ptr {table}, ptr {of_a})"
+
+    def _computing(self, name: str, code: Code, whole: Product, part: Product, rows: int) -> str:
+        """Such a function. rows: how many registers each product of 8 columns has; `%table`, `%a`: see `_tables`."""
+        form, of, packed = code.form, product_operands(code), metadata(self.program, code)
+        t = Text()
+        t.declared = self.t.declared
         queue = self._queue(t)
         done = t.let(f"load i32, ptr {t.field(products.Products, 'done', queue)}")
         at = t.let(f"zext i32 {t.let(f'urem i32 {done}, {products.IN_FLIGHT}')} to i64")
@@ -217,9 +226,8 @@ class Warpgroups(Body):
                 break
             at_k = t.let(f"getelementptr i8, ptr {room}, i64 {k * REGISTER}")
             if of.a is None:
-                (e,) = held["a"][k : k + 1]
-                assert isinstance(e, Reg)
-                source = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[e.index]}")
+                place = t.let(f"load i32, ptr {t.let(f'getelementptr i32, ptr %a, i64 {k}')}")
+                source = t.let(f"getelementptr i8, ptr %ws, i32 {place}")
             else:
                 source = at_k
             value = t.let(f"load <{W} x i32>, ptr {source}, align 64")
@@ -228,36 +236,36 @@ class Warpgroups(Body):
             t.do(f"store <{W} x i32> {value}, ptr {at_k}, align 64")
         scale = t.let(f"load i32, ptr {t.field(products.Begun, 'adds', entry)}")
         adds = t.let(f"icmp ne i32 {scale}, 0")
-        name = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
-        name += "_satfinite" if form.satfinite else ""
-        name += f"_sparse{packed.selector}" if packed is not None else ""
+        multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
+        multiply += "_satfinite" if form.satfinite else ""
+        multiply += f"_sparse{packed.selector}" if packed is not None else ""
         operands, more = self.e.matrices.wide, ""
         if wide := is_half_product(part):
-            operands.product(name, part, crossed=False)
+            operands.product(multiply, part, crossed=False)
             for which, f in (("a", part.a), ("b", part.b)):
                 t.do(f"%wide.{which} = alloca [{operands.size(which, f)} x i8], align 64")
-            self._widen(t, "a", part, table)
+            self._widen(t, "a", part, "%table")
             more = f", ptr %wide.a, ptr %wide.b{', i32 4' if operands.has_dots(part) else ''}"
-        elif name not in self.e.helpers:
-            self.e.helpers[name] = product_function(name, part, self.t.declared, bool(form.satfinite), packed)
+        elif multiply not in self.e.helpers:
+            self.e.helpers[multiply] = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
         t.do("%group = alloca i64")
         t.do("store i64 0, ptr %group")
         t.go("next")
         t.at("next")
         number = t.let("load i64, ptr %group")
-        part_of = t.let(f"getelementptr i8, ptr {table}, i64 {t.let(f'mul i64 {number}, {4 * rows}')}")
+        part_of = t.let(f"getelementptr i8, ptr %table, i64 {t.let(f'mul i64 {number}, {4 * rows}')}")
         with t.unless(adds):
             t.do(f"call void @wgmma_zero_{part.d.registers}(ptr %ws, ptr {part_of})")
         if wide:
             self._widen(t, "b", part, part_of)
-        t.do(f"call void @{name}(ptr %ws, ptr {part_of}{more})")
+        t.do(f"call void @{multiply}(ptr %ws, ptr {part_of}{more})")
         following = t.let(f"add i64 {number}, 1")
         t.do(f"store i64 {following}, ptr %group")
         t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {whole.d.columns // GROUP}')}, label %next, label %end")
         t.at("end")
         zero = f"wgmma_zero_{part.d.registers}"
         self.e.helpers.setdefault(zero, _zero(zero, part.d.registers))
-        head = f"define internal void @wgmma_compute_{code.index}(ptr %ctx, ptr %cta, ptr %ws) noinline nounwind"
+        head = f"define internal void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a) noinline nounwind"
         return "\n".join([f"{head} alignstack(64) {{", "entry:", *t.lines, "  ret void", "}"]) + "\n"
 
     def _widen(self, t: Text, which: str, part: Product, table: str) -> None:
@@ -267,8 +275,9 @@ class Warpgroups(Body):
         registers = t.let(f"getelementptr i8, ptr {table}, i64 {4 * first}")
         t.do(f"call void @{name}(ptr %ws, ptr {registers}, ptr %wide.{which})")
 
-    def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str]:
-        """How many registers each product of 8 columns has, and the table of their offsets for all of them."""
+    def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str, str]:
+        """How many registers each product of 8 columns has, the table of their offsets for all of them, and that of
+        the registers of A, where these hold it."""
         vector, room = self.e.file.vector, self.e.file.fragments
         d = [vector[e.index] if isinstance(e, Reg) else SINK for e in held["d"]]
         e = [vector[r.index] for r in held.get("e", ()) if isinstance(r, Reg)]
@@ -280,7 +289,9 @@ class Warpgroups(Body):
             b = [room + (first + k) * REGISTER for k in range(part.b.registers)]
             rows += [*own, *a, *b, *own, *e]
         each = 2 * part.d.registers + part.a.registers + part.b.registers + len(e)
-        return each, self.e.constant("registers", "i32", rows, shared=True)
+        of_a = [vector[r.index] for r in held.get("a", ()) if isinstance(r, Reg)]
+        table, sources = (self.e.constant("registers", "i32", listed, shared=True) for listed in (rows, of_a or [0]))
+        return each, table, sources
 
     # -- the checks ----------------------------------------------------------------------------------------------------
 
