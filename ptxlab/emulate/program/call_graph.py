@@ -36,6 +36,10 @@ class CallGraph:
 
     def __init__(self, module: Module) -> None:
         bodies = {f.name: f for f in module.functions if f.body is not None and f.kind == "func"}
+        self.taken: dict[str, int] = {}
+        self.stacked: set[str] = set()
+        if not bodies:
+            return
         declared = {f.name for f in module.functions}
         names: dict[str, None] = {}
         calls: dict[str, set[str]] = {}

@@ -176,27 +176,25 @@ class Lowering(Names):
     # -- instructions --------------------------------------------------------------------------------------------------
 
     def _form(self, instruction: Instruction) -> Form:
-        place: dict[str, Any] = {
-            "line": instruction.line, "column": instruction.column, "source": self.text(instruction.line),
-            "file": self.module.file, "span": self.module.spans.get(instruction.line),
-        }  # fmt: skip
         try:
             found = form(instruction.opcode)
         except FormError as error:
-            raise UnsupportedInstruction(
-                f"the CPU machine does not know {instruction.opcode}: {error.what}",
-                length=len(instruction.opcode),
-                syntax=error.syntax,
-                **place,
-            ) from None
+            what = f"the CPU machine does not know {instruction.opcode}: {error.what}"
+            raise self._unsupported(instruction, what, error.syntax) from None
         if not found.op.executed:
-            raise UnsupportedInstruction(
-                f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only",
-                length=len(instruction.opcode),
-                syntax=found.op.syntax,
-                **place,
+            what = (
+                f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only"
             )
+            raise self._unsupported(instruction, what, found.op.syntax)
         return found
+
+    def _unsupported(self, instruction: Instruction, what: str, syntax: str) -> UnsupportedInstruction:
+        """The error for an opcode."""
+        line = instruction.line
+        return UnsupportedInstruction(
+            what, line=line, column=instruction.column, source=self.text(line), file=self.module.file,
+            span=self.module.spans.get(line), length=len(instruction.opcode), syntax=syntax,
+        )  # fmt: skip
 
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
@@ -213,7 +211,7 @@ class Lowering(Names):
         if model.Sum in map(type, operands):
             operands = tuple(summed(self, operand, scope, routine, line) for operand in operands)
             instruction = replace(instruction, operands=operands)
-        if action in (Action.BRANCH, Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
+        if (action is Action.BRANCH or action is Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
             raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
         if action is Action.CALL:
             if not operands:

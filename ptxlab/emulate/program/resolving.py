@@ -125,12 +125,13 @@ def _given(
             column=instruction.column, file=low.module.file, syntax=found.op.syntax,
         )  # fmt: skip
     place: model.Vector | None = None
-    for k, each in enumerate(given):
-        if found.tensor and isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
+    tensor = found.tensor
+    for k, each in enumerate(given) if tensor else ():
+        if isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
             vector, given[k] = each.extra[0], replace(each, extra=())
             assert isinstance(vector, model.Vector)
             place = vector
-    if found.tensor and place is None:
+    if tensor and place is None:
         raise UnsupportedInstruction(
             f"{found.opcode} needs the coordinates of its tile beside the tensor map: write [map, {{x, y}}], with as "
             "many as the tensor has dimensions",

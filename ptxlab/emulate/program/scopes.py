@@ -85,6 +85,8 @@ class Names:
         self.module_scope = Scope(None)
         self.data: dict[str, Symbol] = {}
         self.inside: dict[int, str] = {}
+        self._groups: dict[tuple[int, int], Group] = {}
+        """What vectors mean, by their identity and that of the scope."""
 
     # -- declarations --------------------------------------------------------------------------------------------------
 
@@ -159,7 +161,8 @@ class Names:
             return operand
 
         for code in codes:
-            code.sources = tuple(moved(s) for s in code.sources)
+            if not _NUMBERS.issuperset(map(type, code.sources)):
+                code.sources = tuple(map(moved, code.sources))
         return start
 
     def register(self, name: str, type_: str, function: str) -> Reg:
@@ -209,13 +212,13 @@ class Names:
     def operand(self, operand: model.Operand, scope: Scope, routine: Routine, line: int) -> Source | None:
         """What an operand means in this scope; None is the sink `_`."""
         if isinstance(operand, model.Name):
-            return self.name(operand.text, scope, routine, line)
+            return scope.registers.get(operand.text) or self.name(operand.text, scope, routine, line)
         if isinstance(operand, model.Number):
             return Literal(operand.value, operand.kind, operand.bits)
         if isinstance(operand, model.Vector):
             if len(operand.elements) == 1:  # Triton writes `ld.global.b32 { %r1 }, [%rd1]`
                 return self.operand(operand.elements[0], scope, routine, line)
-            return Group(tuple(self.operand(e, scope, routine, line) for e in operand.elements))
+            return self._group(operand, scope, routine, line)
         if isinstance(operand, model.Not):
             inner = self.operand(operand.operand, scope, routine, line)
             assert isinstance(inner, Reg)
@@ -238,6 +241,15 @@ class Names:
                 raise self.error(f"{operand.base} cannot be the base of an address", line)
             return Mem(inner, operand.offset)
         raise self.error(f"{operand} cannot stand here", line)
+
+    def _group(self, operand: model.Vector, scope: Scope, routine: Routine, line: int) -> Group:
+        """`{a, b}`. Operands that are written alike are one object, and mean the same in one scope."""
+        key = id(operand), id(scope)
+        found = self._groups.get(key)
+        if found is None:
+            found = Group(tuple(self.operand(e, scope, routine, line) for e in operand.elements))
+            self._groups[key] = found
+        return found
 
     def _element(self, operand: model.Element, scope: Scope, routine: Routine, line: int) -> Symbol:
         """`table[3]`: the address of an element."""
@@ -287,6 +299,10 @@ class Names:
     def text(self, line: int) -> str:
         """The text of a line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+
+
+_NUMBERS = frozenset({Reg, Literal, type(None)})
+"""The types of what does not name a variable."""
 
 
 def _in_range(name: str, ranges: dict[str, Variable]) -> tuple[Variable, str] | None:
