@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from typing import Any, TypeVar
 
@@ -178,3 +179,21 @@ def test_the_assembler_takes_what_is_built(arch: str) -> None:
 
     for built in (everything(arch=arch), everything(arch=arch, loc=True), build_attention.attention(arch=arch)):
         assert pl.assemble(built.ptx, arch).registers > 0
+
+
+def test_kernels_are_built_with_the_collector_of_cycles_off() -> None:
+    seen = []
+
+    @kernel
+    def watched(k: Builder) -> None:
+        seen.append(gc.isenabled())
+        if len(seen) > 1:
+            raise ZeroDivisionError
+
+    assert gc.isenabled()
+    watched()
+    assert seen == [False]
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError):
+        watched()
+    assert gc.isenabled()

@@ -1,0 +1,112 @@
+"""What QUICK code has once for all instructions that are alike: functions that check addresses, compare, multiply."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.emulate.program.model import lower
+
+pytest.importorskip("llvmlite")
+
+from ptxlab.emulate.jit.compile import host
+from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.module_text import module_text
+
+HEAD = """\
+.version 8.0
+.target {target}
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y)
+{{
+    .reg .b32 %t, %n, %s, %v<9>;
+    .reg .b64 %a<9>, %b, %o;
+    .reg .pred %p;
+    .shared .align 16 .b8 room[4096];
+    ld.param.u64 %b, [y];
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %o, %t, 4;
+    add.s64 %b, %b, %o;
+"""
+
+
+def kernel(*lines: str, target: str = "sm_80") -> str:
+    """A kernel that stores %n for each thread after these lines."""
+    return "\n".join([HEAD.format(target=target) + "    mov.u32 %n, 0;", *(f"    {each}" for each in lines)]) + (
+        "\n    st.global.u32 [%b], %n;\n    ret;\n}\n"
+    )
+
+
+def quick(ptx: str) -> str:
+    """The module of the function for converged warps."""
+    return module_text(lower(pl.parse(ptx)), host(), Instruments(), slow=False, small=True).text
+
+
+def loads(*offsets: int) -> str:
+    """Loads from different registers, so many bytes from where each thread's element is."""
+    lines = ["ld.param.u64 %a0, [x];", "add.s64 %a0, %a0, %o;"]
+    for k, offset in enumerate(offsets, 1):
+        lines += [f"add.s64 %a{k}, %a0, {offset};", f"ld.global.u32 %v{k}, [%a{k}];", f"add.u32 %n, %n, %v{k};"]
+    return kernel(*lines)
+
+
+def launched(ptx: str, device: str) -> np.ndarray:
+    """What 64 threads store."""
+    x, y = np.arange(96, dtype=np.uint32), np.zeros(64, np.uint32)
+    pl.launch(ptx, 1, 64, pl.const(x), pl.out(y), device=device)
+    return y
+
+
+def fault(ptx: str, device: str) -> str:
+    """How a launch is stopped."""
+    with pytest.raises(pl.DeviceFault) as caught:
+        launched(ptx, device)
+    return str(caught.value)
+
+
+def test_accesses_of_one_shape_share_their_check() -> None:
+    ptx = loads(0, 4, 8, 12, 64, 128)
+    assert quick(ptx).count("define internal i32 @locate.") == 2  # of the loads, and of the store
+    np.testing.assert_array_equal(launched(ptx, "cpu"), launched(ptx, "step"))
+
+
+@pytest.mark.parametrize("offset", [4096, 2], ids=["outside", "misaligned"])
+def test_a_fault_names_the_access_that_it_is_of(offset: int) -> None:
+    ptx = loads(0, 4, offset, 8)
+    told = fault(ptx, "cpu")
+    assert told == fault(ptx, "step")
+    assert "ld.global.u32 %v3" in told
+
+
+def test_comparisons_of_one_form_share_a_function() -> None:
+    numbers = (0, 1, 17, 31, 32, 40, -1)
+    lines = [line for n in numbers for line in (f"setp.lt.s32 %p, %t, {n};", "@%p add.u32 %n, %n, 1;")]
+    ptx = kernel(*lines)
+    text = quick(ptx)
+    assert text.count("call i32 @slt.") == len(numbers)
+    assert text.count("define internal i32 @slt.") == 1
+    np.testing.assert_array_equal(launched(ptx, "cpu"), [sum(t < n for n in numbers) for t in range(64)])
+
+
+@pytest.mark.parametrize("base", ["%v1", "%t"], ids=["lanes", "affine"])
+def test_a_fault_of_rows_names_the_instruction_and_the_row(base: str) -> None:
+    """Addresses of which each thread has its own, and those that are constants apart."""
+    put = "mul.lo.u32 %v1, %t, %t;" if base == "%v1" else "nop;"
+    lines = [
+        f"{put}" if put != "nop;" else "mov.u32 %v1, 0;", "and.b32 %v1, %v1, 15;", "mov.u32 %s, room;",
+        f"mad.lo.u32 %v2, {base}, 16, %s;", f"mad.lo.u32 %v3, {base}, 8, %s;",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%v4}, [%v2];",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%v5}, [%v3+16];",
+    ]  # fmt: skip
+    told = fault(kernel(*lines), "cpu")
+    assert told == fault(kernel(*lines), "step")
+    assert "[%v3+16]" in told
+
+
+def test_products_of_wgmma_that_differ_in_registers_share_a_function() -> None:
+    program = lower(pl.kernels.get("hopper").build(head_dim=64, dtype="f16").module)
+    products = [code for code in program.codes if code.form.opcode.startswith("wgmma.mma_async")]
+    text = module_text(program, host(), Instruments(), slow=False, small=True).text
+    assert text.count("define internal void @wgmma_compute_") == len({code.form.opcode for code in products}) == 2
+    assert len(products) > 20
