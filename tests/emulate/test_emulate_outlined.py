@@ -69,4 +69,4 @@ def test_programs_without_atomic_operations_do_not_wait_for_their_rules() -> Non
     assert set(rules) <= set(built)
     assert not [symbol for symbol in built if symbol in ("memcheck.find_together", "memcheck.find_lanes")]
     atomics = parts(["memcheck.find_lanes"], program, Instruments(), host())
-    assert [part.symbols for part in atomics] == [("memcheck.find_together", "memcheck.find_lanes")]
+    assert ("memcheck.find_together", "memcheck.find_lanes") in [part.symbols for part in atomics]

@@ -12,7 +12,9 @@ pytest.importorskip("llvmlite")
 
 from ptxlab.emulate.jit.compile import host
 from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.linked_rules import elsewhere, functions_of, parts
 from ptxlab.emulate.jit.module_text import module_text
+from ptxlab.emulate.jit.rulecode import module_of
 
 HEAD = """\
 .version 8.0
@@ -110,3 +112,23 @@ def test_products_of_wgmma_that_differ_in_registers_share_a_function() -> None:
     text = module_text(program, host(), Instruments(), slow=False, small=True).text
     assert text.count("define internal void @wgmma_compute_") == len({code.form.opcode for code in products}) == 2
     assert len(products) > 20
+
+
+def test_rules_that_others_call_too_are_built_once() -> None:
+    program = lower(pl.kernels.get("pipelined").build(head_dim=64, dtype="f16").module)
+    rules = module_text(program, host(), Instruments(), slow=False, small=True).rules
+    wanted = parts(rules, program, Instruments(), host())
+    texts = [
+        module_of(functions_of(part.symbols), dict(part.known), elsewhere=elsewhere(part)) for part in wanted
+    ]  # those of copies and of memory
+    assert len(texts) > 1
+    for symbol in ("record", "resolve"):
+        assert sum(f'@"{symbol}"(' in text for text in texts) > 1
+        assert sum(f'@"{symbol}"(' in line for text in texts for line in text.splitlines() if line[:6] == "define") == 1
+
+
+def test_a_program_that_calls_one_rule_is_linked_to_those_that_it_calls() -> None:
+    program = lower(pl.parse(loads(0)))
+    linked = {symbol for part in parts(["copies.copy"], program, Instruments(), host()) for symbol in part.symbols}
+    assert {"record", "resolve", "copies.copy"} <= linked
+    assert not parts([], program, Instruments(), host())

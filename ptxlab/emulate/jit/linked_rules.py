@@ -50,6 +50,8 @@ ALWAYS: Functions = (
     halves.narrowed, *all_rules(checks=False),
 )  # fmt: skip
 """Of every build; those that bodies call with them."""
+SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
+"""Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
 COUNTERS: Functions = (
@@ -95,12 +97,19 @@ _SYMBOL = re.compile(r'@"?([\w.]+)')
 def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
     """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
     wanted, constants = set(symbols), known_values(program, instruments.checks) if instruments.checks else {}
+    if wanted:
+        wanted.update(_symbols(SHARED))
     return [
         part
         for functions, fixed in ((ALWAYS, {}), (ATOMICS, {}), (COUNTERS, {}), (CHECKS, constants))
         for part in _files(functions, fixed, cpu)
         if not wanted.isdisjoint(part.symbols)
     ]
+
+
+def elsewhere(part: Part) -> Functions:
+    """The rules that a part calls in another: what it knows must be what that one knows, nothing."""
+    return () if part.known or not set(part.symbols).isdisjoint(_symbols(SHARED)) else SHARED
 
 
 def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list[Part]:

@@ -41,7 +41,6 @@ def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = 
         else:
             manager = llvm.create_new_module_pass_manager()
             manager.add_sroa_pass()
-            manager.add_simplify_cfg_pass()
         manager.run(module, passes)
         for part in (manager, passes, options):
             part.close()
@@ -98,11 +97,11 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
 
 def _translated(part: Part) -> str:
     """The LLVM module of a part."""
-    from ptxlab.emulate.jit.linked_rules import functions_of
+    from ptxlab.emulate.jit.linked_rules import elsewhere, functions_of
     from ptxlab.emulate.jit.rulecode import module_of
 
     with resting():
-        return module_of(functions_of(part.symbols), dict(part.known))
+        return module_of(functions_of(part.symbols), dict(part.known), elsewhere=elsewhere(part))
 
 
 def _best(part: Part, quality: int) -> tuple[bytes | None, int]:

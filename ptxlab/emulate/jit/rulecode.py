@@ -32,9 +32,16 @@ def call(function: Function, *arguments: str) -> str:
     return f'call {llvm_type(result).text} @"{rule_of(function).symbol}"({listed})'
 
 
-def module_of(functions: Sequence[Function], known: Mapping[str, int], *, entries: bool = False) -> str:
-    """The LLVM module of some rules. entries: with functions by which Python can call them."""
-    translator = Translator(known)
+def module_of(
+    functions: Sequence[Function],
+    known: Mapping[str, int],
+    *,
+    entries: bool = False,
+    elsewhere: Sequence[Function] = (),
+) -> str:
+    """The LLVM module of some rules. entries: with functions by which Python can call them. elsewhere: rules that are
+    called in another module."""
+    translator = Translator(known, {rule_of(function) for function in elsewhere})
     translator.add(functions)
     if entries:
         for function in functions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 from ptxlab.emulate.jit.translation import ir
@@ -48,8 +48,8 @@ def signature(rule: Rule) -> tuple[list[Any], Any]:
 class Translator:
     """One module: the rules asked for, which other code may call, and those that they call."""
 
-    def __init__(self, known: Mapping[str, int] | None = None) -> None:
-        self.known = dict(known or {})
+    def __init__(self, known: Mapping[str, int] | None = None, elsewhere: Set[Rule] = frozenset()) -> None:
+        self.known, self.elsewhere = dict(known or {}), elsewhere
         self.intrinsics: dict[str, ir.Called] = {}
         """Those of LLVM that the rules call."""
         self._functions: dict[Rule, ir.Function] = {}
@@ -77,7 +77,7 @@ class Translator:
             kinds, result = signature(rule)
             parameters = [llvm_type(one) for one in kinds]
             made = self._functions[rule] = ir.Function(llvm_type(result), parameters, rule.symbol, rule.parameters)
-            if not rule.external:
+            if not rule.external and rule not in self.elsewhere:
                 inline, cold = ("alwaysinline",) if rule.inline else (), ("cold", "noinline") if rule.cold else ()
                 made.attributes = (*inline, *cold, "nounwind")
                 self._waiting.append(rule)
