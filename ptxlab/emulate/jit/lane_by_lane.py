@@ -59,8 +59,8 @@ from ptxlab.emulate.rules.records import (
 )
 from ptxlab.emulate.runtime.state import GLOBAL, SHARED, Context, Cta, Site, Warp
 
-PIECES = 64
-"""Room for the table of an access of up to 48 words, each of them a byte."""
+PIECES = 3 + 128 + 16
+"""Room for the table of an access of up to 128 bytes, each of them a word."""
 OTHER_LANE = (1 << MANY) | (31 << LANE)
 """The bits in which the records of one instruction's lanes differ."""
 SAME_ACCESS = ~OTHER_LANE & (1 << 64) - 1
@@ -307,9 +307,7 @@ def each(
     for lane in lanes_of(mask):
         address = u64(addresses[lane] + extra)
         place = resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None)
-        if place is None:
-            return
-        if found.written is not None:
+        if place is not None and found.written is not None:
             past = size
             if launch.gaps:
                 past = initcheck.first_in_gap(found.written, size)
