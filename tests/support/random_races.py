@@ -1,5 +1,5 @@
 """Random programs that race: rows, halves of warps and single words are read and written in some order; in every second
-one also atomically, asynchronously, in other sizes and in two allocations at once.
+one also atomically, asynchronously, in other sizes and in two allocations at once; in every fourth one out of range.
 
     python tests/support/random_races.py COUNT [FIRST SEED]
 
@@ -15,6 +15,8 @@ import sys
 import numpy as np
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 from seeded_programs import compare
+
+from ptxlab.errors import DeviceFault
 
 TILE = ".shared .align 16 .b8 tile[2048];"
 START = "mov.u32 %r30, tile; and.b32 %r20, %r1, 31; shr.u32 %r21, %r1, 5;"
@@ -132,17 +134,30 @@ class Program:
             else:
                 lines.append(rnd.choice(BETWEEN))
         lines += _access(rnd, rnd.choice(("shared", "global")), write=True)
+        if seed % 4 == 3:
+            self._stray(rnd, lines)
         each = (line.strip() for text in lines for line in text.split(";"))
         self.text = kernel("\n".join(f"    {line};" for line in each if line), TILE)
 
+    @staticmethod
+    def _stray(rnd: random.Random, lines: list[str]) -> None:
+        """Some lanes of one access go astray: out of range, or to another place."""
+        at = rnd.choice([k for k, line in enumerate(lines) if "[%rd20" in line or "[%r12" in line])
+        register, type_ = ("%rd20", "u64") if "[%rd20" in lines[at] else ("%r12", "u32")
+        lanes = f"setp.{rnd.choice(('eq', 'ge'))}.u32 %p5, %r20, {rnd.choice((0, 5, 16, 31))};"
+        lines.insert(at, f"{lanes} @%p5 add.{type_} {register}, {register}, {rnd.choice((2, 900, 4096, 1 << 20))};")
+
 
 def found(way: str, text: str, threads: int, blocks: int) -> list[str]:
-    """What the checks find, in words. way: one of `WAYS`."""
+    """The fault, if there is one, and what the checks find, in words. way: one of `WAYS`."""
     if way == "good":
         improve(text, (threads, 1, 1), False, ALL_CHECKS)
     x = np.arange(256, dtype=np.uint32)
     engine = "jit" if way == "good" else way
-    _, report = run(engine, text, threads=threads, blocks=blocks, checks=ALL_CHECKS, x=x)
+    try:
+        _, report = run(engine, text, threads=threads, blocks=blocks, checks=ALL_CHECKS, x=x)
+    except DeviceFault as fault:
+        return [str(fault), *map(str, fault.findings)]
     return [str(finding) for finding in report.findings]
 
 

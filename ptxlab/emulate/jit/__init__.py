@@ -257,17 +257,21 @@ class Run:
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
 
     def _fault(self, worker: Worker) -> BaseException:
-        from ptxlab.emulate.jit.faults import explain, spinning, who_waits
+        from ptxlab.emulate.jit.faults import explain, first_invalid, spinning, who_waits
+        from ptxlab.emulate.language import lanes_of
 
         noted, slot = worker.context.fault, worker.slot
-        warp, lane, code = noted.warp, noted.lane, noted.code
+        warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
         waiting: list[str] = []
         if noted.kind == S.DEADLOCK:
             waits = [] if self.callback is None else self.callback.spinning(slot)
             waits = waits or spinning(self.program, slot.shared, slot.warps)
             warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
+        if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
+            lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
+            code, lane, address = first_invalid(self.program, self.launch, self.memory, code, lanes)
         return explain(
-            self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
+            self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=address,
             block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
             begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
         )  # fmt: skip

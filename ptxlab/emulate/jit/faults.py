@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ptxlab.emulate.jit.groups import plan_groups
 from ptxlab.emulate.language import lanes_of, u64
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
@@ -32,7 +32,7 @@ def explain(
     how many products of wgmma it has begun, and the code index of the last."""
     thread = warp * 32 + lane
     if kind == S.OUT_OF_MEMORY_RANGE:
-        where, address = _which(program, launch, memory, code, address)
+        where = program.codes[code]
         (access,) = where.accesses
         if where.properties.rows or where.properties.mbarrier:
             space = "shared"  # also for a generic address
@@ -95,20 +95,24 @@ def explain(
     return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
 
 
-def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
-    """The invalid access. A check covers a group of accesses with one base; this finds its first invalid member."""
-    if not code & S.GROUP_FLAG:
-        return program.codes[code], address
+def first_invalid(
+    program: Program, launch: Launch, memory: Memory, code: int, lanes: Mapping[int, int]
+) -> tuple[int, int, int]:
+    """The invalid access: its code index, lane and address. A check covers a group of accesses with one base, from
+    `lanes` on: the lowest address that the group may access, by lane. Here is its first instruction that is invalid for
+    some lane, and the first of these."""
     found = program.codes[code & ~S.GROUP_FLAG]
     block = program.blocks[found.block]
     groups, _ = plan_groups(program, block.first, block.last, 0)
     group, reach = groups[found.index], memory_map(program, launch, memory.live())
     for index, offset, size in sorted(group.members):
-        at = address + offset - group.low
         member = program.codes[index]
-        if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != FINE:
-            return member, at
-    return found, address + next(o for c, o, _ in group.members if c == found.index) - group.low
+        for lane, low in lanes.items():
+            at = low + offset - group.low
+            if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != FINE:
+                return index, lane, at
+    lane, low = next(iter(lanes.items()))
+    return found.index, lane, low + next(o for c, o, _ in group.members if c == found.index) - group.low
 
 
 def who_waits(

@@ -44,6 +44,7 @@ from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none
 from ptxlab.emulate.rules.race_rows import by_words, word_fine
 from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
+    ATOMIC,
     BLOCK,
     CODE,
     ID,
@@ -304,6 +305,11 @@ def each(
     if at_once(context, cta, warp, mask, addresses, extra, size, log2, space, action, me):
         return
     write, found = action != READS, context.found
+    if launch.traits[access >> CODE & LAST_CODE] & ATOMIC != 0:  # where one lane faults, no lane has access
+        for lane in lanes_of(mask):
+            address = u64(addresses[lane] + extra)
+            if resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None) is None:
+                return
     for lane in lanes_of(mask):
         address = u64(addresses[lane] + extra)
         place = resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None)

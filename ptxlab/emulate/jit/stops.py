@@ -34,6 +34,14 @@ class Stops(Part):
                 at = t.let(f"extractelement {address.llvm} {address.text}, i32 {lane}")
             at = at if address.type == "i64" else t.let(f"zext i32 {at} to i64")
             self.record(S.OUT_OF_MEMORY_RANGE, self.number(flag), lane, at)
+            if flag:
+                self._note_lanes(address)
+
+    def _note_lanes(self, address: Value) -> None:
+        """Notes beside a fault where all lanes access memory (see `memcheck.note_lanes`)."""
+        t, wide = self.t, self.m.vector(self.m.zext("i64", address))
+        t.do(f"store i32 {self.active.bits}, ptr {t.field(S.Context, 'fault.lanes', '%ctx')}")
+        t.do(f"store <{W} x i64> {wide}, ptr {t.field(S.Context, 'fault.addresses', '%ctx')}, align 8")
 
     def always(self, address: int) -> None:
         """Faults whenever a lane executes this access."""

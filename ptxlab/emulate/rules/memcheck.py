@@ -240,6 +240,15 @@ def miss(
     return u32(REMEMBERED if known(site, address, log2) else SCATTERED)
 
 
+@rule(cold=True)
+def note_lanes(context: Context, mask: u32, addresses: Pointer[u64]) -> None:
+    """Notes beside a fault where all lanes access memory: of several instructions that are checked at once the first
+    that faults is told, whichever lane that is."""
+    context.fault.lanes = mask
+    for lane in lanes_of(mask):
+        context.fault.addresses[lane] = addresses[lane]
+
+
 @rule(symbol="miss.lanes")
 def miss_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
@@ -249,12 +258,14 @@ def miss_lanes(
     lane = first(mask)
     result = miss(context, cta, warp, mask, addresses[lane], size, log2, space, write, site, code)
     if result == WRONG:
+        note_lanes(context, mask, addresses)
         return WRONG
     for lane in lanes_of(mask & (mask - 1)):
         address = addresses[lane]
         if not known(site, address, log2):
             if resolve(context, cta, warp, lane, address, size, log2, space, write, None) is None:
                 stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
+                note_lanes(context, mask, addresses)
                 return WRONG
             result = SCATTERED
     if site.places << log2 > FAR:

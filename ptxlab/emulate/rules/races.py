@@ -58,6 +58,7 @@ from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, synced
 from ptxlab.emulate.rules.records import (
+    ATOMIC,
     BLOCK,
     CODE,
     LAST_CODE,
@@ -95,6 +96,7 @@ def traits(program: Program) -> list[int]:
         SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
         | STORES * code.properties.stores
+        | ATOMIC * code.properties.atomic
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         for code in program.codes
     ]

@@ -18,7 +18,7 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE, STORES = 1, 2, 4, 8
+SWAPS, NARROW, VOLATILE, STORES, ATOMIC = 1, 2, 4, 8, 16
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory."""
 ENTRIES = 1024
@@ -104,7 +104,7 @@ class Launch(Record):
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
-    traits: Pointer[u8]  # for each code index SWAPS, NARROW and VOLATILE, added up
+    traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
     later: Later  # reads of global memory

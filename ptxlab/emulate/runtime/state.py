@@ -110,6 +110,8 @@ class Fault(Record):
     address: u64
     count: u64  # of a bulk copy: its bytes, and what its address must be a multiple of
     multiple: u64
+    lanes: u32  # of an access that was checked for several instructions: the lanes, and where each begins
+    addresses: Array[u64] = array(32)
 
 
 class Found(Record):

@@ -72,7 +72,7 @@ class CheckedWarp(Warp):
                 id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
             )
             start[lane], mask[lane] = first, True
-        for region, start, mask in found.values():
+        for _, start, mask in found.values():
             if copied and self.machine.checker.sync:
                 offsets = Pointer[int](start.astype(np.uint32))
                 in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
