@@ -14,6 +14,7 @@ from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.lab.debugger import LIMIT, Debugger
+from ptxlab.lab.interrupts import on_interrupt
 
 
 class Below(widgets.VBox):
@@ -23,7 +24,7 @@ class Below(widgets.VBox):
         self._heading = widgets.HTML()
         self._shut = widgets.Button(description="Close", layout={"width": "auto"})
         self._shut.on_click(lambda _: self.clear())
-        self._number = 0
+        self._number, self._recorded = 0, -1
         self._ended: Callable[[], None] | None = None
         super().__init__([])
         self.add_class("ptxlab-below")
@@ -52,10 +53,16 @@ class Below(widgets.VBox):
         if ended is not None:
             ended()
 
+    def cancel(self) -> None:
+        """Ends the recording that is in work; does nothing while there is none."""
+        if self._recorded == self._number:
+            self.clear()
+
     def debug(self, record: Callable[[Trace], Recording], blocks: int, place: dict[str, Any], module: Any) -> None:
         """Records the steps of a block in a thread of its own, and opens the debugger at a place: the arguments of
-        `Debugger.open_at`. Closing this, or opening another, ends the recording."""
-        mine = self.show(f"recording the steps of block {blocks} …")
+        `Debugger.open_at`. Closing this, opening another, or an interrupt between two cells ends the recording."""
+        mine = self._recorded = self.show(f"recording the steps of block {blocks} …", close="Stop")
+        on_interrupt(self)
         threading.Thread(target=self._debug, args=(mine, record, blocks, place, module), daemon=True).start()
 
     def _debug(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import explorer_views
+from ptxlab.lab import explorer_views, interrupts
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited import Edited
 from ptxlab.lab.editing import Editor
@@ -33,6 +34,17 @@ FAULTY = """
     add.u64 %a, %a, %o;
     st.global.u32 [%a], %t;
     ret;
+}
+"""
+
+ENDLESS = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry endless()
+{
+AGAIN:
+    bra AGAIN;
 }
 """
 
@@ -105,6 +117,31 @@ def test_the_debugger_opens_at_the_line_and_the_tile(explorer: Any) -> None:
     }
     explorer._below.clear()
     assert explorer._below.widget is None
+
+
+def test_an_interrupt_ends_the_recording(explorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def record(trace: Any) -> Any:
+        """A recording that goes on until it is ended."""
+        begun.set()
+        try:
+            return pl.launch(ENDLESS, 1, 32, device="cpu", trace=trace, budget=None)
+        finally:
+            stopped.set()
+
+    interrupts.cancel_all()  # nothing is in work
+    explorer._below.debug(record, 0, {}, None)
+    assert begun.wait(60)
+    assert explorer._below.children
+    interrupts.cancel_all()
+    assert stopped.wait(60)
+    assert explorer._below.children == ()
+    explorer.debug(line_of(explorer, "ex2.approx"))
+    debugger = opened(explorer, Debugger)
+    interrupts.cancel_all()  # what is open stays open
+    assert explorer._below.widget is debugger
+    explorer._below.clear()
 
 
 def test_the_debugger_opens_on_the_block_of_the_row() -> None:
