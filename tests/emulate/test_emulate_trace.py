@@ -12,6 +12,7 @@ from emulate_programs import DEVICES, ENGINES, kernel, launch, run
 from engine_cases import CASES
 from planted import BUGS
 from planted_async import GIVEN_BACK
+from random_races import Program
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
@@ -147,6 +148,8 @@ def same_steps(one: Recording, other: Recording, name: str = "") -> None:
             for register in a.registers:
                 if not register.startswith("%return"):
                     assert a.registers[register].tobytes() == b.registers[register].tobytes(), (name, at, register)
+            if not any(name.startswith("%return") for name in (*x.writes, *y.writes)) and "sync" not in x.opcode:
+                assert set(x.writes) == set(y.writes), (name, at, x.opcode)
             if "wmma" in x.opcode:
                 continue
             assert len(x.accesses) == len(y.accesses)
@@ -190,6 +193,23 @@ def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPat
     for engine in ENGINES:
         KERNELS[file.partition(".")[0]](engine, (CORPUS / file).read_text())
     same_steps(*traces, file)
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
+@pytest.mark.parametrize("seed", range(24))
+def test_engines_agree_on_random_programs(seed: int) -> None:
+    """Guards that hold for no lane, constants written once more, accesses of all kinds, faults."""
+    program, traces = Program(seed), []
+    for engine in ENGINES:
+        given = {"threads": program.threads, "blocks": program.blocks, "x": np.arange(256, dtype=np.uint32)}
+        try:
+            traces.append(run(engine, program.text, trace=pl.Trace(blocks=None), **given)[1].trace)
+        except DeviceFault as fault:
+            traces.append(fault.trace)
+    assert isinstance(traces[0], Recording)
+    assert isinstance(traces[1], Recording)
+    same_steps(traces[0], traces[1], f"program {seed}")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -291,7 +291,8 @@ def _pieces(data: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
 def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     """The steps of one page as arrays of a trace."""
     codes, at = part["code"].astype(np.int64), part["at"].astype(np.int64)
-    counts = flat.writes[codes]
+    runs = part["guard"] != 0  # where no lane's guard held nothing is written
+    counts = np.where(runs, flat.writes[codes], 0)
     which = _spread(counts, flat.write_start[codes])
     registers, places = flat.register[which], np.repeat(at, counts) + flat.offset[which]
     kinds: dict[np.dtype[Any], np.ndarray] = {}
@@ -303,7 +304,7 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
         else:
             kinds[dtype] = _pieces(data, places[mine], W * dtype.itemsize).view(dtype)
         rows[dtype] = np.flatnonzero(mine)
-    touching = np.where(part["guard"] != 0, flat.touches[codes], 0)
+    touching = np.where(runs, flat.touches[codes], 0)
     touch = _spread(touching, flat.touch_start[codes])
     lanes = np.repeat(part["guard"], touching) & flat.lanes[touch]
     spots = np.repeat(at, touching) + flat.at[touch]

@@ -158,7 +158,8 @@ class TraceRecorder:
         if not warp.codes:
             warp.first, warp.keyframe = number, list(warp.last)
         last, now = warp.last, step.registers
-        changed = [r for r, old in enumerate(last) if now[r] is not old]
+        written = {r for r, _, _ in step.writes} if _executed(step) else ()
+        changed = [r for r, old in enumerate(last) if now[r] is not old or r in written]
         for r in changed:
             last[r] = now[r]
             warp.values.append(now[r])
@@ -205,6 +206,15 @@ class TraceRecorder:
         self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(warp.keyframe)))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
+
+
+def _executed(step: Step) -> bool:
+    """Whether an instruction was executed by any lane: its guard, if it has one, held."""
+    if step.code.guard is None:
+        return True
+    register, negated = step.code.guard
+    held = next((old for r, old, _ in step.writes if r == register), step.registers[register])
+    return bool((step.mask & (held != negated)).any())
 
 
 def describe(program: Program, launch: Launch) -> dict[str, Any]:
