@@ -92,7 +92,7 @@ class Emitter:
         self.words: list[str] = []
         """Names of i32 of the function's own."""
         self.constants: list[str] = []
-        self._shared: dict[tuple[str, str], str] = {}
+        self._shared: dict[tuple[object, ...], str] = {}
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
         self._gives: dict[str, str] = {}
@@ -208,14 +208,15 @@ class Emitter:
 
     def constant(self, hint: str, type_: str, values: Iterable[int], *, align: str = "", shared: bool = False) -> str:
         """A constant table in memory. shared: it may be merged with an equal one."""
-        listed = [f"{type_} {x}" for x in values]
+        key = hint, type_, tuple(values), align
+        if shared and key in self._shared:
+            return self._shared[key]
+        listed = [f"{type_} {x}" for x in key[2]]
         text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"
-        if shared and (hint, text) in self._shared:
-            return self._shared[hint, text]
         name = f"@{hint}.{self.name}.{len(self.constants)}"
         self.constants.append(f"{name} = {text}")
         if shared:
-            self._shared[hint, text] = name
+            self._shared[key] = name
         return name
 
     def scalar_table(self, registers: int) -> tuple[str, int]:

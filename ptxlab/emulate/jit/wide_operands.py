@@ -7,7 +7,7 @@ room for a few of each; what is needed last, or not at all, makes room.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -158,12 +158,12 @@ class WideOperands(Part):
     def _only_b(self, code: Code) -> dict[Key, Fragment]:
         """The operands that are made of the registers that an instruction writes, if nothing else reads these."""
         block, uses, found = self.program.blocks[code.block], self._uses(), dict[Key, Fragment]()
-        ends = {r: next((k for k in uses.writes[r] if k > code.index), -1) for r in writes(code)}
+        ends = {r: _after(uses.writes[r], code.index) for r in writes(code)}
         alive = self.e.alive_after(block)
         if any(end < 0 and (alive >> r & 1 or r in self.e.warpgroups.held) for r, end in ends.items()):
             return {}
         last = {r: end if end >= 0 else block.last for r, end in ends.items()}
-        for index in sorted({k for r in ends for k in uses.reads.get(r, ()) if code.index < k <= last[r]}):
+        for index in sorted({k for r in ends for k in _between(uses.reads.get(r, []), code.index, last[r])}):
             product = uses.products.get(index)
             if product is None or product.b is None or self.pairs(product.form.b) or product.guarded:
                 return {}
@@ -255,6 +255,17 @@ class WideOperands(Part):
         a, b = (_key(self.function(which, f), held[which]) for which, f in (("a", p.a), ("b", p.b)))
         beside = [e.index for name in "ac" for e in held[name] if isinstance(e, Reg)]
         return Taken(p, a, b, tuple(beside), code.guard is not None)
+
+
+def _after(indexes: list[int], index: int) -> int:
+    """The first of some indexes, in order, that is larger; -1 if none is."""
+    at = bisect_right(indexes, index)
+    return indexes[at] if at < len(indexes) else -1
+
+
+def _between(indexes: list[int], first: int, last: int) -> list[int]:
+    """Those of some indexes, in order, that come after the first and not after the last."""
+    return indexes[bisect_right(indexes, first) : bisect_right(indexes, last)]
 
 
 def _key(name: str, held: Elements) -> Key | None:

@@ -20,15 +20,16 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
     into = [s.name for s in form.op.operands if s.role == "dst"]
     given = dict(zip(into, code.dests, strict=True)) | {name: source for name, (source, _) in code.named.items()}
     out: dict[str, Elements] = {}
+    registers = program.registers
     for name, fragment in fragments.operands(form).items():
         operand = given[name]
         if code.action is Action.WARPGROUP_PRODUCT and name == "a" and isinstance(operand, Reg):
             continue  # a descriptor: a is in shared memory
         found = operand.elements if isinstance(operand, Group) else (operand,)
-        lanes = {program.registers[e.index].lane for e in found if isinstance(e, Reg)}
-        widths = {8 * DTYPE[lane].itemsize for lane in lanes}
-        if not all(isinstance(e, Reg) for e in found):
-            widths.add(fragment.width)
+        widths = {
+            8 * DTYPE[lane].itemsize if lane else fragment.width
+            for lane in {registers[e.index].lane if type(e) is Reg else "" for e in found}
+        }
         if len(found) != fragment.registers or widths != {fragment.width}:
             one = fragment.registers == 1
             wants = f"{fragment.registers} {'register' if one else 'registers'} of {fragment.width} bits"
