@@ -8,7 +8,6 @@ from longer import slow
 from random_affine import differences
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program.liveness import live_in
 from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
@@ -24,15 +23,14 @@ def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[lis
 
 def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str, list[int]] | None:
     """The same, with the strides that lanes add."""
-    from ptxlab.emulate.jit.affine_registers import affine_registers
-    from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.analyses import analyses
     from ptxlab.emulate.jit.block_rows import Rows
 
-    program, rows = lower(parse(kernel(body))), Rows.of(block)
-    uniform = uniform_registers(program, rows)
-    found = affine_registers(program, rows, uniform, live_in(program))
+    program = lower(parse(kernel(body)))
+    known = analyses(program, Rows.of(block))
+    found = known.affine
     (r,) = (r.index for r in program.registers if r.name in ("%r9", "%rd9"))
-    if uniform[r]:
+    if known.uniform[r]:
         return [0] * 32, "", []
     return (list(found[r].apart), found[r].extension, list(found[r].times)) if r in found else None
 

@@ -10,6 +10,7 @@ from ptxlab.emulate.program.model import lower
 
 pytest.importorskip("llvmlite")
 
+from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.compile import host
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.linked_rules import elsewhere, functions_of, parts
@@ -132,3 +133,18 @@ def test_a_program_that_calls_one_rule_is_linked_to_those_that_it_calls() -> Non
     linked = {symbol for part in parts(["copies.copy"], program, Instruments(), host()) for symbol in part.symbols}
     assert {"record", "resolve", "copies.copy"} <= linked
     assert not parts([], program, Instruments(), host())
+
+
+def test_registers_are_analysed_once_for_all_functions_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxlab.emulate.jit import analyses
+
+    asked = []
+    for name in ("live_in", "uniform_registers", "aligned_registers", "affine_registers"):
+        real = getattr(analyses, name)
+        monkeypatch.setattr(analyses, name, lambda *given, real=real, name=name: asked.append(name) or real(*given))
+    program = lower(pl.parse(loads(0, 4)))
+    for slow, small in ((False, True), (False, False), (True, True)):
+        module_text(program, host(), Instruments(), slow=slow, small=small)
+    assert sorted(asked) == ["affine_registers", "aligned_registers", "live_in", "uniform_registers"]
+    module_text(program, host(), Instruments(), Rows(8), slow=False, small=True)
+    assert asked.count("affine_registers") == 2

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Affine
-from ptxlab.emulate.jit.aligned_registers import aligned_registers, low_zeros
+from ptxlab.emulate.jit.aligned_registers import low_zeros
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.divergence import regions
 from ptxlab.emulate.jit.execution import Execution
@@ -75,16 +75,19 @@ class Sketch:
         self.written[r] = None if found is None else found.form
 
 
-def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
+def affine_registers(
+    program: Program, rows: Rows, uniform: list[bool], alive: list[int], aligned: dict[int, int]
+) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
-    all lanes anyway; alive: those that may be read after the start of each block."""
+    all lanes anyway; alive: those that may be read after the start of each block; aligned: how many low bits of uniform
+    ones are 0."""
     candidates = {
         r
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
     candidates -= _apart_at_joins(program, uniform, alive)
-    search = Search(program, Sketch(program, rows, aligned_registers(program, uniform)), uniform)
+    search = Search(program, Sketch(program, rows, aligned), uniform)
     found = None
     while found is None:
         found = search.run(set(candidates))

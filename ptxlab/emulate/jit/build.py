@@ -134,12 +134,12 @@ class Loaded:
     @functools.cached_property
     def _part(self) -> frozenset[int] | None:
         """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
-        from ptxlab.emulate.jit.analysis import uniform_registers
+        from ptxlab.emulate.jit.analyses import analyses
         from ptxlab.emulate.jit.divergence import diverging_blocks
 
         if self.instruments.trace:
             return None
-        return diverging_blocks(self.program, uniform_registers(self.program, self.rows))
+        return diverging_blocks(self.program, analyses(self.program, self.rows).uniform)
 
     def slow(self, *, whole: bool = False) -> native.Code:
         """The function for diverged warps, compiled now if it has not been. whole: the blocks in which warps were

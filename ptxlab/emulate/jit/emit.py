@@ -16,7 +16,7 @@ from ptxlab.emulate.jit import tabled
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine_calls import AffineCalls
-from ptxlab.emulate.jit.aligned_registers import aligned_registers
+from ptxlab.emulate.jit.analyses import analyses
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.bodies import Bodies, caches
@@ -69,7 +69,7 @@ class Emitter:
         self.affine, self.rows = affine, rows
         self.scalars = [same or r in affine for r, same in enumerate(uniform)]
         """Which registers the fast function keeps as scalars."""
-        self.aligned = {} if slow else aligned_registers(program, uniform)
+        self.aligned = {} if slow else analyses(program, rows).aligned
         self.slow, self.name = slow, "slow" if slow else "fast"
         self.wide, self.features = wide, features
         self.small = small

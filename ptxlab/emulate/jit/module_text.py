@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.affine_registers import affine_registers
-from ptxlab.emulate.jit.analysis import uniform_registers
+from ptxlab.emulate.jit.analyses import analyses
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.checked import CheckedBodies, Checks
 from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
@@ -29,7 +28,6 @@ from ptxlab.emulate.jit.slow import Slow
 from ptxlab.emulate.jit.tracing import Tracing
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
-from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.beginning import clear_registers
 from ptxlab.emulate.rules.halves import narrowed, widened
@@ -61,9 +59,9 @@ def module_text(
 ) -> ModuleText:  # fmt: skip
     """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
     built quickly, than fast. only: the blocks that it has, if not all."""
-    rows, alive = rows or Rows(), live_in(program)
-    uniform = uniform_registers(program, rows)
-    affine = affine_registers(program, rows, uniform, alive)
+    rows = rows or Rows()
+    found = analyses(program, rows)
+    uniform, affine, alive = found.uniform, found.affine, found.alive
     file = RegisterFile(program, uniform, affine)
     e, function = _function(
         instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only

@@ -304,6 +304,8 @@ class Program:
     cluster: tuple[int, ...] = ()
     explicit_cluster: bool = False
     most_rank: int = 0
+    found: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What an engine has found out about it."""
 
     @functools.cached_property
     def text(self) -> str:
