@@ -48,6 +48,7 @@ class LaneMachine(AffineOps):
         self.e = e
         self.affine = not e.slow
         self.masks = e.wide
+        self.through = not e.small
         self.carries = False
         """Whether the carry flag is read."""
 
@@ -183,13 +184,8 @@ class LaneMachine(AffineOps):
     def lane_read(self, a: Value, index: Value) -> Value:
         if a.uniform:
             return a
-        ty = f"<{W} x {LLVM[a.type]}>"
-        if index.uniform:
-            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
-        if index.lanes is not None:
-            order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
-            text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
-            return Value(text, a.type, False)
+        if index.uniform or index.lanes is not None:
+            return self.beside(self._lane(a, index), lambda: self._lane(a.raw or a, index), a)
         # through memory: 32 loads from the buffer that holds the lanes
         wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
         self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
@@ -197,6 +193,16 @@ class LaneMachine(AffineOps):
         got = self.t.gather(LLVM[wide.type], BITS[wide.type] // 8, pointers, "splat (i1 true)", "poison")
         value = Value(got, wide.type, False)
         return value if wide is a else self.trunc(a.type, value)
+
+    def _lane(self, a: Value, index: Value) -> Value:
+        """The value of one lane, or of those that are known, in each."""
+        ty = f"<{W} x {LLVM[a.type]}>"
+        if index.uniform:
+            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
+        assert index.lanes is not None
+        order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
+        text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
+        return Value(text, a.type, False)
 
     # -- the carry flag
     def carry_get(self) -> Value:

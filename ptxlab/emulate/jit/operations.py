@@ -20,17 +20,19 @@ _FOLD = Lanes()
 _INTRINSIC_SUFFIX = {"float": "f32", "double": "f64"}
 
 
-def _operation(name: str, word: str, result: str = "", *, rounded: bool = False) -> Callable[..., Value]:
+def _operation(
+    name: str, word: str, result: str = "", *, rounded: bool = False, any_nan: bool = False
+) -> Callable[..., Value]:
     """A method of `Ops`: the operation `name` of a Machine is an instruction of LLVM ("icmp eq") or, with a dot in
     front, an intrinsic (".umin"). result: its type, if not that of its operands. rounded: its NaN is the canonical one,
-    since the CPU's would depend on the order of the operands."""
+    since the CPU's would depend on the order of the operands. any_nan: one NaN is as good as another for it."""
 
     def method(self: Ops, *values: Value) -> Value:
         type_ = values[0].type
         folded = self._fold(name, result or type_, values)
         if folded is not None:
             return folded
-        if rounded:
+        if rounded or (any_nan and self.through):
             values = tuple(v.raw or v for v in values)
         uniform, args = self._args(values)
         ty = self._ty(type_, uniform)
@@ -46,6 +48,16 @@ def _operation(name: str, word: str, result: str = "", *, rounded: bool = False)
     return method
 
 
+def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
+    """A method of `Ops` whose NaN is that of its operand: of the raw number it gives the raw result."""
+    moved = _operation(name, word)
+
+    def method(self: Ops, a: Value) -> Value:
+        return self.beside(moved(self, a), lambda: moved(self, a.raw or a), a)
+
+    return method
+
+
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
     """A method of `Ops` that combines bits: without mask registers, those of predicates are combined as words."""
     lane_by_lane = _operation(name, word)
@@ -57,6 +69,14 @@ def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
         return self.of_bits(self.t.let(f"{word} i32 {words}"))
 
     return method
+
+
+def _is_nan(value: Value) -> bool:
+    """Whether a value is the canonical NaN."""
+    if value.lanes is None or value.type not in NAN:
+        return False
+    nan = np.full(W, NAN[value.type], DTYPE[value.type])
+    return bool((value.lanes.view(np.uint8) == nan.view(np.uint8)).all())
 
 
 def _word(value: Value) -> str:
@@ -122,6 +142,8 @@ class Ops:
 
     masks = True
     """Whether the CPU has mask registers, so that vectors of i1 may live as long as any value."""
+    through = False
+    """Whether numbers keep their raw ones where they are moved, selected and compared. LLVM drops what nobody needs."""
 
     def __init__(self, t: Text) -> None:
         self.t = t
@@ -219,7 +241,18 @@ class Ops:
         """The number with the canonical NaN for any other; where only arithmetic reads it, LLVM drops this again."""
         if d.lanes is not None:
             return d
-        return Value(self.select(self.isnan(d), constant(NAN[d.type], d.type), d).text, d.type, d.uniform, raw=d)
+        return self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
+
+    def _made_canonical(self, is_nan: Value, nan: Value, d: Value) -> Value:
+        out = Value(self._selected(is_nan, nan, d).text, d.type, d.uniform, raw=d.raw or d)
+        out.canonical = True
+        return out
+
+    def beside(self, value: Value, raw: Callable[[], Value], *given: Value) -> Value:
+        """A value that is made of others by moving them, with what the same makes of their raw numbers."""
+        if self.through and value.lanes is None and any(each.raw is not None for each in given):
+            value.raw = raw()
+        return value
 
     def _convert(self, operation: str, word: str, type_: str, value: Value, *before: object) -> Value:
         folded = self._fold(operation, type_, (value,), *before)
@@ -262,17 +295,18 @@ class Ops:
     eq, ne = _operation("eq", "icmp eq", "i1"), _operation("ne", "icmp ne", "i1")
     ult, ule = _operation("ult", "icmp ult", "i1"), _operation("ule", "icmp ule", "i1")
     slt, sle = _operation("slt", "icmp slt", "i1"), _operation("sle", "icmp sle", "i1")
-    feq = _operation("feq", "fcmp oeq", "i1")
-    flt, fle = _operation("flt", "fcmp olt", "i1"), _operation("fle", "fcmp ole", "i1")
+    feq = _operation("feq", "fcmp oeq", "i1", any_nan=True)
+    flt, fle = (_operation(name, word, "i1", any_nan=True) for name, word in (("flt", "fcmp olt"), ("fle", "fcmp ole")))
 
     def isnan(self, a: Value) -> Value:
         folded = self._fold("isnan", "i1", (a,))
         if folded is not None:
             return folded
-        uniform, (arg,) = self._args((a,))
+        # Where `a` is needed anyway, to test its raw number would keep that one alive beside it.
+        uniform, (arg,) = self._args(((a.raw or a) if self.through else a,))
         zero = "0.0" if uniform else "zeroinitializer"
         test = Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
-        test.nan_of = a.raw or a  # what is tested is `a`: to test the raw number would keep that one alive beside it
+        test.nan_of = a.raw or a
         return test
 
     # -- floating point
@@ -284,13 +318,21 @@ class Ops:
         """The operation in another rounding mode: none, without knowing the CPU."""
         return None
 
-    fabs, fneg = _operation("fabs", ".fabs"), _operation("fneg", "fneg")
+    def any_nan(self, a: Value) -> Value:
+        return (a.raw or a) if self.through else a
+
+    fabs, fneg = _moving("fabs", ".fabs"), _moving("fneg", "fneg")
     floor, ceil = _operation("floor", ".floor"), _operation("ceil", ".ceil")
     ftrunc, rint = _operation("ftrunc", ".trunc"), _operation("rint", ".rint")
 
     # -- conversions
     zext, sext = _conversion("zext", "zext"), _conversion("sext", "sext")
-    trunc, bitcast = _conversion("trunc", "trunc"), _conversion("bitcast", "bitcast")
+    trunc = _conversion("trunc", "trunc")
+
+    def bitcast(self, type_: str, value: Value) -> Value:
+        return self.beside(self._bits(type_, value), lambda: self._bits(type_, value.raw or value), value)
+
+    _bits = _conversion("bitcast", "bitcast")
     utof, stof = _conversion("utof", "uitofp"), _conversion("stof", "sitofp")
     ftou, ftos = _conversion("ftou", "fptoui"), _conversion("ftos", "fptosi")
 
@@ -324,14 +366,17 @@ class Ops:
         folded = self._fold("select", a.type, (condition, a, b))
         if folded is not None:
             return folded
-        if b.raw is not None and condition.nan_of is b.raw and a.lanes is not None:
-            if (a.lanes.view(np.uint8) == np.full(W, NAN[b.type], DTYPE[b.type]).view(np.uint8)).all():
-                return b  # as it is
+        if condition.nan_of is not None and condition.nan_of is (b.raw or b) and _is_nan(a):
+            return b if b.canonical else self._made_canonical(condition, a, b)
         if a.type == "i1" and not self.masks and not (condition.uniform and a.uniform and b.uniform):
             yes, then, other = (self.all_bits(value) for value in (condition, a, b))
             held = self.t.let(f"and i32 {yes}, {then}")
             failed = self.t.let(f"and i32 {self.t.let(f'xor i32 {yes}, -1')}, {other}")
             return self.of_bits(self.t.let(f"or i32 {held}, {failed}"))
+        chosen = self._selected(condition, a, b)
+        return self.beside(chosen, lambda: self._selected(condition, a.raw or a, b.raw or b), a, b)
+
+    def _selected(self, condition: Value, a: Value, b: Value) -> Value:
         uniform, (c, x, y) = self._args((condition, a, b))
         ty = self._ty(a.type, uniform)
         return Value(self.t.let(f"select {self._ty('i1', uniform)} {c}, {ty} {x}, {ty} {y}"), a.type, uniform)

@@ -129,6 +129,7 @@ class Registers(Part):
             value = self.m.short(value)
         if self.active.partly and not self.scalar(r):
             value = self.m.select(self.active.mask, value, self.read(r))
+            value.raw = None  # both would be needed: all lanes are stored
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
         if self._form(r) is not None:

@@ -1,0 +1,99 @@
+"""A NaN that arithmetic made is the canonical one wherever its bits are seen, however it was moved before."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, WAYS, improve, kernel, run
+
+from ptxlab.emulate import lower
+from ptxlab.text import parse
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+NUMBERS = (
+    0x7FC00000, 0xFFC00000, 0x7F812345, 0xFFE54321, 0x7F800000, 0xFF800000, 0, 0x80000000, 0x3F800000, 0xBF800000,
+    0x7F7FFFFF, 1, 0x40490FDB,
+)  # fmt: skip
+ARITHMETIC = ("add.f32 {d}, {a}, {b};", "sub.f32 {d}, {a}, {b};", "mul.f32 {d}, {a}, {b};",
+              "fma.rn.f32 {d}, {a}, {b}, {c};", "fma.rm.f32 {d}, {a}, {b}, {c};", "div.rn.f32 {d}, {a}, {b};",
+              "sqrt.rn.f32 {d}, {a};")  # fmt: skip
+MOVES = (
+    "mov.f32 {d}, {a};", "neg.f32 {d}, {a};", "abs.f32 {d}, {a};", "max.f32 {d}, {a}, {b};", "min.f32 {d}, {a}, {b};",
+    "selp.f32 {d}, {a}, {b}, %p1;", "cvt.sat.f32.f32 {d}, {a};", "copysign.f32 {d}, {a}, {b};",
+    "mov.b32 %r20, {a}; shfl.sync.bfly.b32 %r21, %r20, 5, 31, -1; mov.b32 {d}, %r21;",
+    "mov.b32 %r20, {a}; shfl.sync.down.b32 %r21, %r20, 3, 31, -1; mov.b32 {d}, %r21;",
+    "mov.b32 %r20, {a}; shfl.sync.idx.b32 %r21, %r20, 7, 31, -1; mov.b32 {d}, %r21;",
+    "mov.b32 %r20, {a}; xor.b32 %r20, %r20, %r6; mov.b32 {d}, %r20;",
+    "setp.lt.f32 %p1, {a}, {b};", "setp.neu.f32 %p1, {a}, {b};", "setp.nan.f32 %p1, {a}, {b};",
+    "@%p1 mov.f32 {d}, {a};", "@!%p1 neg.f32 {d}, {a};",
+    "mov.b32 %r20, {a}; mad.lo.u32 %r6, %r6, 31, %r20;",
+)  # fmt: skip
+
+
+def body_of(seed: int) -> str:
+    """Arithmetic on NaNs and numbers, of which some bits are seen at once, and all at the end."""
+    rng = random.Random(seed)
+    lines = ["mul.wide.u32 %rd5, %r4, 24; add.u64 %rd5, %rd2, %rd5; mov.u32 %r6, 0; setp.lt.u32 %p1, %r1, 11;"]
+    lines += [f"ld.global.f32 %f{k}, [%rd5+{4 * k}];" for k in range(6)]
+    for _ in range(30):
+        a, b, c, d = (f"%f{rng.randrange(6)}" for _ in range(4))
+        lines.append(rng.choice(rng.choice((ARITHMETIC, MOVES))).format(a=a, b=b, c=c, d=d))
+        if rng.random() < 0.1:
+            at = len(lines)
+            lines.append(f"setp.gt.u32 %p2, %r1, {rng.randrange(40)}; @%p2 bra L{at}; add.f32 {d}, {a}, {b}; L{at}:")
+    lines += [f"mov.b32 %r20, %f{k}; mad.lo.u32 %r6, %r6, 31, %r20;" for k in range(6)]
+    return "\n".join(lines) + "st.global.u32 [%rd3], %r6;"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_engines_agree(seed: int) -> None:
+    text = kernel(body_of(seed))
+    x = np.random.default_rng(seed).choice(np.array(NUMBERS, np.uint32), 8 * 64 * 6)
+    outs = []
+    for way in WAYS:
+        if way == "good":
+            improve(text, (64,), False, ("memcheck",))
+        outs.append(run("step" if way == "step" else "jit", text, threads=64, blocks=8, x=x)[0].tolist())
+    assert [out == outs[0] for out in outs] == [True] * len(WAYS)
+
+
+@pytest.mark.parametrize("operation", ["max", "min"])
+@pytest.mark.parametrize("operands", ["%f2, %f1", "%f1, %f2", "%f3, %f1", "%f1, %f3"])
+def test_a_nan_beside_one_that_arithmetic_made(operation: str, operands: str) -> None:
+    """What is moved is not canonical because something that may stand in its place is."""
+    body = f"""ld.global.f32 %f1, [%rd2]; add.f32 %f2, %f1, %f1; selp.f32 %f3, %f2, %f1, %p1;
+        {operation}.f32 %f4, {operands}; mov.b32 %r6, %f4; st.global.u32 [%rd3], %r6;"""
+    text, x = kernel("setp.lt.u32 %p1, %r1, 11;" + body), np.full(64, 0x7F812345, np.uint32)
+    for way in WAYS:
+        if way == "good":
+            improve(text, (32,), False, ("memcheck",))
+        out = run("step" if way == "step" else "jit", text, x=x)[0]
+        assert out.tolist() == [0x7FFFFFFF] * 32, way
+
+
+def test_moved_numbers_keep_the_raw_ones() -> None:
+    """In code that runs long; code that is built quickly does without."""
+    from ptxlab.emulate.jit import machine
+    from ptxlab.emulate.jit.compile import Cpu
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+
+    sums = """ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1; mov.b32 %r20, %f2;
+        shfl.sync.bfly.b32 %r21, %r20, 1, 31, -1; mov.b32 %f3, %r21; st.global.f32 [%rd3], %f3;"""
+    program, found = lower(parse(kernel(sums))), list[bool]()
+
+    class Seen(machine.LaneMachine):
+        def lane_read(self, a: machine.Value, index: machine.Value) -> machine.Value:
+            out = super().lane_read(a, index)
+            found.append(a.type == "i32" and out.raw is not None and out.raw.text != out.text)
+            return out
+
+    from ptxlab.emulate.jit import emit
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emit, "LaneMachine", Seen)
+        for small in (False, True):
+            module_text(program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), slow=False, small=small)
+    assert found == [True, False]
