@@ -144,6 +144,87 @@ END:
     assert found == _found("step", body, threads=64, blocks=1)
 
 
+SERIES = {"every other word": ("2", "0"), "one word": ("0", "0"), "backwards": ("-1", "12")}
+"""By how many words the address grows in each round of a loop, and where it begins."""
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("room", [6, 1000])
+@pytest.mark.parametrize(
+    "name", [name for name in READS if name != "a word for each half"]
+)  # engines name others there
+@pytest.mark.parametrize("series", SERIES)
+def test_another_block_writes_what_loops_have_read(
+    series: str, name: str, room: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two instructions read by turns, so that it depends on their order who has read a word last."""
+    monkeypatch.setattr(race_later, "room", lambda _: room)
+    step, start = SERIES[series]
+    index, how = READS[name]
+    guard, more = (how, "") if how.startswith("@") else ("", how)
+    body = f"""
+    setp.eq.u32 %p3, %r2, 2;
+    @%p3 bra WRITE;
+    mov.u32 %r7, 0;
+    add.u32 %r8, {index}, {start};
+LOOP:
+    mul.wide.u32 %rd20, %r8, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    {guard} ld.global.u32 %r6, [%rd20{more}];
+    xor.b32 %r9, %r7, 1;
+    mul.wide.u32 %rd21, %r9, 4;
+    mul.wide.u32 %rd22, %r1, 4;
+    add.u64 %rd21, %rd21, %rd22;
+    add.u64 %rd21, %rd2, %rd21;
+    ld.global.u32 %r6, [%rd21];
+    add.u32 %r8, %r8, {step};
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p4, %r7, 7;
+    @%p4 bra LOOP;
+    ld.global.u32 %r6, [%rd21+8];
+    bra.uni END;
+WRITE:
+    mul.wide.u32 %rd5, %r1, 4;
+    add.u64 %rd5, %rd2, %rd5;
+    st.global.u32 [%rd5], %r1;
+END:
+"""
+    found = _found(way, body, threads=64, blocks=3)
+    assert found, "the write of block 2 races with the reads of blocks 0 and 1"
+    assert found == _found("step", body, threads=64, blocks=3)
+    silent = body.replace("st.global.u32 [%rd5], %r1;", "st.global.u32 [%rd3], %r1;")
+    assert all("x" not in each for each in _found(way, silent, threads=64, blocks=3))
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
+def test_a_series_of_reads_is_one_note() -> None:
+    """Of a loop, and of the warps of a block."""
+    from ptxlab.emulate.jit import shadows
+
+    seen: list[tuple[int, int]] = []
+    ended = shadows.Watched.ended
+
+    def look(self: shadows.Watched) -> None:
+        seen.append((self.record.later.serial, self.record.later.count))
+        ended(self)
+
+    loop = """
+    mov.u32 %r7, 0;
+LOOP:
+    mul.wide.u32 %rd20, %r7, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    ld.global.u32 %r6, [%rd20];
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p4, %r7, 50;
+    @%p4 bra LOOP;
+"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shadows.Watched, "ended", look)
+        assert _found("jit", loop, threads=64, blocks=3) == []
+        assert _found("jit", _read("a row", "global"), threads=128, blocks=3) == []
+    assert seen == [(300, 6), (12, 3)]
+
+
 ORDERED = {
     "a barrier of all": ("bar.sync 1;", True),
     "a barrier of some": ("bar.sync 1, 64;", False),
@@ -177,7 +258,7 @@ def test_reads_of_what_nobody_writes_are_not_recorded() -> None:
 
     def look(self: shadows.Watched) -> None:
         last = max(int(made.records[3 * made.stride + race_lines.READS]) for _, _, made in self.shadows)
-        seen.append((self.record.later.count, last >> BLOCK))
+        seen.append((self.record.later.serial, last >> BLOCK))
         ended(self)
 
     with pytest.MonkeyPatch.context() as patch:

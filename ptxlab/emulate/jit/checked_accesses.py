@@ -6,7 +6,6 @@ threads or a store. Consecutive addresses, or one address for all lanes, are che
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,20 +14,19 @@ from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.put_off import PutOff
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
-from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, race_later, race_rows, races
+from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     CHANGES,
     HALVES_IN_A_ROW,
-    HALVES_THE_SAME,
     IN_A_ROW,
     WRITES,
 )
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ class CheckedAccesses(CheckInstrument):
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
-        self._later = checks.race and not e.slow and race_later.may_put_off(self.program)
+        self._put_off = PutOff(e, checks)
 
     def enters(self) -> None:
         self.t.declared.update(_DECLARED)
@@ -133,7 +131,7 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.race:
             first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}") if write else ""
             with (
-                self._put_off(seen, members, (off, off), str(ALL_THE_SAME)) as (rows, pieces),
+                self._put_off.around(seen, members, (race, stride), (off, off), str(ALL_THE_SAME)) as (rows, pieces),
                 self._telling(seen, memory, start, first),
             ):
                 t.do(
@@ -158,86 +156,6 @@ class CheckedAccesses(CheckInstrument):
             p = t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
             p = t.let(f"getelementptr i8, ptr {p}, i64 {seen.offset}")
             t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {seen.size}, i1 false)")
-
-    @contextmanager
-    def _put_off(
-        self, seen: Seen, members: Members, places: tuple[str, str], pattern: str
-    ) -> Iterator[tuple[str, str]]:
-        """Around what checks and records an access now: puts a read off if it can be (see `race_later`). places: the
-        offsets of lanes 0 and 16. Gives the tables of the members and of the pieces."""
-        t, group, shared = self.t, seen.group, seen.code.space == "shared"
-        steady = group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}
-        rows, pieces = self.checks.members(members), self.checks.pieces(members)
-        seldom = shared and self._partly(seen)  # the words that some lanes read are mostly written right afterwards
-        if not self._later or seen.write or seen.code.space not in ("global", "shared") or not steady or seldom:
-            yield rows, pieces
-            return
-        race, stride = self._roots[id(group)][:2]
-        past, where = t.label("later"), race_later.TO_BLOCK if shared else race_later.TO_LAUNCH
-        with contextlib.nullcontext() if shared else t.if_then(t.let(f"icmp ne ptr {race}, null")):
-            kept = t.let(f"getelementptr i64, ptr {race}, i64 {t.let(f'mul i64 {stride}, 3')}")
-            state = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {kept}, i64 {race_rows.LATER}')}")
-            with t.if_then(t.let(f"icmp eq i64 {state}, {where}")):
-                self._note(seen, (race, stride, rows, pieces), places, pattern, past)
-        yield rows, pieces
-        t.go(past)
-        t.at(past)
-
-    def _note(
-        self, seen: Seen, given: tuple[str, str, str, str], places: tuple[str, str], pattern: str, past: str
-    ) -> None:
-        """Puts a read off, if the lanes that there are and their pattern are such that it can be, and if there is room;
-        then it is done, and goes on at `past`. given: the records, their stride, both tables."""
-        t = self.t
-        race, stride, rows, pieces = given
-        record, name = (Block, "%check.block") if seen.code.space == "shared" else (Launch, "%check.launch")
-        reads, count, limit = (
-            t.let(f"load {kind}, ptr {t.field(record, f'later.{field}', name)}")
-            for field, kind in (("reads", "ptr"), ("count", "i64"), ("limit", "i64"))
-        )
-        low, high = places
-        largest = t.let(f"or i64 {t.let(f'or i64 {low}, {high}')}, {stride}")
-        good = t.let(f"and i1 {self._less(count, limit)}, {self._less(largest, str(1 << 32))}")
-        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past):
-            put = t.let(f"getelementptr i8, ptr {reads}, i64 {t.let(f'mul i64 {count}, {Put.size}')}")
-            above = t.let(f"shl i64 {high}, 32")
-            lanes = t.let(f"shl i64 {t.let(f'zext i32 {self.active.bits} to i64')}, 32")
-            for field, value in (
-                ("stamp", f"i64 {self._stamp(seen, pattern)}"),
-                ("places", f"i64 {t.let(f'or i64 {above}, {low}')}"),
-                ("records", f"ptr {race}"),
-                ("extent", f"i64 {t.let(f'or i64 {lanes}, {stride}')}"),
-                ("members", f"ptr {rows}"),
-                ("pieces", f"ptr {pieces}"),
-            ):
-                t.do(f"store {value}, ptr {t.field(Put, field, put)}")
-            t.do(f"store i64 {t.let(f'add i64 {count}, 1')}, ptr {t.field(record, 'later.count', name)}")
-            if self._partly(seen):
-                t.do(call(race_accesses.taking_part, "%check.launch", "%check.warp", self.active.bits, pieces))
-
-    def _less(self, a: str, b: str) -> str:
-        return self.t.let(f"icmp ult i64 {a}, {b}")
-
-    def _partly(self, seen: Seen) -> bool:
-        """Whether some lanes are likely to be inactive."""
-        return self.active.partly or seen.code.guard is not None
-
-    def _fits(self, seen: Seen, pattern: str) -> str:
-        """Whether the lanes that there are, and their pattern, are such that a read can be put off."""
-        if not seen.uniform:  # those of IN_A_ROW, ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS
-            return self.t.let(f"trunc i32 {self.t.let(f'lshr i32 {0b1110011}, {pattern}')} to i1")
-        if self._partly(seen):
-            return self.t.let(f"icmp ne i32 {self.active.bits}, 0")
-        return self.t.let(f"icmp eq i32 {self.active.bits}, -1")
-
-    def _stamp(self, seen: Seen, pattern: str) -> str:
-        """When and by whom a read is put off, and its pattern (see `records.Put`)."""
-        t, pattern = self.t, str(race_later.ONE_ADDRESS) if seen.uniform else pattern
-        now, full = (t.let(f"load i64, ptr {t.field(Block, name, '%check.block')}") for name in ("now", "full"))
-        time = t.let(f"and i64 {t.let(f'lshr i64 {full}, {TIME - CODE}')}, {LAST_TIME << CODE}")
-        warp = t.let(f"shl i64 {t.let('zext i32 %check.warp to i64')}, {WARP}")
-        who = t.let(f"or i64 {warp}, {t.let(f'zext i32 {pattern} to i64')}")
-        return t.let(f"or i64 {t.let(f'or i64 {now}, {time}')}, {who}")
 
     def _spread(self, off: str) -> None:
         """One offset for all lanes into the buffer for offsets."""
@@ -279,7 +197,10 @@ class CheckedAccesses(CheckInstrument):
         t, group = self.t, seen.group
         race, stride, start, written, memory = self._roots[id(group)]
         if self.checks.race:
-            with self._put_off(seen, members, group.halves, group.pattern) as (table, pieces), self.m.own_splats():
+            with (
+                self._put_off.around(seen, members, (race, stride), group.halves, group.pattern) as (table, pieces),
+                self.m.own_splats(),
+            ):
                 write, done = str(int(seen.write)), "false"
                 if group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
                     at = race, stride, *group.halves, group.pattern, table, write

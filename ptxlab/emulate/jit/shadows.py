@@ -43,7 +43,7 @@ class Watched:
                     self.shadows.append((allocation.address, allocation.size, made))
             if self.later:
                 room = race_later.room(sum(size for _, size, _ in self.shadows) // self.granule)
-                race_later.make_room(self.record.later, room)
+                race_later.make_room(self.record.later, room, len(self.program.codes))
 
     def ended(self) -> None:
         """The launch has ended: other launches may have the memory of its records."""

@@ -12,7 +12,6 @@ from ptxlab.emulate.language import (
     Pointer,
     bits,
     boolean,
-    copy_bytes,
     extract,
     first,
     lanes_of,
@@ -23,7 +22,6 @@ from ptxlab.emulate.language import (
     narrow,
     rule,
     splat,
-    u8,
     u32,
     u64,
 )
@@ -32,13 +30,13 @@ from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.race_lanes import own_lines
-from ptxlab.emulate.rules.race_later import APART, EACH, NOW, ONE_ADDRESS, PARTS_OF_ROWS, TO_BLOCK
+from ptxlab.emulate.rules.race_later import EACH, NOW, ONE_ADDRESS, PARTS_OF_ROWS, STRIDED, TO_BLOCK, full, put_off
 from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
 from ptxlab.emulate.rules.race_rows import LATER
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WARP, Block, Later, Launch, Put
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
 
 
 @rule
@@ -186,34 +184,6 @@ def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u6
         catch_up(launch, block, records, stride, write)
 
 
-@rule(inline=True)
-def full(later: Later) -> boolean:
-    """Whether no more reads can be put off."""
-    return later.count >= later.limit or later.apart >= later.limit // APART
-
-
-@rule(cold=True)
-def put_off(
-    launch: Launch, block: Block, warp: u32, records: Pointer[u64], stride: u64, places: u64, mask: u32, pattern: u32,
-    offsets: Pointer[u32] | None, members: Pointer[u64], pieces: Pointer[u64],
-) -> boolean:  # fmt: skip
-    """Notes a read, so that it is recorded later. False if it has to be recorded now."""
-    where = records[3 * stride + LATER]
-    if stride >> 32 != 0 or full(block.later if where == TO_BLOCK else launch.later):
-        return False
-    later = block.later if where == TO_BLOCK else launch.later
-    put = later.reads[later.count]
-    put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern
-    put.places, put.records, put.extent = places, records, u64(mask) << 32 | stride
-    put.members, put.pieces = members, pieces
-    later.count += 1
-    if offsets is not None:
-        put.places = later.apart
-        copy_bytes((later.offsets + 32 * later.apart).cast(u8), offsets.cast(u8), 128)
-        later.apart += 1
-    return True
-
-
 @rule(cold=True)
 def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
     """The same where reads may have been put off. After a write none is; nor where too many have been."""
@@ -231,13 +201,28 @@ def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, w
 
 @rule
 def work_off(launch: Launch, block: Block, later: Later) -> None:
-    """Records all reads that have been put off, as if it were then."""
+    """Records all reads that have been put off, in their order, as if it were then. Series that go on side by side lie
+    between `begin` and `end`."""
     now, full = block.now, block.full
-    for k in range(later.count):
-        put = later.reads[k]
+    begin, end = u64(0), u64(0)
+    while begin < later.count:
+        which = begin
+        for k in range(begin + 1, end):
+            if later.reads[k].count != 0 and later.reads[k].serial < later.reads[which].serial:
+                which = k
+        if end == begin or (end < later.count and later.reads[end].serial < later.reads[which].serial):
+            which = end
+            end += 1
+        put = later.reads[which]
         block.now = put.stamp >> TIME << TIME
         block.full = put.stamp >> BLOCK << BLOCK | (put.stamp >> CODE & LAST_CODE) << TIME
         read_then(launch, block, put, later.offsets)
+        put.count -= 1
+        if put.count != 0:
+            put.stamp, put.places = u64(put.stamp + put.turn), u64(put.places + put.step)
+            put.serial += put.pace
+        while begin < end and later.reads[begin].count == 0:
+            begin += 1
     later.count, later.apart = 0, 0
     block.now, block.full = now, full
 
@@ -252,8 +237,8 @@ def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> No
     if pattern == ONE_ADDRESS:
         mine |= (OF_MANY if mask & mask - 1 != 0 else u64(0)) | first(mask)
         from_one_address(launch, block, records, stride, low, 0, pieces, mine, False)
-    elif pattern == PARTS_OF_ROWS or pattern == EACH:
-        offsets, apart = local(u32, 32), members[2]
+    elif pattern == PARTS_OF_ROWS or pattern == EACH or pattern == STRIDED:
+        offsets, apart = local(u32, 32), put.apart if pattern == STRIDED else members[2]
         for lane in range(16):
             offsets[lane], offsets[lane + 16] = u32(low + lane * apart), u32(high + lane * apart)
         if pattern == EACH:

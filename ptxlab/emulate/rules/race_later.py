@@ -5,6 +5,11 @@ what a block has read in shared memory no longer matters after its next barrier.
 notes who reads what, which takes a few instructions, and the first access to the same memory that has to look at
 records has all notes worked off before, in their order (`race_accesses.work_off`).
 
+A loop reads the same way in each round, and so does one warp after the other, with addresses that are equally far
+apart. One note tells all of such a series: how many reads there are, whose the next one would be, where, and which
+number it would have among all reads that are put off, so that they are recorded in their order, whatever lies between
+them.
+
 That this comes to the same needs two things. No write of the allocation may be missing where a read is put off, so
 that it is no hazard: global memory that nobody has written to yet, and shared memory until its first write after a
 barrier. And whatever orders two accesses must be as it was: the clock is in the note, and programs that order threads
@@ -15,10 +20,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, rule
+from ptxlab.emulate.language import (
+    Pointer,
+    any_of,
+    boolean,
+    copy_bytes,
+    lane_ids,
+    load_lanes,
+    rule,
+    u8,
+    u32,
+    u64,
+)
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.race_rows import LATER, LINE
-from ptxlab.emulate.rules.records import Block, Later, Put
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, LAST_TIME, TIME, Block, Later, Launch, Put
 from ptxlab.isa.actions import Action
 
 TO_LAUNCH, NOW, TO_BLOCK = range(3)
@@ -27,9 +44,14 @@ LAUNCH_ROOM, BLOCK_ROOM = 1 << 17, 1 << 12
 """How many reads of global memory may be put off at most, and how many of a block's shared memory."""
 PATIENCE = 64
 """How many more reads of shared memory may be recorded after all than are forgotten; then none is put off."""
-PARTS_OF_ROWS, ONE_ADDRESS, EACH = 6, 7, 8
+PARTS_OF_ROWS, ONE_ADDRESS, EACH, STRIDED = 6, 7, 8, 9
 """Patterns of reads that are put off, besides those of `accesses`: a row, or one for each half, of which some lanes are
-missing; one address for those lanes that there are; an offset for each lane."""
+missing; one address for those lanes that there are; an offset for each lane; lanes that are equally far apart, or so in
+each half."""
+NEAR = 64
+"""A read is one more of a series only if fewer notes than this have been begun since, and fewer reads made between."""
+NEVER = (1 << 64) - 1
+"""The number of a read that there is none of."""
 APART = 4
 """One of so many reads may have an offset for each lane."""
 KINDS = "pure", "memory", "flow", "none"
@@ -42,9 +64,11 @@ def room(words: int) -> int:
     return min(max(2 * words >> LINE, BLOCK_ROOM), LAUNCH_ROOM)
 
 
-def make_room(later: Later, room: int) -> None:
-    """Makes room for so many reads."""
+def make_room(later: Later, room: int, codes: int = 0) -> None:
+    """Makes room for so many reads; codes: of how many instructions of global memory, if it is for those."""
     later.reads, later.offsets, later.limit = Put.many(room), Pointer(np.zeros(32 * (room // APART), np.uint32)), room
+    if codes:
+        later.open = Pointer(np.zeros(codes, np.uint64))
 
 
 def may_put_off(program: Program) -> bool:
@@ -72,3 +96,79 @@ def forget_reads(block: Block) -> None:
         block.later.spared += block.later.count
         block.later.count, block.later.apart = 0, 0
         records[3 * stride + LATER] = TO_BLOCK if block.later.spared + PATIENCE > block.later.wasted else NOW
+
+
+@rule(inline=True)
+def full(later: Later) -> boolean:
+    """Whether no more reads can be put off."""
+    return later.count >= later.limit or later.apart >= later.limit // APART
+
+
+@rule(cold=True)
+def put_off(
+    launch: Launch, block: Block, warp: u32, records: Pointer[u64], stride: u64, places: u64, mask: u32, pattern: u32,
+    offsets: Pointer[u32] | None, members: Pointer[u64], pieces: Pointer[u64],
+) -> boolean:  # fmt: skip
+    """Notes a read, so that it is recorded later. False if it has to be recorded now."""
+    where = records[3 * stride + LATER]
+    if stride >> 32 != 0 or full(block.later if where == TO_BLOCK else launch.later):
+        return False
+    later = block.later if where == TO_BLOCK else launch.later
+    stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE
+    extent = u64(mask) << 32 | stride
+    if where == TO_LAUNCH:
+        if offsets is None:
+            return put_off_again(launch, stamp | pattern, places, records, extent, 0, members, pieces)
+        if mask == 0xFFFFFFFF and equally_far(offsets):
+            apart = u64(u32(offsets[1] - offsets[0]))
+            return put_off_again(launch, stamp | STRIDED, places, records, extent, apart, members, pieces)
+    put = later.reads[later.count]
+    put.stamp, put.places, put.records, put.extent = stamp | pattern, places, records, extent
+    put.members, put.pieces, put.serial, put.count = members, pieces, later.serial, 1
+    later.count += 1
+    later.serial += u64(where == TO_LAUNCH)
+    if offsets is not None:
+        put.places = later.apart
+        copy_bytes((later.offsets + 32 * later.apart).cast(u8), offsets.cast(u8), 128)
+        later.apart += 1
+    return True
+
+
+@rule(inline=True)
+def equally_far(offsets: Pointer[u32]) -> boolean:
+    """Whether the lanes of each half are equally far apart, and those of both halves."""
+    low, high, apart = offsets[0], offsets[16], u32(offsets[1] - offsets[0])
+    meant = (lane_ids() & 15) * apart + (lane_ids() >> 4) * u32(high - low) + low
+    return not any_of(load_lanes(offsets) != meant)
+
+
+@rule(cold=True)
+def put_off_again(
+    launch: Launch, stamp: u64, places: u64, records: Pointer[u64], extent: u64, apart: u64, members: Pointer[u64],
+    pieces: Pointer[u64],
+) -> boolean:  # fmt: skip
+    """The same of a read of global memory, which may be one more of a series. The arguments are what a note keeps."""
+    later, code = launch.later, members[3] >> CODE & LAST_CODE
+    last = later.open[code]
+    if u64(later.count - last - 1) < NEAR:
+        put = later.reads[last]
+        if put.extent == extent and put.apart == apart and put.records == records and put.members == members:
+            pace = u64(later.serial - put.serial)
+            if put.count == 1 and pace < NEAR:
+                put.turn, put.step, put.pace = u64(stamp - put.stamp), u64(places - put.places), pace
+                put.who, put.next, put.due = stamp, places, later.serial
+            if put.due == later.serial and put.next == places and put.who == stamp:
+                put.count += 1
+                put.who, put.next = u64(put.who + put.turn), u64(put.next + put.step)
+                put.due += put.pace
+                later.serial += 1
+                return True
+    if full(later):
+        return False
+    put = later.reads[later.count]
+    put.stamp, put.places, put.records, put.extent, put.apart = stamp, places, records, extent, apart
+    put.members, put.pieces, put.serial, put.count, put.due = members, pieces, later.serial, 1, NEVER
+    later.open[code] = later.count
+    later.count += 1
+    later.serial += 1
+    return True

@@ -66,7 +66,7 @@ class Store(Record):
 
 
 class Put(Record):
-    """A read of all lanes of a warp that is not recorded yet: see `race_later`."""
+    """A read of all lanes of a warp that is not recorded yet, or several in a series: see `race_later`."""
 
     stamp: u64  # the block, its clock and the warp as in a record; in place of the code the time of its last barrier
     # of all, in place of the lane the pattern
@@ -75,6 +75,15 @@ class Put(Record):
     extent: u64  # their stride, and above it the lanes that read, 32 bits each
     members: Pointer[u64]  # the tables of the access
     pieces: Pointer[u64]
+    apart: u64  # by how much the offset of a lane is larger than that of the one before, if the pattern is STRIDED
+    serial: u64  # its number among the reads of global memory that have been put off
+    count: u64  # how many reads these are
+    turn: u64  # what each adds to the stamp, to the places, and to the number
+    step: u64
+    pace: u64
+    who: u64  # the stamp of the read that would be one more, its places, and its number
+    next: u64
+    due: u64
 
 
 class Later(Record):
@@ -87,6 +96,8 @@ class Later(Record):
     limit: u64  # how many there may be
     spared: u64  # of shared memory: how many were never recorded
     wasted: u64  # and how many were
+    serial: u64  # of global memory: how many reads have been put off
+    open: Pointer[u64]  # of global memory: for each code index which of `reads` is its last
 
 
 class Launch(Record):
