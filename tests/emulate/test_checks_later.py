@@ -221,16 +221,85 @@ LOOP:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shadows.Watched, "ended", look)
         assert _found("jit", loop, threads=64, blocks=3) == []
-        assert _found("jit", _read("a row", "global"), threads=128, blocks=3) == []
-    assert seen == [(300, 6), (12, 3)]
+        assert _found("jit", _read("a row", "global") * 5, threads=128, blocks=3) == []
+    assert seen == [(300, 6), (60, 15)]
+
+
+SYNC = ["bar.warp.sync -1;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sync", SYNC)
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("where", range(4))
+def test_lanes_that_synchronize_after_a_read_that_is_put_off(where: int, space: str, sync: str, way: str) -> None:
+    """Which of two lanes is known as the reader of a word depends on whether they synchronized between their reads."""
+    at = "%r30" if space == "shared" else "%rd2"
+    lines = [f"@%p5 ld.{space}.u32 %r6, [{at}+20];", f"@%p6 ld.{space}.u32 %r6, [{at}+20];", ""]
+    synced = [f"    {line}\n" for line in (*lines[:where], sync, *lines[where:])]
+    writes = {"global": "setp.eq.u32 %p3, %r2, 2;", "shared": "setp.eq.u32 %p3, %r1, 40;"}[space]
+    body = f"""
+    {writes}
+    @%p3 bra WRITE;
+    setp.eq.u32 %p5, %r1, 3;
+    setp.eq.u32 %p6, %r1, 5;
+{"".join(synced)}{_read("a row", space) * (where == 3)}    bra.uni END;
+WRITE:
+    st.{space}.u32 [{at}+20], %r1;
+END:
+"""
+    found = _found(way, body, threads=64, blocks=3)
+    assert found, "what lane 3 or 5 reads is overwritten"
+    assert found == _found("step", body, threads=64, blocks=3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sync", SYNC)
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_a_lane_overwrites_what_another_has_read(space: str, sync: str, way: str) -> None:
+    """All lanes read the neighbour's word, and write their own; a loop, so that each round has its own `.sync`."""
+    place = "    shl.b32 %r20, %r1, 2;\n    add.u32 %r20, %r20, %r30;\n"
+    if space == "global":
+        place = "    mul.wide.u32 %rd20, %r1, 4;\n    add.u64 %rd20, %rd2, %rd20;\n"
+    at = "%r20" if space == "shared" else "%rd20"
+    body = f"""
+{place}    mov.u32 %r7, 0;
+    ld.{space}.u32 %r6, [{at}+128];
+LOOP:
+    ld.{space}.u32 %r6, [{at}+132];
+    SYNC
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p4, %r7, 3;
+    @%p4 bra LOOP;
+    st.{space}.u32 [{at}+128], %r1;
+"""
+    if space == "shared":
+        body = (
+            f"{place}    st.shared.u32 [%r20+128], %r1;\n    st.shared.u32 [%r20+256], %r1;\n    bar.sync 0;\n" + body
+        )
+    right, wrong = (body.replace("SYNC", line) for line in (sync, ""))
+    assert _found(way, right, threads=32, blocks=1) == []
+    found = _found(way, wrong, threads=32, blocks=1)
+    assert found, "the next lane's word is read, and overwritten without a `.sync` between"
+    assert found == _found("step", wrong, threads=32, blocks=1)
 
 
 ORDERED = {
     "a barrier of all": ("bar.sync 1;", True),
     "a barrier of some": ("bar.sync 1, 64;", False),
     "arriving at a barrier": ("bar.arrive 1, 64;", False),
-    "a shuffle": ("shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;", False),
-    "a barrier of a warp": ("bar.warp.sync -1;", False),
+    "a shuffle": ("shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;", True),
+    "a shuffle of some": ("shfl.sync.idx.b32 %r6, %r1, 0, 31, 0xffff;", False),
+    "a shuffle of as many as a register says": ("shfl.sync.idx.b32 %r6, %r1, 0, 31, %r6;", False),
+    "a shuffle with a full mask": ("mov.u32 %r7, -1;\n    shfl.sync.idx.b32 %r6, %r1, 0, 31, %r7;", True),
+    "a shuffle with a mask that changes": (
+        "mov.u32 %r7, -1;\n    shfl.sync.idx.b32 %r7, %r1, 0, 31, %r7;",
+        False,
+    ),
+    "infinity": ("mov.f32 %f1, 0f7F800000;", True),
+    "a barrier of a warp": ("bar.warp.sync -1;", True),
+    "a barrier of lanes": ("bar.warp.sync 1;", False),
+    "a product of a warpgroup": ("wgmma.fence.sync.aligned;", False),
     "a fence": ("membar.gl;", False),
     "an atomic operation": ("atom.global.add.u32 %r6, [%rd3], 1;", False),
     "a volatile load": ("ld.volatile.global.u32 %r6, [%rd3];", False),

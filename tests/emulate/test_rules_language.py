@@ -168,6 +168,11 @@ def is_there(place: Pointer[u64] | None, clock: Clock) -> tuple[boolean, u32]:
 
 
 @rule
+def same_place(place: Pointer[u64], other: Pointer[u64]) -> tuple[boolean, boolean, boolean]:
+    return place == other, place + 3 == other, place != other
+
+
+@rule
 def on_lanes(a: lanes_u32, b: lanes_u64, m: lanes_bool, mask: u32, x: u32) -> tuple[lanes_u64, lanes_u32, u32, boolean]:
     big = (widen(a) + b) ^ (b >> 7) & x
     chosen = m & (a < x) | ~m & lanes(mask)
@@ -237,7 +242,7 @@ def calls(clock: Clock, a: u32, b: u32) -> u32:
     return more ^ u32(swapped) ^ a
 
 
-RULES = [arithmetic, loops, fields, is_there, on_lanes, different, memory, rows, temporary, calls]
+RULES = [arithmetic, loops, fields, is_there, same_place, on_lanes, different, memory, rows, temporary, calls]
 
 
 @pytest.fixture(scope="module")
@@ -277,6 +282,7 @@ def _arguments(function: Any, draw: random.Random) -> list[Any]:
         loops: [draw.randrange(40), draw.choice([0, r32, r32 << 20 & 0xFFFFFFFF]), r64],
         fields: [_clock(draw), draw.randrange(32), draw.randrange(32)],
         is_there: [draw.choice([None, words, words + 3]), _clock(draw)],
+        same_place: [words, draw.choice([words, words + 3])],
         on_lanes: [
             draw.choice([np.array, np.sort])(_vector(draw, 32)),
             _vector(draw, 64),

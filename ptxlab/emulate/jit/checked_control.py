@@ -8,7 +8,7 @@ from ptxlab.emulate.jit.checked import THERE, CheckInstrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.program.model import Block, Code, Literal
+from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies
 from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order
 from ptxlab.emulate.rules import instructions as rules
@@ -27,8 +27,7 @@ class CheckedControl(CheckInstrument):
 
     def arrives(self, code: Code) -> None:
         given = rules.members_of(code)
-        whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
-        if self.checks.race and whole:
+        if self.checks.race and rules.of_whole_warp(code):
             self.checks.if_any([call(race_order.sync_warp, "%check.block", "%check.warp")])
         elif self.checks.race:
             named = self.m.vector(self.e.operands.read(given, "b32"))

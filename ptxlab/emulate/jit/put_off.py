@@ -8,18 +8,24 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checked import Checks, Members
+from ptxlab.emulate.jit.loop_registers import loops
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.rules import race_accesses, race_later, race_rows
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
+FEW = 4
+"""Reads of global memory outside of loops that each warp has a note for: to go on with a series takes longer."""
 _SAME = tuple((name, name) for name in ("extent", "records", "members"))
 """What all reads of a series have in common."""
+_GROWS = ("stamp", "who", "turn"), ("places", "next", "step"), ("serial", "due", "pace")
+"""What grows from one to the next, what it will be, and by how much."""
 
 
 class PutOff(Part):
@@ -28,6 +34,9 @@ class PutOff(Part):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
+        self._loops = {block for loop in loops(self.program) for block in loop}
+        reads = [code for code in self.program.codes if code.action is Action.LOAD and code.space == "global"]
+        self._many = sum(code.block not in self._loops for code in reads) > FEW
         self._may = checks.race and not e.slow and race_later.may_put_off(self.program)
 
     @contextmanager
@@ -63,13 +72,14 @@ class PutOff(Part):
         t, (low, high) = self.t, places
         race, stride, rows, pieces = given
         shared = seen.code.space == "shared"
+        alone = shared or not (self._many or seen.code.block in self._loops)
         record, name = (Block, "%check.block") if shared else (Launch, "%check.launch")
         count, limit, serial = (
             t.let(f"load i64, ptr {t.field(record, f'later.{field}', name)}") for field in ("count", "limit", "serial")
         )
         largest = t.let(f"or i64 {t.let(f'or i64 {low}, {high}')}, {stride}")
         good = t.let(f"and i1 {self._less(count, limit)}, {self._less(largest, str(1 << 32))}")
-        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past if shared else ""):
+        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past if alone else ""):
             above = t.let(f"shl i64 {high}, 32")
             lanes = t.let(f"shl i64 {t.let(f'zext i32 {self.active.bits} to i64')}, 32")
             stamp, place = self._stamp(seen, pattern), t.let(f"or i64 {above}, {low}")
@@ -78,11 +88,13 @@ class PutOff(Part):
                 "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
                 "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "serial": f"i64 {serial}", "count": "i64 1",
             }  # fmt: skip
-            if shared:
+            if alone:
                 put = self._put(record, name, count)
                 for field, value in kept.items():
                     t.do(f"store {value}, ptr {t.field(Put, field, put)}")
                 t.bump(t.field(record, "later.count", name), "add i64", "1")
+                if not shared:
+                    t.bump(t.field(record, "later.serial", name), "add i64", "1")
                 self._taking_part(seen, pieces)
             else:
                 self._note_again(seen, kept, count, past)
@@ -99,12 +111,12 @@ class PutOff(Part):
         with t.if_then(self._less(t.let(f"sub i64 {since}, 1"), str(race_later.NEAR))):
             put = self._put(Launch, "%check.launch", last)
             alike = "true"
-            for field, named in (("stamp", "who"), ("places", "next"), ("serial", "due"), *_SAME):
+            for field, named in (*(row[:2] for row in _GROWS), *_SAME):
                 kind = kept[field].split()[0]
                 held = t.let(f"load {kind}, ptr {t.field(Put, named, put)}")
                 alike = t.let(f"and i1 {alike}, {t.let(f'icmp eq {kept[field]}, {held}')}")
             with t.if_then(alike, to=past):
-                for field, by in (("who", "turn"), ("next", "step"), ("due", "pace")):
+                for _, field, by in _GROWS:
                     more = t.let(f"load i64, ptr {t.field(Put, by, put)}")
                     t.bump(t.field(Put, field, put), "add i64", more)
                 t.bump(t.field(Put, "count", put), "add i64", "1")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ptxlab.emulate.program.block_order import reachable
-from ptxlab.emulate.program.liveness import reads
+from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -33,6 +33,27 @@ def wide(code: Code) -> bool:
 def members_of(code: Code) -> Source | None:
     """The source operand that is the member mask, if there is one."""
     return code.named.get("membermask", (None, ""))[0]
+
+
+def of_whole_warp(code: Code, full: Collection[int] = ()) -> bool:
+    """Whether it is plain that an instruction which synchronizes lanes does so with all of a warp. full: registers that
+    hold a full mask."""
+    given = members_of(code)
+    return given is None or _full(given) or (isinstance(given, Reg) and given.index in full)
+
+
+def full_masks(program: Program) -> set[int]:
+    """Registers to which nothing is ever written but a mask of all lanes: compilers keep it in one."""
+    found, others = set[int](), set[int]()
+    for code in program.codes:
+        full = code.action is Action.MOVE and len(code.sources) == 1 and _full(code.sources[0])
+        (found if full else others).update(writes(code))
+    return found - others
+
+
+def _full(source: Source | None) -> bool:
+    value = source.value if isinstance(source, Literal) else None
+    return isinstance(value, int) and value & 0xFFFFFFFF == 0xFFFFFFFF
 
 
 def is_members(code: Code, k: int) -> bool:

@@ -30,7 +30,16 @@ from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.race_lanes import own_lines
-from ptxlab.emulate.rules.race_later import EACH, NOW, ONE_ADDRESS, PARTS_OF_ROWS, STRIDED, TO_BLOCK, full, put_off
+from ptxlab.emulate.rules.race_later import (
+    EACH,
+    NOW,
+    ONE_ADDRESS,
+    PARTS_OF_ROWS,
+    STRIDED,
+    TO_BLOCK,
+    full,
+    put_off,
+)
 from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes

@@ -13,7 +13,9 @@ them.
 That this comes to the same needs two things. No write of the allocation may be missing where a read is put off, so
 that it is no hazard: global memory that nobody has written to yet, and shared memory until its first write after a
 barrier. And whatever orders two accesses must be as it was: the clock is in the note, and programs that order threads
-by anything but barriers of the whole block put nothing off (`may_put_off`).
+by anything but barriers of the whole block and `.sync` instructions of whole warps put nothing off (`may_put_off`).
+When lanes last synchronized need not be known: as long as nothing but such barriers has ordered warps, a read makes
+room only for one after a barrier, or for the same thread's (`Block.simple`).
 """
 
 from __future__ import annotations
@@ -34,14 +36,15 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp
 from ptxlab.emulate.rules.race_rows import LATER, LINE
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, LAST_TIME, TIME, Block, Later, Launch, Put
 from ptxlab.isa.actions import Action
 
 TO_LAUNCH, NOW, TO_BLOCK = range(3)
 """Where reads of an allocation are noted: in the launch's notes, nowhere, in the block's."""
-LAUNCH_ROOM, BLOCK_ROOM = 1 << 17, 1 << 12
-"""How many reads of global memory may be put off at most, and how many of a block's shared memory."""
+LAUNCH_ROOM, LEAST_ROOM, BLOCK_ROOM = 1 << 17, 1 << 14, 1 << 12
+"""How many reads of global memory may be put off at most, how many anyway, and how many of a block's shared memory."""
 PATIENCE = 64
 """How many more reads of shared memory may be recorded after all than are forgotten; then none is put off."""
 PARTS_OF_ROWS, ONE_ADDRESS, EACH, STRIDED = 6, 7, 8, 9
@@ -52,39 +55,49 @@ NEAR = 64
 """A read is one more of a series only if fewer notes than this have been begun since, and fewer reads made between."""
 NEVER = (1 << 64) - 1
 """The number of a read that there is none of."""
-APART = 4
+APART = 2
 """One of so many reads may have an offset for each lane."""
-KINDS = "pure", "memory", "flow", "none"
-"""Kinds of actions that order no accesses of different threads, with some exceptions."""
+KINDS = "pure", "memory", "flow", "none", "lane", "warp"
+"""Kinds of actions that order no accesses of different warps, with these exceptions."""
+ORDERS = frozenset(
+    {Action.FENCE, Action.CLUSTER_BARRIER, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT,
+     Action.WARPGROUP_WAIT}
+)  # fmt: skip
 
 
 def room(words: int) -> int:
     """How many reads of so many words of global memory may be put off. To put off a read that is recorded after all
     costs a tenth more, so that it is no use where all lines are read again and again: there they settle."""
-    return min(max(2 * words >> LINE, BLOCK_ROOM), LAUNCH_ROOM)
+    return min(max(2 * words >> LINE, LEAST_ROOM), LAUNCH_ROOM)
 
 
 def make_room(later: Later, room: int, codes: int = 0) -> None:
     """Makes room for so many reads; codes: of how many instructions of global memory, if it is for those."""
-    later.reads, later.offsets, later.limit = Put.many(room), Pointer(np.zeros(32 * (room // APART), np.uint32)), room
+    later.reads, later.limit = (
+        Put.many(np.empty(room * Put.size, np.uint8)),
+        room,
+    )  # clearing it takes as long as using it
+    later.offsets = Pointer(np.empty(32 * (room // APART), np.uint32))
     if codes:
         later.open = Pointer(np.zeros(codes, np.uint64))
 
 
 def may_put_off(program: Program) -> bool:
-    """Whether nothing but barriers of the whole block orders accesses of the program's threads."""
-    return all(map(_orders_nothing, program.codes))
+    """Whether nothing orders accesses of the program's threads but barriers of the whole block, and `.sync`
+    instructions of whole warps."""
+    full = full_masks(program)
+    return all(_orders_nothing(code, full) for code in program.codes)
 
 
-def _orders_nothing(code: Code) -> bool:
+def _orders_nothing(code: Code, full: set[int]) -> bool:
     """The same of an instruction, which may be such a barrier."""
     traits = code.properties
     if traits.barrier:
         given = [source for source in code.sources if source is not None]
         return not code.form.arrive and len(given) - bool(code.form.red) == 1
-    if traits.strong or traits.atomic or traits.converges or traits.space == "cluster":
+    if traits.strong or traits.atomic or traits.space == "cluster" or traits.action in ORDERS:
         return False
-    return traits.action.kind in KINDS and traits.action not in (Action.FENCE, Action.CLUSTER_BARRIER)
+    return traits.action.kind in KINDS and (not traits.converges or of_whole_warp(code, full))
 
 
 @rule(inline=True)
@@ -168,6 +181,11 @@ def put_off_again(
     put = later.reads[later.count]
     put.stamp, put.places, put.records, put.extent, put.apart = stamp, places, records, extent, apart
     put.members, put.pieces, put.serial, put.count, put.due = members, pieces, later.serial, 1, NEVER
+    if last < later.count and later.reads[last].count > 1:  # it is likely to go on as the series before did
+        before = later.reads[last]
+        put.turn, put.step, put.pace = before.turn, before.step, before.pace
+        put.who, put.next = u64(stamp + put.turn), u64(places + put.step)
+        put.due = later.serial + put.pace
     later.open[code] = later.count
     later.count += 1
     later.serial += 1

@@ -78,10 +78,10 @@ class Put(Record):
     apart: u64  # by how much the offset of a lane is larger than that of the one before, if the pattern is STRIDED
     serial: u64  # its number among the reads of global memory that have been put off
     count: u64  # how many reads these are
-    turn: u64  # what each adds to the stamp, to the places, and to the number
+    turn: u64  # what each adds to the stamp, to the places and to the number
     step: u64
     pace: u64
-    who: u64  # the stamp of the read that would be one more, its places, and its number
+    who: u64  # these three of the read that would be one more
     next: u64
     due: u64
 

@@ -151,7 +151,7 @@ class Expressions(Conversions):
         if type(op) not in COMPARE:
             self.fail(node, f"rules have no {type(op).__name__}")
         if isinstance(a.kind, Pointing) and isinstance(c.kind, Pointing) and isinstance(op, ast.Eq | ast.NotEq):
-            return Val(BOOLEAN, self.b.icmp_unsigned(COMPARE[type(op)][0], a.ir, c.ir))
+            return Val(BOOLEAN, self.b.compare(COMPARE[type(op)][0], a.ir, c.ir))
         x, y, kind = self.unified(a, c, node)
         element = kind.element if isinstance(kind, Vector) else kind
         signed = isinstance(element, Scalar) and element.signed
