@@ -156,6 +156,13 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
             if how >> race_rows.AGE == epoch | race_rows.PRIVATE:
                 seen = [kept[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)]
                 thirds = [[0] * 16, [kept[1] + (more - 1 << CODE) if more else 0 for more in seen], [0] * 16]
+            elif how >> race_rows.AGE == epoch | race_rows.JOINT:
+                lane, apart = how & 31, how >> 5 & race_rows.JOINT_APART
+                heads = [every[first + 4 * (line + (k - lane) * apart) :][:4].tolist() for k in (0, 1)]
+                seen = [[head[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)] for head in heads]
+                record = heads[0][1] + lane
+                reads, writes = ([record + (more - 1 << CODE) if more else 0 for more in each] for each in seen)
+                thirds = [writes, reads, [0] * 16]
             elif how >> race_rows.AGE == epoch:
                 ways = [how >> 8 * third & 0xFF for third in range(3)]
                 thirds = [
@@ -251,23 +258,38 @@ def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
     assert private > 300
 
 
+def test_lines_of_32_lanes_are_checked_like_scattered_lanes() -> None:
+    compiled, joint, apart = _compiled(4), 0, 0
+    for seed in range(60):
+        worlds = [OwnRows(compiled, summaries=True), OwnRows(compiled, summaries=False, scattered=True)]
+        worlds += [OwnRows(_called, summaries=True)] * (seed < 3)
+        world = that_agree(worlds, seed)
+        joint += world.joint
+        apart += int(world.shadow.records.array[3 * world.shadow.stride + race_rows.DISSOLVED])
+    assert joint > 32 * 100
+    assert apart > 30
+
+
 class Rows(World):
     """Most accesses are those of some lanes to words in a row, one or two of each lane, side by side or apart; to a row
     for each half of a warp; or to places that are equally far apart, or ascend."""
 
+    size, chance = 640, 0.1
+
     def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
         super().__init__(call, 4, summaries=summaries)
-        self.scattered, self.private = scattered, 0
-        self.shadow = races.Shadow(4 * 640, 4, by_rows=summaries)
+        self.scattered, self.private, self.joint = scattered, 0, 0
+        self.shadow = races.Shadow(4 * self.size, 4, by_rows=summaries)
 
     def step(self, draw: random.Random) -> None:
         self.reading = draw.random() < 0.8
         super().step(draw)
         ages = self.shadow.records.array[race_rows.line_of(self.shadow.records, self.shadow.stride, 0).start :][3::4]
         self.private += int((ages >> race_rows.AGE & race_rows.PRIVATE != 0).sum())
+        self.joint += int((ages >> race_rows.AGE & race_rows.JOINT != 0).sum())
 
     def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
-        if draw.random() < 0.1:
+        if draw.random() < self.chance:
             super()._access(draw, block, warp, mask)
             return
         codes = [draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG for _ in range(2)]
@@ -283,13 +305,9 @@ class Rows(World):
         each = [(place, 4, codes[k % 2]) for k, place in enumerate(places)]
         members = Pointer[int](np.array([len(each), *[x for member in each for x in member]], np.uint64))
         pieces = Pointer[int](np.array(table, np.uint64))
-        mask, first, lane = mask or 1, draw.randrange(12), np.arange(32)
-        layouts = [
-            lane, lane, np.where(lane < 16, lane, lane + draw.choice([0, 3, 40, 60])), 60 - lane,
-            np.where(lane < 16, lane + 50, lane - 16), *[lane * draw.choice([3, 16, 16, 17])] * 3,
-            np.cumsum(lane % 3 + 2),
-        ]  # fmt: skip
-        offsets = Pointer[int](((first + draw.choice(layouts)) * 4).astype(np.uint32))
+        begin = draw.randrange(12)
+        mask, words = self.layout(draw, mask or 1, warp)
+        offsets = Pointer[int](((begin + words) * 4).astype(np.uint32))
         records = self.shadow.records, self.shadow.stride
         if self.scattered:
             self.call(serial, self.launch, mask)
@@ -300,6 +318,32 @@ class Rows(World):
         else:
             given = mask, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, write
             self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+    def layout(self, draw: random.Random, mask: int, warp: int) -> tuple[int, Any]:
+        """Which lanes make an access, and at which words they do."""
+        lane = np.arange(32)
+        layouts = [
+            lane, lane, np.where(lane < 16, lane, lane + draw.choice([0, 3, 40, 60])), 60 - lane,
+            np.where(lane < 16, lane + 50, lane - 16), *[lane * draw.choice([3, 16, 16, 17])] * 3,
+            np.cumsum(lane % 3 + 2),
+        ]  # fmt: skip
+        return mask, draw.choice(layouts)
+
+
+class OwnRows(Rows):
+    """Most accesses are those of all lanes of a warp, 48 words apart, to lines that are the warp's own."""
+
+    size, chance = 1600, 0.02
+
+    def step(self, draw: random.Random) -> None:
+        super().step(draw)
+        self.reading = draw.random() < 0.5
+
+    def layout(self, draw: random.Random, mask: int, warp: int) -> tuple[int, Any]:
+        """Which lanes make an access, and at which words they do."""
+        if draw.random() < 0.02:
+            return super().layout(draw, mask, warp)
+        return 0xFFFFFFFF, 16 * (warp if draw.random() < 0.995 else 0) + np.arange(32) * 48 + draw.randrange(4)
 
 
 def one_of_those_that_agree(kind: Any, compiled: Call, seed: int) -> Any:

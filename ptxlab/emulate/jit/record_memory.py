@@ -48,7 +48,7 @@ class LentShadow(races.Shadow):
         kept[race_rows.LEFT] = kept[race_rows.LEFT] or kept[race_rows.OWN_RECORDS]
         for k in range(race_rows.EPOCH):
             kept[k] = 0
-        kept[race_rows.OWN_RECORDS] = kept[race_rows.LATER] = 0
+        kept[race_rows.OWN_RECORDS] = kept[race_rows.LATER] = kept[race_rows.DISSOLVED] = 0
         kept[race_rows.EPOCH] = next(_epochs)
 
 

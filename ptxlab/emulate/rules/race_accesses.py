@@ -44,6 +44,7 @@ from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
 from ptxlab.emulate.rules.race_rows import LATER
+from ptxlab.emulate.rules.race_strides import joint_lines
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
 
@@ -168,6 +169,8 @@ def by_lanes(
             low = u64(offsets[first(mask)])
             mine |= first(mask)
     if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, mine, write):
+        return 0
+    if mask == ALL and joint_lines(launch, block, records, stride, offsets, pieces, mine, write):
         return 0
     if in_part_of_a_row(launch, offsets, mask):
         offset = u64(offsets[first(mask)])

@@ -20,13 +20,11 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.rules.race_lines import ANY_SETTLED, SOME, accessed, none_written
-from ptxlab.emulate.rules.race_rows import AGE, EPOCH, LINE, PRIVATE, by_rows, line_of
+from ptxlab.emulate.rules.race_rows import AGE, EPOCH, FARTHEST, JOINT, LINE, PRIVATE, by_rows, line_of
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 
 ROW, HALF = 1 << LINE, 8
 """Words of a line, and those of them that one number tells about."""
-FARTHEST = 254
-"""By how much codes may differ in a private line."""
 
 
 @rule
@@ -83,6 +81,8 @@ def piece_read(
                     if u64(line[1] + (more << CODE)) != me or more + largest > FARTHEST:
                         return False
                     new += which * more
+            elif line[3] >> AGE == epoch | JOINT:
+                return False
             elif line[3] >> AGE != epoch or line[0] | line[1] | line[2] == 0:
                 line[0], line[1], line[2], line[3] = 0, me, 0, u64((epoch | PRIVATE) << AGE)
             else:

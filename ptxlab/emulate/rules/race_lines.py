@@ -10,6 +10,7 @@ After the three thirds of an allocation's records (`races.Shadow`) lie
     5   the epoch of the array: how many blocks and launches have used it
     6   whether any words have records of their own, 7 whether any have those of an earlier epoch
     8   whether its reads are recorded later (`race_later`)
+    9   how often joint lines have been taken apart
     16  a number for each line of 16 words, then four for each, which `race_rows` describes
 
 Without a write all writers are 0, and without a read all readers; if all were of one block, and before its last
@@ -50,6 +51,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.rules.race_rows import (
     BY_WORDS,
+    DISSOLVED,
     EPOCH,
     LEFT,
     LINE,
@@ -85,6 +87,7 @@ def begin_again(records: Pointer[u64], stride: u64) -> None:
     kept = records + 3 * stride
     kept[LAST_WRITE], kept[WRITES], kept[READS], kept[ANY_SETTLED] = 0, 0, 0, 0
     kept[EPOCH] += 1
+    kept[DISSOLVED] = 0
     kept[LEFT] = kept[OWN_RECORDS]
     if kept[BY_WORDS] != 0:
         fill_bytes(records, 0, 24 * stride)

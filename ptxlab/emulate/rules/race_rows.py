@@ -15,6 +15,11 @@ epoch). Then number 1 is a record of the thread; 0 and 2 have 8 bits for each wo
 more than what its code index is larger by than that of the record. `begun` gives the words of such a line records of
 their own.
 
+Lines that the 32 lanes of a warp alone have accessed, each lane its own, all of them alike, equally far apart and at
+one time, may be **joint** (`JOINT` is added to their epoch; below it stand by how many lines they are apart, then, in 5
+bits, whose line it is). Then that of lane 0 has in number 1 a record of its thread, in 0 and 2 the same 8 bits for each
+word that has been read; that of lane 1 has those of words that have been written. `begun` takes all 32 apart.
+
 So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
 of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so
 for all lines of its allocation (`by_words`), once and for all: looking at 32 lines would take longer than looking at 32
@@ -30,14 +35,19 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, ID, Block, Launch
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, LINES = 4, 5, 6, 7, 8, 16
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, LINES = 4, 5, 6, 7, 8, 9, 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
 it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
-later; and where the numbers of lines begin, which `race_lines` describes."""
+later, and how often joint lines have been taken apart; and where the numbers of lines begin, which `race_lines`
+describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 PRIVATE = 1 << 39
 """What is added to the epoch of a private line."""
+JOINT, JOINT_APART = 1 << 38, (1 << 19) - 1
+"""What is added to the epoch of a joint line; by how many lines those are apart at most."""
+FARTHEST = 254
+"""By how much codes may differ in a private line."""
 OF_WORDS, UNSURE = 0xFF, (1 << 64) - 1
 WHOLE = 4
 """How a record is kept that names one lane for all words of a line."""
@@ -66,6 +76,8 @@ def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
     if line[3] >> AGE != epoch:
         if line[3] >> AGE == epoch | PRIVATE:
             unfold(line, records, stride, number)
+        elif line[3] >> AGE == epoch | JOINT:
+            take_apart(line, records, stride, number)
         else:
             line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
     return line
@@ -74,11 +86,37 @@ def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
 @rule(cold=True)
 def unfold(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
     """Gives the words of a private line records of their own."""
-    bytes_ = select(row_ids() < 8, (row_ids() & 0) + line[0], (row_ids() & 0) + line[2]) >> (row_ids() & 7) * 8 & 0xFF
-    found: row_u64 = select(bytes_ == 0, bytes_, ((bytes_ - 1) << CODE) + line[1])
-    store_row(records + (stride + (number << LINE)), found)
+    store_row(records + (stride + (number << LINE)), accesses_of(line, line[1]))
     records[3 * stride + OWN_RECORDS] = 1
     line[0], line[2], line[3] = 0, 0, u64(records[3 * stride + EPOCH] << AGE | OF_WORDS << 8)
+
+
+@rule(inline=True)
+def accesses_of(line: Pointer[u64], record: u64) -> row_u64:
+    """The records of words of which numbers 0 and 2 of a line have 8 bits each."""
+    bytes_ = select(row_ids() < 8, (row_ids() & 0) + line[0], (row_ids() & 0) + line[2]) >> (row_ids() & 7) * 8 & 0xFF
+    found: row_u64 = select(bytes_ == 0, bytes_, ((bytes_ - 1) << CODE) + record)
+    return found
+
+
+@rule(cold=True)
+def take_apart(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
+    """Gives the words of joint lines, one of which this is, records of their own."""
+    kept = records + 3 * stride
+    lane, apart = line[3] & 31, line[3] >> 5 & JOINT_APART
+    begin = number - lane * apart
+    reader, writer = line_of(records, stride, begin), line_of(records, stride, begin + apart)
+    record = reader[1]
+    reads, writes = accesses_of(reader, record), accesses_of(writer, record)
+    written = writer[0] | writer[2] != 0
+    for k in range(32):
+        place, one = records + (begin + k * apart << LINE), line_of(records, stride, begin + k * apart)
+        store_row(place + stride, select(reads == 0, reads, reads + k))
+        store_row(place, select(writes == 0, writes, writes + k))
+        one[0], one[1], one[2] = record + k if written else u64(0), record + k, 0
+        one[3] = u64(kept[EPOCH] << AGE | OF_WORDS << 8 | (OF_WORDS if written else u64(0)))
+    kept[OWN_RECORDS] = 1
+    kept[DISSOLVED] += 1
 
 
 @rule(inline=True)
@@ -189,7 +227,7 @@ def row_accessed(block: Block, line: Pointer[u64], me: u64, mine: u64, low: u64,
 def first_of_line(records: Pointer[u64], stride: u64, number: u64, me: u64, mine: u64, write: boolean) -> boolean:
     """Records an access to a whole line as one record, if nothing has accessed it in this epoch."""
     line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
-    if (line[3] >> AGE ^ epoch) & ~PRIVATE == 0:
+    if (line[3] >> AGE ^ epoch) & ~(PRIVATE | JOINT) == 0:
         return False
     line[0], line[1], line[2] = me if write else u64(0), u64(0) if write else me, 0
     line[3] = u64(epoch << AGE | (mine if write else mine << 8))

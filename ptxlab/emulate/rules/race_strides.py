@@ -1,0 +1,88 @@
+"""racecheck on the lanes of a warp that each access lines of their own, equally far apart: one record for all of them.
+
+Where each thread has its row of a matrix, 32 lanes touch 32 lines, all in the same way. As long as nobody else accesses
+these, the line of lane 0 and that of lane 1 tell about all (`race_rows`, joint lines), so that such an access, a write
+as well as a read, takes as long as that of one lane.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Pointer, any_of, boolean, first, lane_ids, load_lanes, rule, u32, u64
+from ptxlab.emulate.rules.race_lines import accessed
+from ptxlab.emulate.rules.race_rows import (
+    AGE,
+    DISSOLVED,
+    EPOCH,
+    FARTHEST,
+    JOINT,
+    JOINT_APART,
+    LINE,
+    PRIVATE,
+    by_rows,
+    line_of,
+)
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, Block, Launch
+
+ROW = 1 << LINE
+"""Words of a line."""
+EARLIER = 100
+"""By how much code indices may be smaller than that of the first access."""
+ENOUGH = 16
+"""How often joint lines may be taken apart in an allocation until there are no more new ones."""
+
+
+@rule
+def joint_lines(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: Pointer[u32], pieces: Pointer[u64],
+    mine: u64, write: boolean,
+) -> boolean:  # fmt: skip
+    """Records all pieces, from an offset of each of 32 lanes. False where not all lines are joint, or would be now. To
+    record the same accesses again changes nothing."""
+    if not by_rows(launch, records, stride) or block.simple == 0:
+        return False
+    shift, step = first(u32(launch.granule)), u32(offsets[1] - offsets[0])
+    apart = u64(step >> shift + LINE)
+    if apart == 0 or apart > JOINT_APART or apart << shift + LINE != step:
+        return False
+    if any_of(load_lanes(offsets) != lane_ids() * step + offsets[0]):
+        return False
+    accessed(launch, block, records, stride, write)
+    mark = u64((records[3 * stride + EPOCH] | JOINT) << AGE | apart << 5)
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        word, words = offsets[0] + pieces[at] >> shift, pieces[at + 1]
+        for k in range(words):
+            me, number = mine | pieces[at + 2 + k], word + k >> LINE
+            line = line_of(records, stride, number)
+            if line[3] != mark and not joined(records, stride, number, apart, me):
+                return False
+            more = u64(me - line[1]) >> CODE
+            if more > FARTHEST or u64(line[1] + (more << CODE)) != me:
+                return False
+            half = line_of(records, stride, number + apart) if write else line
+            half += (word + k >> 3 & 1) * 2
+            place = 8 * (word + k & 7)
+            half[0] = half[0] & ~u64(0xFF << place) | u64(more + 1 << place)
+        at += 2 + (words + 15) // 16 * 16
+    return True
+
+
+@rule
+def joined(records: Pointer[u64], stride: u64, number: u64, apart: u64, me: u64) -> boolean:
+    """Makes 32 lines joint ones, from this line on, if nothing has accessed any of them."""
+    kept = records + 3 * stride
+    epoch = kept[EPOCH]
+    if kept[DISSOLVED] >= ENOUGH:
+        return False
+    for lane in range(32):
+        line = line_of(records, stride, number + lane * apart)
+        if line[3] >> AGE & ~(PRIVATE | JOINT) == epoch:
+            if line[3] >> AGE != epoch or line[0] | line[1] | line[2] != 0:
+                return False
+    for lane in range(32):
+        line = line_of(records, stride, number + lane * apart)
+        line[0], line[1], line[2] = 0, 0, 0
+        line[3] = u64((epoch | JOINT) << AGE | apart << 5 | lane)
+    code = me >> CODE & LAST_CODE
+    line_of(records, stride, number)[1] = me - (min(code, u64(EARLIER)) << CODE)
+    return True

@@ -1,0 +1,88 @@
+"""racecheck on threads that each read and write a row of their own: others that touch one of these are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import WAYS, improve, kernel, run
+
+CHECKS = ("memcheck", "racecheck")
+OTHERS = {
+    "nobody": "",
+    "another warp reads": "setp.eq.u32 %p3, %r1, 40;\n    @%p3 ld.{space}.u32 %r6, [{at}+WORD];",
+    "another warp writes": "setp.eq.u32 %p3, %r1, 40;\n    @%p3 st.{space}.u32 [{at}+WORD], %r6;",
+    "a lane of the same warp reads": "setp.eq.u32 %p3, %r1, 7;\n    @%p3 ld.{space}.u32 %r6, [{at}+WORD];",
+    "a lane of the same warp writes": "setp.eq.u32 %p3, %r1, 7;\n    @%p3 st.{space}.u32 [{at}+WORD], %r6;",
+    "all lanes read the next row": "ld.{space}.u32 %r6, [{own}+64];",
+    "a row across": "mul.wide.u32 %rd7, %r1, 4;\n    add.u64 %rd7, %rd7, %rd2;\n    st.global.u32 [%rd7+1024], %r6;",
+}
+"""What happens besides. WORD: where a word of row 5 lies."""
+WORDS = {"written": 324, "read": 356, "left alone": 364}
+
+
+def _rows(space: str, first: str, others: str) -> str:
+    """Words 0 to 9 of each row: 4 are written, and some are read and written. Then `others`."""
+    at, own, kind = ("%r30", "%r20", "32") if space == "shared" else ("%rd2", "%rd20", "64")
+    address = {
+        "shared": "mov.u32 %r30, tile;\n    shl.b32 %r20, %r1, 6;\n    add.u32 %r20, %r20, %r30;",
+        "global": "mul.wide.u32 %rd20, %r1, 64;\n    add.u64 %rd20, %rd2, %rd20;",
+    }[space]
+    return f"""
+    {address}
+    {first.format(space=space, at=at, own=own)}
+    st.{space}.u32 [{own}], %r1;
+    st.{space}.u32 [{own}+4], %r1;
+    st.{space}.u32 [{own}+8], %r1;
+    st.{space}.u32 [{own}+12], %r1;
+    mov.u32 %r7, 0;
+LOOP:
+    ld.{space}.u32 %r6, [{own}];
+    st.{space}.u32 [{own}+4], %r6;
+    ld.{space}.u32 %r6, [{own}+16];
+    st.{space}.u32 [{own}+16], %r6;
+    ld.{space}.u32 %r6, [{own}+36];
+    add.u{kind} {own}, {own}, 0;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p4, %r7, 3;
+    @%p4 bra LOOP;
+    {others.format(space=space, at=at, own=own)}
+"""
+
+
+def _found(way: str, body: str, *, blocks: int = 1) -> list[str]:
+    text, block = kernel(body, ".shared .align 16 .b8 tile[8192];"), (64, 1, 1)
+    if way == "good":
+        improve(text, block, False, CHECKS)
+    engine = "jit" if way == "good" else way
+    _, report = run(engine, text, threads=64, blocks=blocks, checks=CHECKS, x=np.arange(2048, dtype=np.uint32))
+    return [str(finding) for finding in report.findings]
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("what", OTHERS)
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_others_access_a_row(space: str, what: str, word: str, way: str) -> None:
+    others = OTHERS[what].replace("WORD", str(WORDS[word]))
+    if space == "shared" and what == "a row across":
+        others = "shl.b32 %r8, %r1, 2;\n    add.u32 %r8, %r8, %r30;\n    st.shared.u32 [%r8+1024], %r6;"
+    silent = what == "nobody" or (word == "left alone" and "row" not in what)
+    silent = silent or (word == "read" and what.endswith("reads"))
+    for body in (_rows(space, "", others), _rows(space, others, "")):
+        found = _found(way, body)
+        assert found == _found("step", body)
+        assert bool(found) is not silent
+    for ordered in (_rows(space, "", f"bar.sync 0;\n    {others}"), _rows(space, f"{others}\n    bar.sync 0;", "")):
+        assert _found(way, ordered) == []
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("words", [10, 37, 120])
+def test_rows_after_barriers_and_of_other_blocks(words: int, way: str) -> None:
+    """A second phase with rows of another kind; a second block that has the same rows."""
+    first = _rows("global", "", "bar.sync 0;")
+    second = _rows("global", "", "").replace("LOOP", "AGAIN").replace("%r1, 64", f"%r1, {4 * (words // 4)}")
+    assert _found(way, first) == []
+    for body, blocks in ((first, 2), (first + second, 1), (first + second, 2)):
+        assert _found(way, body, blocks=blocks) == _found("step", body, blocks=blocks)
+    assert _found(way, first, blocks=2), "two blocks write to the same rows"
