@@ -257,7 +257,7 @@ def test_a_diverged_warp_arrives_with_its_last_lanes(monkeypatch: pytest.MonkeyP
     world = World(monkeypatch, [[part, complete, look], [linger, leave]])
     world.context.slow = 1
     assert run_grid(world.context) == DONE
-    assert world.warps() == [0, 1, 0, 0, 1]
+    assert world.warps() == [0, 1, 0, 1, 0]
 
 
 def test_lanes_at_bar_sync_keep_the_others_of_their_warp(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,9 @@ class Flow(Protocol):
     def wait(self, block: Block) -> None:
         """Lanes whose guard holds wait at the barrier that has been noted."""
 
+    def pause(self, block: Block) -> None:
+        """The end of a turn; the warp goes on behind this block."""
+
     def notes_later(self, code: Code) -> bool:
         """Whether nothing is noted of the lanes that wait at a barrier: see `warp_loop`."""
 
@@ -204,8 +207,8 @@ class Control(Part):
                 self.e.stops.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
 
     def _arrived(self, block: Block, offset: str) -> None:
-        """A whole warp has executed `bar.arrive`: it counts, and goes on."""
+        """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
         self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", "1")
-        self.flow.go(block.next)
+        self.flow.pause(block)

@@ -207,10 +207,18 @@ class Fast(Part):
             self.t.do("store i32 0, ptr %live.at")
         self._done(EXITED)
 
+    def pause(self, block: Block) -> None:
+        self._goes_on_at(block)
+        self._done(NONE)
+
+    def _goes_on_at(self, block: Block) -> None:
+        """The next turn begins behind this block."""
+        self.e.loops.settle(self.e.alive[block.next])
+        self.t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
+
     def wait(self, block: Block) -> None:
         t = self.t
-        self.e.loops.settle(self.e.alive[block.next])
-        t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
+        self._goes_on_at(block)
         if self.e.code.guard is None:
             self._done(self._barrier())
             return

@@ -207,6 +207,9 @@ d.missing:
     def wait(self, block: Block) -> None:
         self.go(block.next)
 
+    def pause(self, block: Block) -> None:
+        self.go(block.next)
+
     def notes_later(self, code: Code) -> bool:
         return False
 

@@ -149,8 +149,10 @@ def take_turns(context: Context, cta: Cta) -> u32:
         if result == DONE:
             if warp.live == 0:
                 count_ends(context, warp)
-            if warp.mode == 0 or not arrive(context, cta, warp):
-                cta.position += 1
+            if warp.mode != 0:
+                arrive(context, cta, warp)
+            complete_counted(context, cta)
+            cta.position += 1
         elif result == DIVERGED:
             warp.mode = 1
             cta.converged = 0
@@ -243,7 +245,7 @@ def end_round(context: Context, cta: Cta) -> u32:
         opened = clusters.let_go(context, cta)
     if waiting != 0:
         for barrier in lanes_of(used):
-            if try_to_open(context, cta, barrier, alive):
+            if try_to_open(context, cta, barrier):
                 opened = True
     if opened or not (waiting == alive or (context.mbarriers and free == 0 and all_spin(context, cta))):
         cluster.idle = 0
@@ -293,30 +295,41 @@ def all_spin(context: Context, cta: Cta) -> boolean:
 
 
 @rule
-def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
-    """Whether the lanes of a diverged warp, all that are live, have executed `bar.arrive`: it has arrived, and goes
-    on. As long as a lane is missing the others wait, and if one of them waits at `bar.sync`, the warp does."""
+def arrive(context: Context, cta: Cta, warp: Warp) -> None:
+    """If the lanes of a diverged warp, all that are live, have executed `bar.arrive`, it has arrived, and goes on when
+    it has its next turn. As long as a lane is missing the others wait, and if one of them waits at `bar.sync`, the warp
+    does."""
     for barrier in lanes_of(bits(load_row(warp.bar) != 0)):
         if waits_whole(warp, barrier) and warp.arrived[barrier] == warp.live:
             cta.bar_arrived[barrier] += 1
             go_on(warp, barrier)
             if context.checked and context.check.cast(Launch)[0].racecheck:
                 race_order.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
-            return True
-    return False
+            return
+
+
+@rule(inline=True)
+def complete_counted(context: Context, cta: Cta) -> None:
+    """After a turn: completes barriers for which as many have arrived as they were told. Who comes later in the same
+    round waits for the next phase."""
+    for barrier in lanes_of(bits(load_row(cta.bar_count) != 0)):
+        try_to_open(context, cta, barrier)
 
 
 @rule
-def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean:
-    """Completes a barrier if as many whole warps have arrived as it waits for: all live ones, unless it has a count."""
+def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
+    """Completes a barrier if as many whole warps have arrived as it waits for: all live ones, unless it has a count.
+    Whether any warp goes on then."""
     came: u32 = 0
+    alive: u32 = 0
     for k in range(context.warps):
-        if waits_whole(warp_of(context, cta, k), barrier):
-            came += 1
+        warp = warp_of(context, cta, k)
+        came += u32(waits_whole(warp, barrier))
+        alive += u32(warp.live != 0)
     told = cta.bar_count[barrier]
     wanted = told >> 5 if told != 0 else alive
     total = came + cta.bar_arrived[barrier]
-    if came == 0 or total < wanted:
+    if total < wanted or (came == 0 and told == 0):
         return False
     if context.checked:
         tell_checks(context, cta, barrier, came == alive, total > wanted)
@@ -327,4 +340,4 @@ def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean
             warp.yes = cta.bar_yes[barrier]
             warp.asked = cta.bar_asked[barrier]
     close(cta, barrier)
-    return True
+    return came != 0

@@ -73,9 +73,10 @@ class BlockRun:
                     self.check.phases.ended()
             else:
                 self._arrive(warp)
-            self._open()
+            self._open(counted=True)
             if self.machine.clustered:
                 self.cluster.open()
+        self._open(counted=False)
         self._idle(moved=moved)
         if not self.running:
             self._warpgroups()
@@ -132,9 +133,12 @@ class BlockRun:
                 self.machine.checker.arrived(self, barrier, warp)
             self._release(warp, None)
 
-    def _open(self) -> None:
-        """Completes each barrier at which all warps have arrived."""
+    def _open(self, *, counted: bool) -> None:
+        """Completes each barrier at which all warps have arrived that it waits for: after a turn those that count, so
+        that who comes later in the same round waits for the next phase; the others at the end of the round."""
         for barrier, warps in list(self.arrived.items()):
+            if counted != (self.expected[barrier] != 0):
+                continue
             wanted = self.expected[barrier] or LANES * len(self.running)
             if self.pending[barrier] < wanted:
                 continue
