@@ -43,6 +43,7 @@ class Sketch:
         self.far = self.tabled = None
         self.t = Text()
         self.instruments: tuple[()] = ()
+        self.needless = frozenset[int]()
         self.registers = self
         self.code = program.codes[0]
         emitter = cast("Emitter", self)

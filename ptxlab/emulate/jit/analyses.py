@@ -11,6 +11,7 @@ from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.saves import needless_saves
 
 
 class Analyses:
@@ -23,6 +24,11 @@ class Analyses:
     def alive(self) -> list[int]:
         """The registers that may be read after the start of each block, as bit sets."""
         return live_in(self.program)
+
+    @functools.cached_property
+    def needless(self) -> frozenset[int]:
+        """The instructions that save and restore registers in vain."""
+        return needless_saves(self.program)
 
     @functools.cached_property
     def uniform(self) -> list[bool]:

@@ -63,12 +63,14 @@ class Emitter:
     def __init__(
         self, program: Program, uniform: list[bool], affine: dict[int, Form], alive: list[int], file: RegisterFile, *,
         rows: Rows, slow: bool, small: bool, wide: bool, features: str,
-        instruments: Callable[[Emitter], list[Instrument]],
+        instruments: Callable[[Emitter], list[Instrument]], needless: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self.program, self.uniform, self.alive, self.file = program, uniform, alive, file
         self.affine, self.rows = affine, rows
         self.scalars = [same or r in affine for r, same in enumerate(uniform)]
         """Which registers the fast function keeps as scalars."""
+        self.needless = needless
+        """The codes that save and restore registers in vain, where nobody watches."""
         self.aligned = {} if slow else analyses(program, rows).aligned
         self.slow, self.name = slow, "slow" if slow else "fast"
         self.wide, self.features = wide, features
@@ -148,6 +150,7 @@ class Emitter:
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks, at sites of their own."""
         self.groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
+        self.memory.local.plan(block.first, block.last)
         if not self.slow and not self.small:
             self.bundles = plan_bundles(self.program, block.first, block.last, self.groups)
 
@@ -252,6 +255,7 @@ class Emitter:
         self.registers.begin()
         self.matrices.wide.begin()
         self.memory.mixed.clear()
+        self.memory.local.begin()
         self.machine.forget_splats()
         self.active.begin(bits, partly=partly or self.slow)
         for instrument in reversed(self.instruments):

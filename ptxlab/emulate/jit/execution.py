@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
-from ptxlab.emulate.jit.values import LLVM, Value
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.values import LLVM, Address, Value
+from ptxlab.emulate.program.model import Code, Mem
 from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.runtime import state as S
@@ -44,6 +44,11 @@ class Execution(Part):
 
     def emit(self, code: Code) -> None:
         """An instruction, and what instruments add before and after it."""
+        if code.index in self.e.needless:
+            if code.properties.stores:  # which faults where the stack has no room
+                mem = next(s for s in code.sources if isinstance(s, Mem))
+                self.e.memory.local.check(Address(self.e.operands.base(mem), mem.offset))
+            return
         tabled = self.e.tabled
         if tabled is not None and tabled.has(code):
             tabled.emit(code)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine import Affine
+from ptxlab.emulate.jit.frames import Span, plan_spans
 from ptxlab.emulate.jit.groups import access_shape
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.local_rows import LocalRows
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.scattered import Offsets, Scattered
-from ptxlab.emulate.jit.values import Address, Value, constant
+from ptxlab.emulate.jit.values import BITS, Address, Value, constant
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -24,10 +26,32 @@ class LocalMemory(Part):
     def __init__(self, e: Emitter, scattered: Scattered) -> None:
         super().__init__(e)
         self.scattered, self.rows = scattered, LocalRows(e, scattered)
+        self.spans: dict[int, Span] = {}
+        """The accesses of the block that share a check, by code index."""
+        self.known: dict[tuple[str, int, str], Value] = {}
+        """What lies in local memory, as far as the block has loaded or stored it: by the base of an address, how far
+        behind that, and the type of the element."""
 
     def access(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
         """An access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
-        lane, count, size = access_shape(self.e.code)
+        lane, count, _ = access_shape(self.e.code)
+        held = self._held_value(address) if stored is None and count == 1 else None
+        if held is not None:
+            return (held,)
+        at = self._checked(address)
+        if at is None:
+            return tuple(self.m.const(lane, 0) for _ in range(count)) if stored is None else ()
+        moved = self._as_rows(at, stored) if self.program.local_rows else self._in_pieces(at, stored)
+        self._hold(address, moved if stored is None else stored, stores=stored is not None)
+        return moved
+
+    def check(self, address: Address) -> None:
+        """The check of an access that is not made."""
+        self._checked(address)
+
+    def _checked(self, address: Address) -> Value | None:
+        """The address of the instruction's access, an i64, right in all active lanes; None if it never is."""
+        size = access_shape(self.e.code)[2]
         limit, base = self.program.local_size - size, address.base
         if base.type == "i32":  # what is added to it wraps around
             address = Address(self.m.add(base, self.m.const("i32", address.offset % (1 << 32))), 0)
@@ -38,18 +62,87 @@ class LocalMemory(Part):
                 self.e.stops.always(int(at.text))
             else:
                 self.e.stops.if_any(self.active.bits, at)
-            return tuple(self.m.const(lane, 0) for _ in range(count)) if stored is None else ()
-        if not known:
-            inside = self.m.ule(at, self.m.const("i64", limit))
-            low = self.m.and_(at, self.m.const("i64", size - 1))
-            good = self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0)))
-            self.e.stops.if_any(self.active.where_not(good), at)
-            if at.uniform:  # without an active lane it may be any number
-                at = self.m.select(good, at, self.m.const("i64", 0))
-        return self._as_rows(at, stored) if self.program.local_rows else self._in_pieces(at, stored)
+            return None
+        if known:
+            return at
+        span = self.spans.get(self.e.code.index)
+        if span is not None and base.type == "i64" and not at.uniform:
+            fine = self._all_fine(span, base)
+            with self.t.unless(fine, cold=True):
+                self._check(at, limit, size)
+            return at
+        good = self._check(at, limit, size)
+        if at.uniform:  # without an active lane it may be any number
+            at = self.m.select(good, at, self.m.const("i64", 0))
+        return at
+
+    def _check(self, at: Value, limit: int, size: int) -> Value:
+        """Faults unless the addresses of all active lanes are right; where they are."""
+        inside = self.m.ule(at, self.m.const("i64", limit))
+        low = self.m.and_(at, self.m.const("i64", size - 1))
+        good = self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0)))
+        self.e.stops.if_any(self.active.where_not(good), at)
+        return good
+
+    def _all_fine(self, span: Span, base: Value) -> str:
+        """Whether all accesses of a span are right in all lanes that run the block."""
+        if not span.fine:
+            room = self.program.local_size - (span.high - span.low)
+            inside = self.m.ule(self.m.add(base, self.m.const("i64", span.low)), self.m.const("i64", max(room, 0)))
+            low = self.m.and_(base, self.m.const("i64", span.align - 1))
+            good = self.m.bits_of(self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0))))
+            wrong = self.t.let(f"and i32 {self.t.let(f'xor i32 {good}, -1')}, {self.active.block_bits}")
+            span.fine = self.t.let(f"icmp eq i32 {wrong}, 0") if room >= 0 else "false"
+        return span.fine
+
+    # -- what is known of its contents
+
+    def plan(self, first: int, last: int) -> None:
+        """A block is next."""
+        self.spans = plan_spans(self.program, first, last) if self.program.local_rows else {}
+
+    def begin(self) -> None:
+        """A label: what was loaded and stored before is not known."""
+        self.known = {}
+
+    def _place(self, address: Address) -> tuple[str, int] | None:
+        """A name for the base of an address, and how far behind it that is; None where nothing is noted."""
+        base = address.base
+        if not self.program.local_rows or isinstance(base, Affine) or base.type != "i64":
+            return None
+        if base.lanes is not None:
+            return ("", int(base.text) + address.offset) if base.uniform else None
+        return base.text, address.offset
+
+    def _held_value(self, address: Address) -> Value | None:
+        """The value of a load, if the block has it, perhaps as another type."""
+        place, lane = self._place(address), access_shape(self.e.code)[0]
+        for kind in (lane, f"i{BITS[lane]}", f"f{BITS[lane]}"):
+            if place is not None and (value := self.known.get((*place, kind))) is not None:
+                return value if kind == lane else self.m.bitcast(lane, value)
+        return None
+
+    def _hold(self, address: Address, values: tuple[Value, ...], *, stores: bool) -> None:
+        """Notes what has been loaded or stored."""
+        lane, count, size = access_shape(self.e.code)
+        place, each = self._place(address), size // count
+        if stores and place is None:
+            self.known = {}
+        if place is None:
+            return
+        base, at = place
+        if stores:
+            self.known = {
+                key: value
+                for key, value in self.known.items()
+                if key[0] == base and (key[1] + BITS[key[2]] // 8 <= at or at + size <= key[1])
+            }
+        if self.active.guard is None:
+            self.known |= {(base, at + k * each, lane): value for k, value in enumerate(values)}
 
     def copy(self, source: int, dest: int, size: int) -> None:
         """Copies bytes within each active lane's local memory."""
+        self.known = {}
         each, at = self.program.local_stride, 0
         while at < size:
             step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)

@@ -62,10 +62,13 @@ def module_text(
     rows = rows or Rows()
     found = analyses(program, rows)
     uniform, affine, alive = found.uniform, found.affine, found.alive
+    watched = instruments.trace or instruments.counters or instruments.checks
+    needless = frozenset[int]() if watched else found.needless
     file = RegisterFile(program, uniform, affine)
     e, function = _function(
-        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only
-    )
+        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only,
+        needless=needless,
+    )  # fmt: skip
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
@@ -123,12 +126,13 @@ def _clear_registers(registers: list[tuple[int, int]]) -> str:
 def _function(
     instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], affine: dict[int, Form],
     alive: list[int], cpu: Cpu, *, rows: Rows, slow: bool, small: bool, only: frozenset[int] | None = None,
+    needless: frozenset[int] = frozenset(),
 ) -> tuple[Emitter, str]:  # fmt: skip
     """The emitter of the fast or the slow function of such a build, and the function's text. only: the slow function's
     blocks, if not all."""
     e = Emitter(
         program, uniform, affine, alive, file, rows=rows, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
-        instruments=lambda e: _parts(instruments, e),
+        instruments=lambda e: _parts(instruments, e), needless=needless,
     )  # fmt: skip
     return e, Slow(e, only).function() if slow else Fast(e).function()
 

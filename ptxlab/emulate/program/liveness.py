@@ -75,14 +75,16 @@ def writes(code: Code) -> tuple[int, ...]:
     return known[2]
 
 
-def live_in(program: Program) -> list[int]:
-    """For each block the registers alive at its start, as a bit set."""
+def live_in(program: Program, without: Collection[int] = ()) -> list[int]:
+    """For each block the registers alive at its start, as a bit set. without: codes that are not run, by their indices;
+    they only read what nobody else needs."""
     use, define = [], []
     for block in program.blocks:
         used, defined = set[int](), set[int]()
         for code in program.codes[block.first : block.last]:
-            used.update(r for r in reads(code) if r not in defined)
-            defined.update(writes(code))
+            if code.index not in without:
+                used.update(r for r in reads(code) if r not in defined)
+                defined.update(writes(code))
         use.append(bit_set(used))
         define.append(bit_set(defined))
     alive = [0] * len(program.blocks)
