@@ -97,3 +97,37 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
         for small in (False, True):
             module_text(program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), slow=False, small=small)
     assert found == [True, False]
+
+
+@pytest.mark.parametrize("bits", [0x00000001, 0x80010100, 0x0000007F, 0x000000FF, 0xF0F0F0F0, 0x7FFFFFFF, 0xFFFFFFFF])
+@pytest.mark.parametrize("space", ["shared", "global"])
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_sums_at_one_address(type_: str, space: str, bits: int) -> None:
+    """Some lanes or all of them, one after the other, with zeros of both signs, NaNs, tiny and huge numbers."""
+    size = int(type_[1:]) // 8
+    a, word = ("%f1", "%r20") if size == 4 else ("%fd1", "%rd20")
+    place = "[sum]" if space == "shared" else "[total]"
+    body = f"""mov.u32 %r5, {bits}; shr.u32 %r5, %r5, %r1; and.b32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 0;
+        mul.wide.u32 %rd5, %r4, {size}; add.u64 %rd5, %rd2, %rd5; ld.global.{type_} {a}, [%rd5];
+        mov.b{8 * size} {word}, 0; st.{space}.b{8 * size} {place}, {word};
+        @%p1 red.{space}.add.{type_} {place}, {a}; ld.{space}.b{8 * size} {word}, {place};"""
+    body += "mov.b64 {%r20, %r21}, %rd20; xor.b32 %r20, %r20, %r21;" if size == 8 else ""
+    before = ".shared .align 8 .b8 sum[8]; .global .align 8 .b8 total[8];"
+    text, rng = kernel(body + "st.global.u32 [%rd3], %r20;", before), np.random.default_rng(bits % 1000)
+    kind = np.float32 if size == 4 else np.float64
+    for numbers in (
+        rng.normal(size=32) * 10.0 ** rng.integers(-30, 30, 32),
+        rng.choice([0.0, -0.0], 32),
+        np.full(32, -0.0),
+        np.where(rng.random(32) < 0.1, np.nan, 1e-40),
+        rng.choice([3e38, -3e38, 1e-45, np.inf], 32),
+    ):
+        x = np.zeros(64, kind)
+        x[:32] = numbers
+        outs = []
+        for way in WAYS:
+            if way == "good":
+                improve(text, (32,), False, ("memcheck",))
+            engine = "step" if way == "step" else "jit"
+            outs.append(run(engine, text, x=x.view(np.uint32).copy())[0].tolist())
+        assert [out == outs[0] for out in outs] == [True] * len(WAYS), numbers

@@ -58,6 +58,8 @@ def operation_of(form: Form) -> str:
 
 IN_A_ROW = ("add", "and", "or", "xor")
 """Operations that are one instruction for a vector, too."""
+MANY = 8
+"""Active lanes from which on all 32 floats are added, those of the others as -0: three cycles each, in a loop eight."""
 NEUTRAL: dict[str, Callable[[int], int]] = {
     "add": lambda bits: 0, "or": lambda bits: 0, "xor": lambda bits: 0, "and": lambda bits: -1,
     "umin": lambda bits: -1, "umax": lambda bits: 0,
@@ -323,6 +325,14 @@ def _sum(t: Text, word: str, lane: str, given: str, active: str) -> str:
     return t.call(ty, reduction, [(vector, chosen)])
 
 
+def _sum_in_order(t: Text, lane: str, start: str) -> str:
+    """A number and the operands of all active lanes, one after the other. Those of others are -0: no sum changes."""
+    ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
+    given, active = t.let(f"load {vector}, ptr %xs, align 64"), t.let(f"bitcast i32 %mask to <{W} x i1>")
+    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {t.splat(ty, '-0.0')}")
+    return t.call(ty, f"llvm.vector.reduce.fadd.v{W}{lane}", [(ty, start), (vector, chosen)])
+
+
 def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
     """The operations of all active lanes on one address, one after another in a register."""
     ty, size = LLVM[lane], BITS[lane] // 8
@@ -333,16 +343,24 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     t.at(again)
     seen = t.let(f"load {'' if shared else 'atomic '}{bits}, ptr {place}{'' if shared else ' seq_cst'}, align {size}")
     start = t.let(f"bitcast {bits} {seen} to {ty}")
+    # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
+    raw = not returns and form.operation == "add" and lane in ("f32", "f64")
+    begin = t.label("begin") if raw else again
+    if raw:
+        active = t.call("i32", "llvm.ctpop.i32", [("i32", "%mask")])
+        t.do(f"br i1 {t.let(f'icmp uge i32 {active}, {MANY}')}, label %many, label %{begin}")
+        t.at("many")
+        many = _sum_in_order(t, lane, start)
+        t.do(f"br label %{after}")
+        t.at(begin)
     t.do(f"br label %{step}")
     t.at(step)
-    t.do(f"%more = phi i32 [%mask, %{again}], [%behind, %stepped]")
-    t.do(f"%now = phi {ty} [{start}, %{again}], [%then, %stepped]")
+    t.do(f"%more = phi i32 [%mask, %{begin}], [%behind, %stepped]")
+    t.do(f"%now = phi {ty} [{start}, %{begin}], [%then, %stepped]")
     t.do(f"%behind = and i32 %more, {t.let('sub i32 %more, 1')}")
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
     at = t.let(f"zext i32 {number} to i64")
     given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
-    # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
-    raw = not returns and form.operation == "add" and lane in ("f32", "f64")
     new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given)
     if returns:
         t.do(f"store {ty} %now, ptr {cell_of(t, '%out', 0, ty, at)}")
@@ -351,7 +369,8 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     t.do(f"%then = bitcast {ty} {new} to {ty}")
     t.do(f"br i1 {t.let('icmp eq i32 %behind, 0')}, label %{after}, label %{step}")
     t.at(after)
-    final = Ops(t).one_nan(Value("%then", lane, True)).text if raw else "%then"
+    found = t.let(f"phi {ty} [%then, %stepped], [{many}, %many]") if raw else "%then"
+    final = Ops(t).one_nan(Value(found, lane, True)).text if raw else found
     last = t.let(f"bitcast {ty} {final} to {bits}")
     if shared:
         t.do(f"store {bits} {last}, ptr {place}, align {size}")
