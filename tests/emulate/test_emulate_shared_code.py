@@ -148,3 +148,60 @@ def test_registers_are_analysed_once_for_all_functions_of_a_program(monkeypatch:
     assert sorted(asked) == ["affine_registers", "aligned_registers", "live_in", "uniform_registers"]
     module_text(program, host(), Instruments(), Rows(8), slow=False, small=True)
     assert asked.count("affine_registers") == 2
+
+
+def stores(count: int) -> str:
+    """A kernel with so many stores from one base, of which each thread knows its own only."""
+    lines = ["ld.param.u64 %a0, [x];", "mul.lo.u32 %s, %t, 5;", "and.b32 %s, %s, 63;", "mul.wide.u32 %a1, %s, 64;"]
+    lines += ["add.s64 %a1, %a1, %a0;", *(f"st.global.u32 [%a1+{4 * k}], %t;" for k in range(count))]
+    return kernel(*lines)
+
+
+def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
+    from ptxlab.emulate.jit.laid_addresses import MANY
+
+    for count, kept in ((MANY - 1, 0), (MANY, 1)):
+        text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), slow=False, small=False).text
+        assert text.count("%kept0 = alloca") == kept
+        assert text.count("define internal i32 @each.") == 1
+        assert text.count("call i32 @each.") == count + 1  # the last stores what the kernel gives
+
+
+@pytest.mark.parametrize("quality", ["quick", "good"])
+def test_many_stores_from_one_base(quality: str) -> None:
+    """Each thread has a place of its own; the last store of each is outside for one of them."""
+    from ptxlab.emulate.jit import build
+
+    seen = []
+    for ptx, length in ((stores(8), 64 * 16), (stores(16), 64 * 16 - 1)):
+        if quality == "good":
+            build.prepare(lower(pl.parse(ptx)), None, rows=Rows.of((64, 1, 1)))[0].improve()
+        for device in ("cpu", "step"):
+            x, y = np.full(length, 7, np.uint32), np.zeros(64, np.uint32)
+            try:
+                pl.launch(ptx, 1, 64, x, pl.out(y), device=device)
+            except pl.DeviceFault as fault:
+                seen.append(str(fault))
+            else:
+                seen.append(x.tolist())
+    assert seen[0] == seen[1]
+    assert seen[2] == seen[3]
+    assert "st.global.u32 [%a1+60], %t" in seen[2]
+
+
+def test_stores_to_several_allocations_in_good_code() -> None:
+    """They go lane by lane."""
+    from ptxlab.emulate.jit import build
+
+    lines = ["ld.param.u64 %a0, [x];", "ld.param.u64 %a2, [y];", "setp.lt.u32 %p, %t, 21;", "selp.b64 %a1, %a0, %a2, %p;",
+             "mul.wide.u32 %a3, %t, 32;", "add.s64 %a1, %a1, %a3;"]  # fmt: skip
+    lines += [f"st.global.u32 [%a1+{4 * k}], %t;" for k in range(8)]
+    ptx = kernel(*lines, "mov.u32 %n, 5;")
+    build.prepare(lower(pl.parse(ptx)), None, rows=Rows.of((64, 1, 1)))[0].improve()
+    seen = []
+    for device in ("cpu", "step"):
+        x, y = np.zeros(64 * 8, np.uint32), np.zeros(64 * 8, np.uint32)
+        pl.launch(ptx, 1, 64, x, y, device=device)
+        seen.append((x.tolist(), y.tolist()))
+    assert seen[0] == seen[1]
+    assert seen[0][0][: 21 * 8] == [t for t in range(21) for _ in range(8)]

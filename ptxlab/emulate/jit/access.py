@@ -221,6 +221,8 @@ class Memory(Part):
             other = (joined[0], joined[1], joined[2], joined[3], joined[4], joined[5])
         group.pointer, group.shadow, group.pattern, group.offsets, *halves = other
         group.halves = halves[0], halves[1]
+        if not self.e.small:
+            self.laid.keep(group)
         if not shared:
             group.members.append((-1, 0, 0))
             self.mixed.add(group.site)

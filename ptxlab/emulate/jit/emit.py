@@ -149,6 +149,7 @@ class Emitter:
 
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks, at sites of their own."""
+        self.memory.laid.taken = 0
         self.groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
         self.memory.local.plan(block.first, block.last)
         if not self.slow and not self.small:
@@ -165,6 +166,7 @@ class Emitter:
             t.do(f"{word} = alloca i32")
         for place in range(self.places):
             t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
+        self.memory.laid.room()
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
             (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),

@@ -24,7 +24,8 @@ class Group:
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
     is `stride` bytes (an i64) behind the one before; "" where none may be. `place`: a pointer to the site, where one is
-    given."""
+    given. `kept`: a pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1,
+    whether what is stored is noted in the record of writes, once that is known."""
 
     site: int
     low: int
@@ -44,6 +45,8 @@ class Group:
     way: str = ""
     stride: str = ""
     place: str = ""
+    kept: str = ""
+    marks: str = ""
 
 
 def access_shape(code: Code) -> tuple[str, int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.groups import STRIDED, Group
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.neighbours import Bundle
@@ -152,8 +153,8 @@ class Transfers(Part):
         def offsets() -> Where:
             if group.offsets or not group.way:
                 return Offsets(memory.offsets(group))
-            memory.laid.offsets(group)  # lanes are `strided` as a rule
-            return Offsets(self.t.let(f"load <{W} x i32>, ptr %addrs, align 64"))
+            laid = memory.laid.offsets(group)  # lanes are `strided` as a rule
+            return Offsets(self.t.let(f"load <{W} x i32>, ptr {laid}, align 64"))
 
         return self._apart(seen, stored, "any", group.pointer, offsets)
 
@@ -338,23 +339,33 @@ class Transfers(Part):
         return () if seen.write else self._passed(seen, cells)
 
     def _slow_access(self, seen: Seen) -> None:
-        size = seen.size
-        self.e.memory.laid.addresses(seen.group)
-        code = self.t.let(
-            f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, "
-            f"i64 {seen.offset}, ptr %data, i64 {seen.step}, i64 {seen.count}, i64 {(size & -size).bit_length() - 1}, "
-            f"i32 {S.SPACES[seen.code.space]}, i32 {int(seen.write)}, i32 {seen.code.index})"
-        )
-        self.e.stops.if_called(code)
+        """By a function that instructions of one kind share: `@slow.access` takes twice as many arguments."""
+        given = Given(key=(seen.size, seen.count, seen.code.space, seen.write))
+        for name, pointer in (("ctx", "%ctx"), ("cta", "%cta"), ("ws", "%ws"), ("data", "%data")):
+            given.arguments[name] = "ptr", pointer
+        given.arguments["at"] = "ptr", self.e.memory.laid.addresses(seen.group)
+        given.arguments["offset"], given.arguments["code"] = ("i64", str(seen.offset)), ("i32", str(seen.code.index))
+
+        def body() -> Value:
+            listed = (
+                f"ptr %ctx, ptr %cta, ptr %ws, i32 %bits, ptr %at, i64 %offset, ptr %data, i64 {seen.step}, "
+                f"i64 {seen.count}, i64 {(seen.size & -seen.size).bit_length() - 1}, i32 {S.SPACES[seen.code.space]}, "
+                f"i32 {int(seen.write)}, i32 %code"
+            )
+            return Value(self.t.let(f"call i32 @slow.access({listed})"), "i32", True)
+
+        self.e.stops.if_called(self.e.calls.call("each", given, body))
 
     def _mark_lanes(self, seen: Seen) -> None:
         group = seen.group
-        has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
-        whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
-        with self.t.if_then(self.t.let(f"and i1 {has}, {whole}")):
-            self.e.memory.laid.offsets(group)
+        if not group.marks:
+            has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
+            whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
+            group.marks = self.t.let(f"and i1 {has}, {whole}")
+        with self.t.if_then(group.marks):
+            laid = self.e.memory.laid.offsets(group)
             self.t.do(
-                f"call void @mark.lanes(i64 {group.shadow}, ptr %addrs, i64 {seen.offset}, i32 {self.active.bits}, "
+                f"call void @mark.lanes(i64 {group.shadow}, ptr {laid}, i64 {seen.offset}, i32 {self.active.bits}, "
                 f"i64 {seen.size})"
             )
 
