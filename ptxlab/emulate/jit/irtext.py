@@ -49,7 +49,8 @@ class Text:
 
     def let(self, text: str) -> str:
         """An instruction with a result; its name."""
-        name = self.name()
+        self.count += 1
+        name = f"%{self.prefix}{self.count}"
         self.lines.append(f"  {name} = {text}")
         return name
 
