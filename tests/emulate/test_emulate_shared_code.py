@@ -193,8 +193,8 @@ def test_stores_to_several_allocations_in_good_code() -> None:
     """They go lane by lane."""
     from ptxlab.emulate.jit import build
 
-    lines = ["ld.param.u64 %a0, [x];", "ld.param.u64 %a2, [y];", "setp.lt.u32 %p, %t, 21;", "selp.b64 %a1, %a0, %a2, %p;",
-             "mul.wide.u32 %a3, %t, 32;", "add.s64 %a1, %a1, %a3;"]  # fmt: skip
+    lines = ["ld.param.u64 %a0, [x];", "ld.param.u64 %a2, [y];", "setp.lt.u32 %p, %t, 21;"]
+    lines += ["selp.b64 %a1, %a0, %a2, %p;", "mul.wide.u32 %a3, %t, 32;", "add.s64 %a1, %a1, %a3;"]
     lines += [f"st.global.u32 [%a1+{4 * k}], %t;" for k in range(8)]
     ptx = kernel(*lines, "mov.u32 %n, 5;")
     build.prepare(lower(pl.parse(ptx)), None, rows=Rows.of((64, 1, 1)))[0].improve()
