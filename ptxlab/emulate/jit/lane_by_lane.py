@@ -10,7 +10,6 @@ from ptxlab.emulate.language import (
     Pointer,
     all_of,
     any_of,
-    bits,
     boolean,
     extract,
     fill_bytes,
@@ -29,12 +28,13 @@ from ptxlab.emulate.language import (
     rule,
     scatter,
     splat,
+    store_lanes,
     u32,
     u64,
     widen,
 )
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules import initcheck, race_accesses, race_order, races
+from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
@@ -105,7 +105,9 @@ def at_once(
         backwards = reversed_lanes(at)
         chosen = lanes(reversed_bits(mask))
         if not recorded_reads(launch, block, site.accesses, site.stride, backwards, chosen, size, me):
-            return False
+            offsets = local(u32, 32)
+            store_lanes(offsets, at)
+            recorded(launch, block, warp, mask, site.accesses, site.stride, offsets, 0, base, size, me, write)
     if write and site.written is not None and (action == WRITES or not launch.initcheck):  # else all has been written
         mark(site, at, size, mask)
     return True
@@ -257,7 +259,6 @@ def recorded_reads(
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
     readers = records + stride
-    others = readers + stride
     now = widen(reversed_lanes(lane_ids())) | me
     begin = widen(at) >> first(u32(launch.granule))
     words = size // launch.granule
@@ -265,30 +266,16 @@ def recorded_reads(
         for k in range(words):
             if not all_of(lanes_fine(gather(records, begin + k, chosen), now, low, span)):
                 return False
-    # records of other blocks are ordered before nothing here if this block has acquired nothing
-    apart = race_order.published(launch, block.now).acquired == 0 and block.mates is None and block.peers is None
     accessed(launch, block, records, stride, False)
     disturbed(launch, block, records, stride)
     for k in range(words):
         index = begin + k
         reader = gather(readers, index, chosen)
         scatter(readers, index, now, chosen)
-        if any_of(chosen & (gather(readers, index, chosen) != now)):  # two lanes read one word
+        shared = any_of(chosen & (gather(readers, index, chosen) != now))  # two lanes read one word
+        if shared or not all_of(lanes_fine(reader, now, low, span)):
             scatter(readers, index, reader, chosen)
             return False
-        fine = lanes_fine(reader, now, low, span)
-        if not all_of(fine):
-            rest = chosen & ~fine
-            scatter(readers, index, reader, rest)
-            other = gather(others, index, rest)
-            free = lanes_fine(other, now, low, span)
-            known: lanes_bool = rest & (reader >> BLOCK != me >> BLOCK)
-            kept: lanes_bool = free | (other >> BLOCK != me >> BLOCK)
-            if not apart:
-                known &= splat(0) != 0
-            scatter(others, index, now, known & free)
-            for one in lanes_of(bits(rest & ~(known & kept))):
-                races.remember(launch, block, records + extract(index, one), stride, extract(now, one), False)
     return True
 
 
@@ -337,12 +324,7 @@ def raced(
 ) -> None:  # fmt: skip
     """racecheck's part: for each allocation the lanes that access it, as if these were all."""
     launch, block, found = context.check.cast(Launch)[0], cta.checks.cast(Block)[0], context.found
-    pieces, members, offsets = local(u64, PIECES), local(u64, 4), local(u32, 32)
-    words, left = size // launch.granule, mask
-    members[0], members[2], members[3] = 1, size, access
-    pieces[0], pieces[2] = 1, words
-    for k in range(words):
-        pieces[3 + k] = access
+    offsets, left = local(u32, 32), mask
     while left != 0:
         lane = first(left)
         place = resolve(context, cta, warp, lane, u64(addresses[lane] + extra), size, log2, space, u32(write), None)
@@ -352,7 +334,6 @@ def raced(
         records, stride, start, here = found.accesses, found.stride, u64(addresses[lane] + extra - found.at), u32(0)
         launch.store.memory, launch.store.memory_start = place, u64(addresses[lane] + extra)
         far = found.at >> 32 << 32  # offsets have 32 bits
-        pieces[1], members[1] = far, far
         for other in lanes_of(left):
             address = u64(addresses[other] + extra)
             there = resolve(context, cta, warp, other, address, size, log2, space, u32(write), None)
@@ -361,8 +342,22 @@ def raced(
                 offsets[other] = u32(found.at)
         left &= ~here
         serial(launch, here)
-        race_accesses.taking_part(launch, warp.warp_id, here, pieces)
-        race_accesses.recorded_at_addresses(
-            launch, block, warp.warp_id, here, records, stride, offsets, IN_ONE_ALLOCATION, start, pieces, members,
-            write,
-        )  # fmt: skip
+        recorded(launch, block, warp, here, records, stride, offsets, far, start, size, access, write)
+
+
+@rule
+def recorded(
+    launch: Launch, block: Block, warp: Warp, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
+    far: u64, start: u64, size: u64, access: u64, write: boolean,
+) -> None:  # fmt: skip
+    """The same for lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
+    pieces, members = local(u64, PIECES), local(u64, 4)
+    words, what = size // launch.granule, access & (CODE_FIELD | 1 << STRONG)
+    members[0], members[1], members[2], members[3] = 1, far, size, what
+    pieces[0], pieces[1], pieces[2] = 1, far, words
+    for k in range(words):
+        pieces[3 + k] = what
+    race_accesses.taking_part(launch, warp.warp_id, mask, pieces)
+    race_accesses.recorded_at_addresses(
+        launch, block, warp.warp_id, mask, records, stride, offsets, IN_ONE_ALLOCATION, start, pieces, members, write
+    )
