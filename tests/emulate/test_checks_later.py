@@ -284,6 +284,64 @@ LOOP:
     assert found == _found("step", wrong, threads=32, blocks=1)
 
 
+TREES = {
+    "interleaved": ("1", "shl.b32 %r7, %r7, 1;", "setp.lt.u32 %p4, %r7, 64;", "add.u32 %r8, %r7, %r7;"),
+    "halves": ("32", "shr.u32 %r7, %r7, 1;", "setp.ne.u32 %p4, %r7, 0;", "mov.u32 %r8, 0;"),
+}
+MISTAKES = {
+    "none": ("", ""),
+    "no barrier": ("bar.sync 0;", ""),
+    "another word": ("shl.b32 %r9, %r7, 2;", ""),
+    "all write": ("@!%p5 bra NEXT;", "@!%p5 bra WRITE;"),
+}
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("tree", TREES)
+def test_sums_in_a_tree(tree: str, mistake: str, way: str) -> None:
+    """Lanes read their own word and another one, and write their own, as reductions do."""
+    start, change, goes_on, double = TREES[tree]
+    body = f"""
+    shl.b32 %r20, %r1, 2;
+    add.u32 %r20, %r20, %r30;
+    st.shared.u32 [%r20], %r1;
+    bar.sync 0;
+    mov.u32 %r7, {start};
+LOOP:
+    {double}
+    sub.u32 %r8, %r8, 1;
+    and.b32 %r8, %r8, %r1;
+    setp.eq.u32 %p5, %r8, 0;
+    setp.lt.u32 %p6, %r1, %r7;
+    {"and.pred %p5, %p6, %p6;" if tree == "halves" else ""}
+    shl.b32 %r9, %r7, 2;
+    add.u32 %r9, %r9, %r20;
+    @!%p5 bra NEXT;
+    ld.shared.u32 %r10, [%r20];
+    ld.shared.u32 %r11, [%r9];
+    add.u32 %r10, %r10, %r11;
+WRITE:
+    st.shared.u32 [%r20], %r10;
+NEXT:
+    bar.sync 0;
+    {change}
+    {goes_on}
+    @%p4 bra LOOP;
+"""
+    wrong, right = MISTAKES[mistake]
+    if mistake == "another word":  # two steps to the right, or one step less a word
+        right = "shl.b32 %r9, %r7, 3;" if tree == "interleaved" else f"{wrong}\n    sub.u32 %r9, %r9, 4;"
+    if mistake == "no barrier":
+        head, _, tail = body.rpartition(wrong)
+        body = head + tail
+    else:
+        body = body.replace(wrong, right) if wrong else body
+    found = _found(way, body, threads=64, blocks=2)
+    assert found == _found("step", body, threads=64, blocks=2)
+    assert bool(found) is (mistake != "none")
+
+
 ORDERED = {
     "a barrier of all": ("bar.sync 1;", True),
     "a barrier of some": ("bar.sync 1, 64;", False),

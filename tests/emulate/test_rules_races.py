@@ -486,7 +486,7 @@ class Later(World):
             self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
         self.later = self.block.later if shared else self.launch.later
         if room:
-            race_later.make_room(self.later, room, 0 if shared else CODES)
+            race_later.make_room(self.later, room, 0 if shared else CODES, 4 * WORDS if shared else 0)
         if shared:
             call(started, self.block, 0)
 
@@ -505,6 +505,48 @@ class Later(World):
         found = super().state()
         names = ("masks", "notes") if self.shared else ("masks", "notes", "records")
         return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
+
+
+def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded() -> None:
+    compiled, watched, hazards = _compiled(4), 0, 0
+    for seed in range(80):
+        worlds = [Watched(compiled, shared=True), Watched(compiled, shared=True, room=0)]
+        worlds += [Watched(_called, shared=True)] * (seed < 3)
+        world = that_agree(worlds, seed)
+        watched, hazards = watched + world.watched, hazards + len(world.state()["notes"])
+    assert watched > 500
+    assert hazards > 20
+
+
+class Watched(Later):
+    """Most accesses are those of lanes to words of their own, reads and writes; `watched` counts after how many steps
+    writes are put off."""
+
+    writes, watched = 0.5, 0
+
+    def step(self, draw: random.Random) -> None:
+        super().step(draw)
+        kept = self.shadow.records.array[3 * self.shadow.stride :]
+        self.watched += int(kept[race_rows.LATER] == race_later.WATCHED)
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.03:
+            super()._access(draw, block, warp, mask)
+            return
+        code = draw.randrange(CODES) << CODE
+        size, lane = draw.choice([4, 4, 8]), np.arange(32)
+        words = size // 4
+        pieces = Pointer[int](np.array([1, 0, words, *[code] * words, *[0] * (16 - words)], np.uint64))
+        members, memory = (
+            Pointer[int](np.array([1, 0, size, code], np.uint64)),
+            (self.shadow.records, self.shadow.stride),
+        )
+        write = draw.random() < self.writes and not self.reading
+        layout = draw.choice([lane, lane, 31 - lane, lane ^ 5, lane, lane, lane % 16 + 16 * (lane // 16)])
+        at = 4 * (32 * warp + layout // words * words + draw.choice([0] * 30 + [1, 2, 8]) // words * words)
+        mask = mask & 0x55555555 or 1 if words == 2 else mask  # lanes have words of their own
+        given = mask, *memory, Pointer[int](at.astype(np.uint32)), IN_ONE_ALLOCATION, START, pieces, members, write
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
 @pytest.mark.parametrize("room", [8, 200])

@@ -49,8 +49,7 @@ class PutOff(Part):
         t, group, shared = self.t, seen.group, seen.code.space == "shared"
         steady = group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}
         rows, pieces = self.checks.members(members), self.checks.pieces(members)
-        seldom = shared and self._partly(seen)  # the words that some lanes read are mostly written right afterwards
-        if not self._may or seen.write or seen.code.space not in ("global", "shared") or not steady or seldom:
+        if not self._may or seen.write or seen.code.space not in ("global", "shared") or not steady:
             yield rows, pieces
             return
         race, stride = records

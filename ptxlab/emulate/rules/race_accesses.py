@@ -22,6 +22,7 @@ from ptxlab.emulate.language import (
     narrow,
     rule,
     splat,
+    store_lanes,
     u32,
     u64,
 )
@@ -32,11 +33,14 @@ from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.race_lanes import own_lines
 from ptxlab.emulate.rules.race_later import (
     EACH,
+    NOTED_WRITE,
     NOW,
     ONE_ADDRESS,
     PARTS_OF_ROWS,
     STRIDED,
     TO_BLOCK,
+    TO_LAUNCH,
+    WATCHED,
     full,
     put_off,
 )
@@ -45,6 +49,7 @@ from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
 from ptxlab.emulate.rules.race_rows import LATER
 from ptxlab.emulate.rules.race_strides import joint_lines
+from ptxlab.emulate.rules.race_watch import watched
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
 
@@ -136,7 +141,8 @@ def rows(
         return True
     if not launch.summaries or not in_rows(pattern):
         return False
-    if not write and records[3 * stride + LATER] != NOW:
+    later = records[3 * stride + LATER]
+    if later == WATCHED or (later != NOW and not write) or (later == TO_BLOCK and block.later.count != 0):
         return False
     recorded_now(launch, block, records, stride, write)
     return as_lines(launch, block, records, stride, low, high, pattern, members, me(block, warp, 0), write)
@@ -200,9 +206,8 @@ def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u6
 def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
     """The same where reads may have been put off. After a write none is; nor where too many have been."""
     kept = records + 3 * stride
-    if kept[LATER] == TO_BLOCK:
-        if write or full(block.later):
-            kept[LATER] = NOW
+    if kept[LATER] != TO_LAUNCH:
+        kept[LATER] = NOW
         block.later.wasted += block.later.count
         work_off(launch, block, block.later)
     else:
@@ -245,23 +250,23 @@ def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> No
     stamp, low, high = put.stamp, put.places & 0xFFFFFFFF, put.places >> 32
     records, stride, mask = put.records, put.extent & 0xFFFFFFFF, u32(put.extent >> 32)
     members, pieces = put.members, put.pieces
-    pattern, mine = u32(stamp & 31), block.now | stamp & 31 << WARP
+    pattern, mine, write = u32(stamp & 15), block.now | stamp & 31 << WARP, stamp & NOTED_WRITE != 0
     if pattern == ONE_ADDRESS:
         mine |= (OF_MANY if mask & mask - 1 != 0 else u64(0)) | first(mask)
-        from_one_address(launch, block, records, stride, low, 0, pieces, mine, False)
+        from_one_address(launch, block, records, stride, low, 0, pieces, mine, write)
     elif pattern == PARTS_OF_ROWS or pattern == EACH or pattern == STRIDED:
         offsets, apart = local(u32, 32), put.apart if pattern == STRIDED else members[2]
         for lane in range(16):
             offsets[lane], offsets[lane + 16] = u32(low + lane * apart), u32(high + lane * apart)
         if pattern == EACH:
             offsets = given + 32 * put.places
-        by_lanes(launch, block, mask, records, stride, offsets, IN_ONE_ALLOCATION, 0, pieces, members, mine, False)
+        by_lanes(launch, block, mask, records, stride, offsets, IN_ONE_ALLOCATION, 0, pieces, members, mine, write)
     elif (
         not launch.summaries
         or not in_rows(pattern)
-        or not as_lines(launch, block, records, stride, low, high, pattern, members, mine, False)
+        or not as_lines(launch, block, records, stride, low, high, pattern, members, mine, write)
     ):
-        of_all_lanes(launch, block, records, stride, low, high, pattern, 0, pieces, members, mine, False)
+        of_all_lanes(launch, block, records, stride, low, high, pattern, 0, pieces, members, mine, write)
 
 
 @rule
@@ -275,7 +280,13 @@ def at_one_address(
         return
     serial(launch, mask)
     taking_part(launch, warp, mask, pieces)
-    if not write and records[3 * stride + LATER] != NOW and offset >> 32 == 0:
+    later = records[3 * stride + LATER]
+    if later == WATCHED or (later == TO_BLOCK and write):
+        places = local(u32, 32)
+        store_lanes(places, narrow(splat(offset)))
+        if watched(launch, block, warp, mask, records, stride, places, members, pieces, write):
+            return
+    elif not write and later != NOW and offset >> 32 == 0:
         if put_off(launch, block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
             return
     mine = me(block, warp, 0)
@@ -302,7 +313,11 @@ def at_addresses(
         return
     serial(launch, mask)
     taking_part(launch, warp, mask, pieces)
-    if not write and records[3 * stride + LATER] != NOW:
+    later, like_rows = records[3 * stride + LATER], in_rows(pattern)
+    if later == WATCHED or (later == TO_BLOCK and write and not (like_rows and block.later.count == 0)):
+        if watched(launch, block, warp, mask, records, stride, offsets, members, pieces, write):
+            return
+    elif not write and later != NOW:
         each, places = pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS, u64(offsets[16]) << 32 | offsets[0]
         if put_off(
             launch, block, warp, records, stride, places, mask, u32(EACH) if each else pattern,

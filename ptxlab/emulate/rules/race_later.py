@@ -27,6 +27,7 @@ from ptxlab.emulate.language import (
     any_of,
     boolean,
     copy_bytes,
+    fill_bytes,
     lane_ids,
     load_lanes,
     rule,
@@ -41,8 +42,12 @@ from ptxlab.emulate.rules.race_rows import LATER, LINE
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, LAST_TIME, TIME, Block, Later, Launch, Put
 from ptxlab.isa.actions import Action
 
-TO_LAUNCH, NOW, TO_BLOCK = range(3)
-"""Where reads of an allocation are noted: in the launch's notes, nowhere, in the block's."""
+TO_LAUNCH, NOW, TO_BLOCK, WATCHED = range(4)
+"""Where reads of an allocation are noted: in the launch's notes, nowhere, in the block's; there, and writes as well."""
+NOTED_WRITE = 16
+"""What the note of a write has in its stamp besides the pattern."""
+SINCE, FRONT = 12, 32
+"""Of the numbers in `Later.who` (`race_watch`): where it stands since which barrier; how many lie before the words'."""
 LAUNCH_ROOM, LEAST_ROOM, BLOCK_ROOM = 1 << 17, 1 << 14, 1 << 12
 """How many reads of global memory may be put off at most, how many anyway, and how many of a block's shared memory."""
 PATIENCE = 64
@@ -71,8 +76,8 @@ def room(words: int) -> int:
     return min(max(2 * words >> LINE, LEAST_ROOM), LAUNCH_ROOM)
 
 
-def make_room(later: Later, room: int, codes: int = 0) -> None:
-    """Makes room for so many reads; codes: of how many instructions of global memory, if it is for those."""
+def make_room(later: Later, room: int, codes: int = 0, words: int = 0) -> None:
+    """Makes room for so many reads; of global memory: of how many instructions; of shared memory: of how many words."""
     later.reads, later.limit = (
         Put.many(np.empty(room * Put.size, np.uint8)),
         room,
@@ -80,6 +85,8 @@ def make_room(later: Later, room: int, codes: int = 0) -> None:
     later.offsets = Pointer(np.empty(32 * (room // APART), np.uint32))
     if codes:
         later.open = Pointer(np.zeros(codes, np.uint64))
+    if words:
+        later.who, later.words = Pointer(np.zeros(words + 2 * FRONT, np.uint32)), words + 2 * FRONT
 
 
 def may_put_off(program: Program) -> bool:
@@ -106,6 +113,10 @@ def forget_reads(block: Block) -> None:
     Reads are put off again, if that has been of use."""
     records, stride = block.records, block.stride
     if block.later.limit != 0 and records is not None:
+        if block.later.interval + 1 >> 32 - SINCE != 0:
+            fill_bytes(block.later.who.cast(u8), 0, 4 * block.later.words)
+            block.later.interval = 0
+        block.later.interval += 1
         block.later.spared += block.later.count
         block.later.count, block.later.apart = 0, 0
         records[3 * stride + LATER] = TO_BLOCK if block.later.spared + PATIENCE > block.later.wasted else NOW

@@ -97,6 +97,9 @@ class Later(Record):
     spared: u64  # of shared memory: how many were never recorded
     wasted: u64  # and how many were
     serial: u64  # of global memory: how many reads have been put off
+    who: Pointer[u32]  # of shared memory: who has accessed each word since the last barrier (`race_watch`)
+    words: u64  # how many there are
+    interval: u64  # and which barrier that was
     open: Pointer[u64]  # of global memory: for each code index which of `reads` is its last
 
 
