@@ -142,7 +142,7 @@ def rows(
     if not launch.summaries or not in_rows(pattern):
         return False
     later = records[3 * stride + LATER]
-    if later == WATCHED or (later != NOW and not write) or (later == TO_BLOCK and block.later.count != 0):
+    if later == WATCHED or (later != NOW and not write):
         return False
     recorded_now(launch, block, records, stride, write)
     return as_lines(launch, block, records, stride, low, high, pattern, members, me(block, warp, 0), write)
@@ -281,7 +281,7 @@ def at_one_address(
     serial(launch, mask)
     taking_part(launch, warp, mask, pieces)
     later = records[3 * stride + LATER]
-    if later == WATCHED or (later == TO_BLOCK and write):
+    if later == WATCHED or (later == TO_BLOCK and write and block.later.count != 0):
         places = local(u32, 32)
         store_lanes(places, narrow(splat(offset)))
         if watched(launch, block, warp, mask, records, stride, places, members, pieces, write):
@@ -313,8 +313,8 @@ def at_addresses(
         return
     serial(launch, mask)
     taking_part(launch, warp, mask, pieces)
-    later, like_rows = records[3 * stride + LATER], in_rows(pattern)
-    if later == WATCHED or (later == TO_BLOCK and write and not (like_rows and block.later.count == 0)):
+    later = records[3 * stride + LATER]
+    if later == WATCHED or (later == TO_BLOCK and write and block.later.count != 0):
         if watched(launch, block, warp, mask, records, stride, offsets, members, pieces, write):
             return
     elif not write and later != NOW:
