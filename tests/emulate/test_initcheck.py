@@ -158,3 +158,18 @@ def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
         results.append((out.tolist(), run.counters.lines))
         assert run.findings == []
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("line", [
+    "atom.global.add.u32 %r6, [%rd2], 1;", "red.global.add.u32 [%rd2], %r1;", "atom.global.add.u32 %r6, [%rd3], 1;",
+])  # fmt: skip
+def test_atomic_operations_on_what_nobody_has_written(line: str, device: str) -> None:
+    """Where no buffer of a launch is without contents, nothing is looked at; where one is, its atomics are found."""
+    text, threads = kernel_text(f"    {line}\n"), 64
+    full = np.zeros(threads, np.uint32)
+    for unwritten in ("", "x", "out"):
+        out, x = (pl.out(full.copy()) if unwritten == name else full.copy() for name in ("out", "x"))
+        report = pl.launch(text, 1, threads, out, x, device=device, checks=INIT)
+        found = [finding for finding in report.findings if finding.check == "initcheck"]
+        assert len(found) == (unwritten == ("x" if "%rd2" in line else "out"))

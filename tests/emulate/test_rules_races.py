@@ -514,7 +514,7 @@ def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded() -> N
         worlds += [Watched(_called, shared=True)] * (seed < 3)
         world = that_agree(worlds, seed)
         watched, hazards = watched + world.watched, hazards + len(world.state()["notes"])
-    assert watched > 500
+    assert watched > 200
     assert hazards > 20
 
 

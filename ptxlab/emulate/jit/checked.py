@@ -140,7 +140,13 @@ class Checks(Part):
         flags = code.properties.strong << records.STRONG
         places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
         access = str(code.index << records.CODE | flags)
-        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access))
+        line = call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access)
+        if self.init and not self.race and (space or code.space) == "global":
+            some = self.t.let(f"load i64, ptr {self.t.field(records.Launch, 'unwritten', '%check.launch')}")
+            with self.t.if_then(self.t.let(f"icmp ne i64 {some}, 0")):
+                self.t.do(line)
+        else:
+            self.t.do(line)
 
     def access(self, code: Code, access: Access, kind: int | None = None) -> None:
         """Lanes access memory anywhere. kind: READS, WRITES or CHANGES, if `access` does not say it."""

@@ -34,6 +34,7 @@ class Watched:
 
     def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
         """Adds to the table of allocations where their records are."""
+        self.record.unwritten = int(any(allocation.written is not None for allocation in live))
         if self.race:
             for k, allocation in enumerate(live):
                 if allocation.writable:

@@ -114,6 +114,7 @@ class Launch(Record):
     racecheck: boolean
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
+    unwritten: u64  # initcheck: whether there is a buffer in global memory of which it is followed what is written
     summaries: boolean  # whether racecheck keeps what `race_lines` and `race_rows` describe
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
