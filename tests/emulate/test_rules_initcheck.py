@@ -79,8 +79,9 @@ def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> None:
     draw, seen = random.Random(pattern << 8 | size), set()
-    for _ in range(60):
-        accesses = [(size * k, size) for k in sorted(draw.sample(range(6), draw.randrange(1, 4)))]
+    for _ in range(100):
+        reach = size * draw.choice([1, 1, 16, 32])  # rows may follow one another
+        accesses = [(reach * k, size) for k in sorted(draw.sample(range(6), draw.randrange(1, 4)))]
         members, ranges = group(accesses)
         offsets = places(draw, pattern, size)
         mask = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else draw.getrandbits(32)

@@ -78,13 +78,18 @@ def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
 
 @rule
 def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[u64]) -> boolean:
-    """Whether everything is written that `count` lanes read, each right after the one before it."""
+    """Whether everything is written that `count` lanes read, each right after the one before it. Rows that follow one
+    another, like those of a tile, are looked at as one."""
     group = (members + 1).cast(Member)
+    begin, end = first + group[0].at, first + group[0].at
     for k in range(members[0]):
-        size = group[k].bytes * count
-        if first_unwritten(written + (first + group[k].at), size) != size:
-            return False
-    return True
+        at = first + group[k].at
+        if at != end:
+            if first_unwritten(written + begin, end - begin) != end - begin:
+                return False
+            begin = at
+        end = at + group[k].bytes * count
+    return first_unwritten(written + begin, end - begin) == end - begin
 
 
 @rule(inline=True)
