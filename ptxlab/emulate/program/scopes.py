@@ -35,6 +35,9 @@ class Scope:
     symbols: dict[str, Symbol] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    groups: dict[int, tuple[model.Vector, Group]] = field(default_factory=dict)
+    """What vectors mean here, by their identity: those that are written alike are one object. They are kept, so that no
+    other object has the identity of one that is gone."""
 
     def __iter__(self) -> Iterator[Scope]:
         """This scope, then those around it."""
@@ -85,8 +88,6 @@ class Names:
         self.module_scope = Scope(None)
         self.data: dict[str, Symbol] = {}
         self.inside: dict[int, str] = {}
-        self._groups: dict[tuple[int, int], Group] = {}
-        """What vectors mean, by their identity and that of the scope."""
 
     # -- declarations --------------------------------------------------------------------------------------------------
 
@@ -243,12 +244,12 @@ class Names:
         raise self.error(f"{operand} cannot stand here", line)
 
     def _group(self, operand: model.Vector, scope: Scope, routine: Routine, line: int) -> Group:
-        """`{a, b}`. Operands that are written alike are one object, and mean the same in one scope."""
-        key = id(operand), id(scope)
-        found = self._groups.get(key)
-        if found is None:
-            found = Group(tuple(self.operand(e, scope, routine, line) for e in operand.elements))
-            self._groups[key] = found
+        """`{a, b}`."""
+        known = scope.groups.get(id(operand))
+        if known is not None:
+            return known[1]
+        found = Group(tuple(self.operand(e, scope, routine, line) for e in operand.elements))
+        scope.groups[id(operand)] = operand, found
         return found
 
     def _element(self, operand: model.Element, scope: Scope, routine: Routine, line: int) -> Symbol:
