@@ -437,7 +437,7 @@ def test_ctrl_c_while_the_launch_returns(log: Path) -> None:
 
         device.ready(programs.LOOP, "loop", 0)
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, 2.0)  # its code has been built by then, also on a slow machine
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
         try:
             device.run(programs.LOOP, "loop", (1, 1, 1), (1, 1, 1), [])
         except KeyboardInterrupt:
