@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
-from seeded_programs import compare
+from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
 
@@ -95,16 +95,11 @@ def outcome(way: str, program: Program, checks: tuple[str, ...]) -> tuple[Any, l
 
 def differences(first: int, count: int) -> list[str]:
     """The programs on which the engines differ, in words."""
-    said = []
-    for seed in range(first, first + count):
-        program, checks = Program(seed), ALL_CHECKS if seed % 3 else ("memcheck",)
-        expected, *others = (outcome(way, program, checks) for way in WAYS)
-        said += [
-            f"program {seed}, {program.blocks} blocks of {program.threads}: {way} ends otherwise"
-            for way, other in zip(WAYS[1:], others, strict=True)
-            if other != expected
-        ]
-    return said
+
+    def ended(way: str, program: Program, seed: int) -> object:
+        return outcome(way, program, ALL_CHECKS if seed % 3 else ("memcheck",))
+
+    return differing(range(first, first + count), Program, ended, WAYS)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
-from seeded_programs import compare
+from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
 
@@ -163,16 +163,11 @@ def found(way: str, text: str, threads: int, blocks: int) -> list[str]:
 
 def differences(first: int, count: int) -> list[str]:
     """The programs on which the engines differ, in words."""
-    said = []
-    for seed in range(first, first + count):
-        program = Program(seed)
-        expected, *others = (found(way, program.text, program.threads, program.blocks) for way in WAYS)
-        said += [
-            f"program {seed}, {program.blocks} blocks of {program.threads}: {way} finds something else"
-            for way, other in zip(WAYS[1:], others, strict=True)
-            if other != expected
-        ]
-    return said
+
+    def ended(way: str, program: Program, _: int) -> object:
+        return found(way, program.text, program.threads, program.blocks)
+
+    return differing(range(first, first + count), Program, ended, WAYS)
 
 
 if __name__ == "__main__":

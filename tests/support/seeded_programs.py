@@ -3,7 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def differing(
+    seeds: Sequence[int], make: Callable[[int], Any], outcome: Callable[[str, Any, int], object], ways: Sequence[str]
+) -> list[str]:
+    """The programs that do not end in every way as in the first, in words."""
+    said = []
+    for seed in seeds:
+        program = make(seed)
+        expected, *others = (outcome(way, program, seed) for way in ways)
+        said += [
+            f"program {seed}, {program.blocks} blocks of {program.threads}: {way} ends otherwise"
+            for way, other in zip(ways[1:], others, strict=True)
+            if other != expected
+        ]
+    return said
 
 
 def compare(about: str | None, differences: Callable[[int, int], list[str]], at_once: int = 1) -> int:
