@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -25,6 +26,7 @@ import numpy as np
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
+from ptxlab.emulate.jit.crowding import Comparison
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.workers import ENDLESS, Image, Worker
@@ -55,12 +57,13 @@ TICK = 0.1
 HERE, GROWTH = 5e-3, 8
 """Seconds for which the caller's thread runs the first worker itself; how much longer a stretch is than that before."""
 
-STRETCH, CALL, SHARED = 15e-6, 6e-6, 3e-4
-"""The caller's thread guesses how long the launch will take after a stretch of so many seconds, of which Python takes
-some itself; and the rest of it from which on a second worker helps, which begins a fifth of a millisecond later."""
+CALL, SHARED = 6e-6, 3e-4
+"""The caller's thread guesses how long the launch will take from one stretch of it, of which Python takes so many
+seconds itself; and the rest of the launch from which on a second worker helps, which begins 0.2 ms later."""
 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
+_announcing = threading.Lock()
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -88,7 +91,8 @@ class Run:
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.clusters = launch.blocks // launch.cluster_blocks
-        self.workers_wanted = max(1, min(count, self.clusters))
+        self.workers_wanted = built.crowding.workers(max(1, min(count, self.clusters)))
+        self.comparison = Comparison(built.crowding)
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
@@ -105,8 +109,10 @@ class Run:
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
         self.resident = resident * launch.cluster_blocks
-        self.workers, self.asked = [Worker(self)], 1
-        """Those that are made, and how many threads have been or will be begun for one."""
+        self.asked, self.crowded = 1, False
+        """How many threads have been or will be begun for a worker; whether the first is to go on alone."""
+        self.workers = [Worker(self)]
+        """Those that are made."""
 
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
@@ -133,18 +139,30 @@ class Run:
         try:
             self.share(team)
             if worker is None:
+                if self.crowded:
+                    return
                 worker = Worker(self)
                 self.workers.append(worker)
             worker.context.steps_left = ENDLESS
             self.go_on(worker)
+            if worker is self.workers[0] and self.crowded:
+                for other in self.workers[1:]:  # which may have taken some CTAs before they paused
+                    if other.result == S.PAUSED and worker.result == S.DONE:
+                        self.go_on(other)
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1
 
     def share(self, team: Team) -> None:
         """Begins one more worker, if one is wanted and there are blocks that nobody has begun."""
-        if self.asked < self.workers_wanted and int(self.next[0]) < self.clusters and not self.stop[0]:
+        if (
+            self.asked < self.workers_wanted
+            and int(self.next[0]) < self.clusters
+            and not (self.stop[0] or self.crowded)
+        ):
             self.asked += 1
+            for worker in self.workers:
+                worker.context.only = worker.context.alone = False
             team.begin(functools.partial(self.work, team))
 
     def go_on(self, worker: Worker) -> None:
@@ -158,6 +176,9 @@ class Run:
                 self.kept.append(slow)
                 worker.context.slow = slow.address("slow")
                 self.compiling = max(self.compiling, time.perf_counter() - start)
+            elif worker.result == S.NEEDS_CODE and worker.pausing:
+                worker.result, worker.pausing = S.PAUSED, False
+                return
             elif worker.result == S.NEEDS_CODE:
                 grid = _GRID(self.fast.address("grid"))
                 worker.context.slow = 0
@@ -178,13 +199,15 @@ class Run:
         worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
         began = now = time.perf_counter()
         while now - began < HERE:
-            since, before = now, worker.context.finished
+            since, before, joined = now, worker.context.finished, self.asked > 1
             worker.context.steps_left = steps
             self.go_on(worker)
             if worker.result != S.PAUSED:
-                return True
+                return worker.result != S.DONE or not self.crowded
             now = time.perf_counter()
-            if not decided and now - since > STRETCH:
+            if self.comparison.look(self.workers, now - since, joined=joined):
+                self.go_on_alone(team)
+            if not decided and now - since > self.comparison.stretch:
                 done = worker.context.finished
                 if (now - since - CALL) * (self.launch.blocks - done) > SHARED * (done - before):
                     self.share(team)
@@ -192,6 +215,15 @@ class Run:
             if GROWTH * (now - began) < HERE:
                 steps *= GROWTH
         return False
+
+    def go_on_alone(self, team: Team) -> None:
+        """Has all workers but the first, which does not run now, pause before their next CTAs."""
+        self.crowded = True
+        for other in self.workers[1:]:
+            other.pausing, other.context.outdated = True, 1
+        team.rest()
+        with _announcing:
+            self.workers[0].context.alone = len(_running) == 1
 
     def wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
@@ -228,11 +260,12 @@ class Run:
 
     def announce(self) -> None:
         """Launches that run at the same time, from several threads, may share memory: no worker of theirs is alone."""
-        _running[id(self)] = self
-        found = [run for known in _running.valuerefs() if (run := known()) is not None]
-        for run in found if len(found) > 1 else []:
-            for worker in run.workers:
-                worker.context.alone = False
+        with _announcing:
+            _running[id(self)] = self
+            found = [run for known in _running.valuerefs() if (run := known()) is not None]
+            for run in found if len(found) > 1 else []:
+                for worker in run.workers:
+                    worker.context.alone = False
 
     def tick(self, progress: Progress) -> None:
         """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.

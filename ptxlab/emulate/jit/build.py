@@ -15,6 +15,7 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.crowding import Crowding
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.rule_objects import GOOD, QUICK, Part, object_codes
 from ptxlab.emulate.program.model import Program
@@ -65,7 +66,7 @@ class Loaded:
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
         self.block_work, self.bulk = work_of_blocks(program), copies_in_bulk(program)
-        self.scheduled = scheduled(program.codes)
+        self.scheduled, self.crowding = scheduled(program.codes), Crowding(program, self.block_work)
         self.images: dict[tuple[int, int, int], Image] = {}
         """What launches have in common, by the size of their blocks."""
         self._halves: dict[str, Half] = {}

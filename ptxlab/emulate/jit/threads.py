@@ -89,6 +89,11 @@ class Team:
                 pass
             each()
 
+    def rest(self) -> None:
+        """Returns when all functions that were given so far have returned."""
+        while len(self._given) > len(self._ended):
+            time.sleep(2e-5)
+
     def wake(self) -> None:
         """Has `wait` call its function now. For any thread."""
         self._events.put(False)

@@ -173,7 +173,8 @@ class Worker:
             from ptxlab.emulate.jit.tracing import Tape
 
             self.tape = Tape(launch.trace, *run.chosen)
-        self.result = S.DONE
+        self.result, self.pausing = S.DONE, False
+        """How it ended; whether it is to pause before its next CTA."""
         octets[: Context.size] = image.context
         self.context = context = Context.view(octets)
         first = start_of(octets)
@@ -183,7 +184,7 @@ class Worker:
             context.point("moved", first + image.memory.offsets["moved"])
         context.next, context.stop, context.budget, context.params = run.pointers
         context.total, context.memory = launch.blocks // launch.cluster_blocks, run.map
-        context.only = context.alone = run.workers_wanted == 1
+        context.only = context.alone = run.asked == 1
         context.parts = 0 if run.program.may_wait or launch.cooperative else PARTS * run.workers_wanted
         context.quantum = context.quantum_size = run.quantum
         context.steps_left = ENDLESS
