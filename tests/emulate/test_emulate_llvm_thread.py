@@ -67,10 +67,13 @@ def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[s
     assert "ValueError: of a job that nobody waits for" in capfd.readouterr().err
 
 
-def test_the_second_thread_works_beside_the_first() -> None:
-    first, second = threading.Event(), threading.Event()
-    answers = [thread.beside(lambda: (first.set(), second.wait(60))[1]), thread.begin(lambda: first.wait(60))]
-    second.set()
+def test_the_other_threads_work_beside_the_first() -> None:
+    first, second, third = threading.Event(), threading.Event(), threading.Event()
+    answers = [thread.beside(lambda: (first.set(), third.wait(60))[1])]
+    answers.append(thread.beside(lambda: (second.set(), third.wait(60))[1]))
+    answers.append(thread.begin(lambda: first.wait(60) and second.wait(60)))
+    assert answers.pop()()
+    third.set()
     assert all(answer() for answer in answers)
     named = thread.beside(lambda: threading.current_thread().name)()
     assert named not in (where(), threading.main_thread().name)
@@ -78,11 +81,11 @@ def test_the_second_thread_works_beside_the_first() -> None:
 
 def test_all_is_done_before_a_fork() -> None:
     done: list[str] = []
-    for begin in (thread.beside, thread.begin):
+    for begin in (thread.beside, thread.beside, thread.begin):
         begin(lambda: (time.sleep(0.05), done.append("")))
     thread.later(lambda: (time.sleep(0.05), done.append("")))
     thread.wait_until_idle()
-    assert len(done) == 3
+    assert len(done) == 4
 
 
 MODULE = """define i32 @twice(i32 %x) {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.instructions import copies_in_bulk, scheduled
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.module_text import ModuleText
     from ptxlab.emulate.jit.tracing import Flat
     from ptxlab.emulate.jit.workers import Image
 
@@ -37,7 +40,7 @@ CHECKED = 8
 class Half:
     """One of a program's two functions."""
 
-    blob: bytes
+    blobs: tuple[bytes, ...]
     state_size: int
     sites: int
     quality: int
@@ -53,7 +56,11 @@ class Half:
 def _notes(half: Half) -> dict[str, Any]:
     """What is kept beside its code in the cache."""
     notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
-    return notes | {"rules": [part.note for part in half.rules]}
+    return notes | {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
+
+
+Begun = tuple["ModuleText", list[Callable[[], bytes]]]
+"""A function that is being built: its text, and what waits for the object code of each of its pieces."""
 
 
 class Loaded:
@@ -70,6 +77,8 @@ class Loaded:
         self.images: dict[tuple[int, int, int], Image] = {}
         """What launches have in common, by the size of their blocks."""
         self._halves: dict[str, Half] = {}
+        self._begun: dict[str, Begun] = {}
+        """Those that are being built before they are asked for."""
         self._slow: native.Code | None = None
         self._which = ""
         """Which slow function that is."""
@@ -88,15 +97,29 @@ class Loaded:
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             half, (blobs, lowest) = self._built(which, quality, rules)
-            native.remember(self._name(which), _notes(half), half.blob)
+            native.remember(self._name(which), _notes(half), b"".join(half.blobs))
         else:
             blobs, lowest = object_codes(half.rules, rules)
         self._halves[which] = half
-        return half, native.load([half.blob, *blobs], self.cpu), lowest
+        return half, native.load([*half.blobs, *blobs], self.cpu), lowest
 
     def _built(self, which: str, quality: int, rules: int) -> tuple[Half, tuple[list[bytes], int]]:
         """One of the functions as it has not been built before, and the object codes of its rules."""
         from ptxlab.emulate.jit.linked_rules import parts, scheduler
+
+        module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
+        if which == "fast" and self.bulk and self._part is not None and self._recalled("part") is None:
+            self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
+        wanted = parts(module.rules, self.program, self.instruments, self.cpu)
+        if which == "fast":
+            checked = bool(self.instruments.checks)
+            wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
+        codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
+        built = tuple(blob() for blob in blobs)
+        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears), codes
+
+    def _begin(self, which: str, quality: int) -> Begun:
+        """Begins to build one of the functions."""
         from ptxlab.emulate.jit.module_text import module_text
 
         with resting():
@@ -104,13 +127,7 @@ class Loaded:
             only = self._part if which == "part" else None
             module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
         begin = llvm_thread.beside if small else llvm_thread.begin  # better code is nothing that others should wait for
-        blob = llvm_thread.generating(begin, native.build, module.text, self.cpu, quality)
-        wanted = parts(module.rules, self.program, self.instruments, self.cpu)
-        if which == "fast":
-            checked = bool(self.instruments.checks)
-            wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
-        codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
-        return Half(blob(), module.state_size, module.sites, quality, tuple(wanted), module.clears), codes
+        return module, [llvm_thread.generating(begin, native.build, each, self.cpu, quality) for each in module.pieces]
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""
@@ -121,9 +138,11 @@ class Loaded:
         found = native.recall(self._name(which))
         if found is None:
             return None
-        notes, blob = found
+        notes, code = found
+        ends = list(itertools.accumulate(notes.pop("sizes"), initial=0))
+        blobs = tuple(code[first:end] for first, end in itertools.pairwise(ends))
         rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
-        return Half(blob, **notes | {"rules": rules}, recalled=True)
+        return Half(blobs, **notes | {"rules": rules}, recalled=True)
 
     @functools.cached_property
     def recorded(self) -> Flat:

@@ -1,12 +1,12 @@
-"""A thread for LLVM, which Ctrl-C cannot interrupt half-way, and one beside it.
+"""A thread for LLVM, which Ctrl-C cannot interrupt half-way, and two beside it.
 
 Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. llvmlite takes a lock around every call
 of LLVM, in Python: an interrupt between taking it and giving it back would lock LLVM for good, and every launch after
 it would wait for ever. So the main thread never calls LLVM. It hands the work to this thread, and an interrupt ends its
 waiting, not the work.
 
-The second thread generates a program's code, without llvmlite's lock (see `compile.build`). Meanwhile the rules that it
-calls are translated, by whoever asks for the program, and built.
+The others generate a program's code, without llvmlite's lock (see `compile.build`). Meanwhile the rules that it calls
+are translated, by whoever asks for the program, and built.
 """
 
 from __future__ import annotations
@@ -29,55 +29,67 @@ Job = Callable[[], None]
 
 
 class _Jobs:
-    """What the thread has to do: `urgent` jobs, for which somebody waits, before those that can wait."""
+    """What some threads have to do: `urgent` jobs, for which somebody waits, before those that can wait."""
 
-    def __init__(self) -> None:
-        self.urgent: queue.SimpleQueue[Job] = queue.SimpleQueue()  # its methods are whole: no interrupt splits them
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        # A queue's methods are whole: no interrupt splits them. None ends a thread.
+        self.urgent: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self.later: collections.deque[Job] = collections.deque()
+        self.gone: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.started = False
         self.ended = False
 
     def put(self, job: Job) -> None:
-        """Hands over an urgent job; the thread begins with the first."""
+        """Hands over an urgent job; the threads begin with the first."""
         self.urgent.put(job)
         if not self.started:
             self.started = True
-            _thread.start_new_thread(self._run, ())
+            for _ in range(self.threads):
+                _thread.start_new_thread(self._run, ())
 
-    def _next(self) -> Job:
+    def _next(self) -> Job | None:
         try:
             return self.urgent.get_nowait()
         except queue.Empty:
             return self.later.popleft() if self.later else self.urgent.get()
 
     def _run(self) -> None:
-        while not self.ended:
+        while (job := self._next()) is not None:
             try:
-                self._next()()
+                job()
             except Exception:  # nobody waits for this job: reported as for any thread
                 traceback.print_exc()
+        self.gone.put(None)
+
+    def rest(self) -> None:
+        """Waits until all threads have nothing to do."""
+        if self.started:
+            meeting = threading.Barrier(self.threads + 1)
+            for _ in range(self.threads):
+                self.put(lambda: _nothing(meeting.wait()))
+            meeting.wait()
 
     def end(self) -> None:
-        """At exit: waits for the current job and drops those that can wait."""
+        """At exit: waits for the current jobs and drops those that can wait."""
         if self.started and not self.ended:
+            self.ended = True
             self.later.clear()
-            done: queue.SimpleQueue[None] = queue.SimpleQueue()
-
-            def last() -> None:
-                self.ended = True
-                done.put(None)
-
-            self.put(last)
-            done.get()
+            for _ in range(self.threads):
+                self.urgent.put(None)
+            for _ in range(self.threads):
+                self.gone.get()
 
 
-_jobs, _beside = _Jobs(), _Jobs()
+BESIDE = 2
+"""Threads that generate code of programs."""
+_jobs, _beside = _Jobs(), _Jobs(BESIDE)
 
 
 def _forget() -> None:
     """After a fork: the child has no such threads yet."""
     global _jobs, _beside
-    _jobs, _beside = _Jobs(), _Jobs()
+    _jobs, _beside = _Jobs(), _Jobs(BESIDE)
 
 
 def _end() -> None:
@@ -98,7 +110,7 @@ def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callab
 
 
 def beside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
-    """The same in the second thread, for any thread."""
+    """The same in one of the other threads, for any thread."""
     return _begun(None if _beside.ended else _beside, functools.partial(function, *args, **kwargs))
 
 
@@ -159,12 +171,12 @@ def later(job: Job) -> None:
 def wait_until_idle() -> None:
     """Waits until the threads have nothing to do: a fork at another time would leave LLVM locked in the child."""
     while True:
-        beside(_nothing)()
+        _beside.rest()
         begin(_nothing)()
         if not _jobs.later:
             begin(_nothing)()  # the last of those that can wait may be in work still
             return
 
 
-def _nothing() -> None:
+def _nothing(*_: object) -> None:
     """Wakes the thread, so that it sees what can wait."""

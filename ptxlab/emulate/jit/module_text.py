@@ -6,6 +6,7 @@ does without it where its code is known.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.analyses import analyses
@@ -47,6 +48,9 @@ class ModuleText:
     symbols of the rules that it calls, and whether warps begin with registers that must be cleared."""
 
     text: str
+    pieces: tuple[str, ...]
+    """The same as one or two modules, which may be built at the same time: the second has functions that the first
+    calls."""
     state_size: int
     sites: int
     rules: tuple[str, ...]
@@ -83,15 +87,39 @@ def module_text(
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
     metadata = "\n".join(f"!{number} = {text}" for text, number in e.t.metadata.items())
-    lines = [_ALWAYS, declared, metadata, *e.helpers.values(), function]
-    if cpu.without_halves and any(" half" in part for part in lines):
+    lines = [function]
+    if cpu.without_halves and any(" half" in part for part in (declared, *e.helpers.values(), function)):
         lines.append(_conversions())
     if not slow:
         lines.append(_clear_registers(at_start))
-    text = "\n".join(lines)
-    rules = called(text, instruments)
+    body, helpers = "\n".join(lines), list(e.helpers.values())
+    rules = called("\n".join([*helpers, body]), instruments)
+    head = "\n".join([_ALWAYS, declared, metadata, *map(declaration, rules)])
+    text = "\n".join([head, *helpers, body])
+    pieces = _apart(head, helpers, body) if small else (text,)
     symbols = tuple(rule_of(function).symbol for function in rules)
-    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols, clears)
+    return ModuleText(text, pieces, file.size, e.sites, symbols, clears)
+
+
+APART = 600
+"""Lines of LLVM text from which on functions are a module of their own, which takes a millisecond more to load."""
+_CONSTANT = re.compile(r"^@([\w.]+) = ", re.MULTILINE)
+
+
+def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
+    """A module as two: the functions that it calls apart, but for those that read constants of the other."""
+    constants = re.compile("|".join(map(re.escape, ["@none", *(f"@{name}" for name in _CONSTANT.findall(body))])))
+    public = [helper.replace("define internal ", "define ", 1) for helper in helpers]
+    own = [helper for helper in public if not constants.search(helper)]
+    if sum(helper.count("\n") for helper in own) < APART:
+        return ("\n".join([head, *helpers, body]),)
+    rest = [helper for helper in public if constants.search(helper)]
+    return "\n".join([head, *map(_declared, own), *rest, body]), "\n".join([head, *own, *map(_declared, rest)])
+
+
+def _declared(function: str) -> str:
+    """The line that declares a function."""
+    return function.partition("\n")[0].replace("define ", "declare ", 1).removesuffix(" {")
 
 
 def _conversions() -> str:

@@ -1,0 +1,90 @@
+"""A program's code is built in pieces at the same time, and before it is asked for. It does the same as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+
+pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
+
+from ptxlab.emulate.jit import build, llvm_thread, module_text
+from ptxlab.emulate.jit import compile as native
+
+
+@pytest.fixture
+def forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Makes this process forget its programs, and gives it a cache on disk by name."""
+
+    def forget(name: str) -> None:
+        llvm_thread.wait_until_idle()
+        monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path / name))
+        native.folder.cache_clear()
+        build._recent.clear()
+
+    monkeypatch.setattr(build, "HOT", float("inf"))
+    monkeypatch.setattr(build, "_recent", type(build._recent)())
+    yield forget
+    native.folder.cache_clear()
+
+
+def launched(kernel: str) -> tuple[np.ndarray, build.Loaded]:
+    """What a kernel of the library gives, and its code."""
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((1, 1, 64, 64)).astype(np.float16) for _ in range(3))
+    out = pl.attention(q, k, v, kernel=kernel, device="cpu")
+    return np.asarray(out.o), next(reversed(build._recent.values()))
+
+
+@pytest.mark.parametrize("kernel", ["mma", pytest.param("pipelined", marks=pytest.mark.long)])
+def test_functions_apart_do_the_same(
+    forget: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, kernel: str
+) -> None:
+    with monkeypatch.context() as together:
+        together.setattr(module_text, "APART", float("inf"))
+        forget("together")
+        expected, whole = launched(kernel)
+    forget("apart")
+    found, built = launched(kernel)
+    assert [len(each._halves["fast"].blobs) for each in (whole, built)] == [1, 2]
+    assert found.tobytes() == expected.tobytes()
+    forget("apart")
+    found, recalled = launched(kernel)
+    assert recalled.cached
+    assert recalled._halves["fast"].blobs == built._halves["fast"].blobs
+    assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.long
+def test_what_one_thread_copies_is_built_before_the_warp_diverges(
+    forget: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[str, set[str]]] = []
+    begin = build.Loaded._begin
+
+    def noted(self: build.Loaded, which: str, quality: int) -> build.Begun:
+        begun.append((which, set(self._halves)))
+        return begin(self, which, quality)
+
+    monkeypatch.setattr(build.Loaded, "_begin", noted)
+    forget("ahead")
+    expected, built = launched("hopper")
+    assert begun == [("fast", set()), ("part", set())]
+    assert built._which == "part"
+    assert not built._begun
+    begun.clear()
+    forget("later")
+    with monkeypatch.context() as unforeseen:
+        unforeseen.setattr(build, "copies_in_bulk", lambda program: False)
+        build.prepare(built.program, None, rows=built.rows)[0].slow()
+    assert begun == [("fast", set()), ("part", {"fast"})]
+    begun.clear()
+    forget("ahead")
+    found, built = launched("hopper")
+    assert built.cached
+    assert not begun
+    assert found.tobytes() == expected.tobytes()
