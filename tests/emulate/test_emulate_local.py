@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from longer import slow
+from random_local import INIT, differences
 
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.runtime.report import Launch
@@ -139,6 +141,27 @@ def test_engines_agree(seed: int) -> None:
     checks = ALL_CHECKS if seed % 4 == 0 else ("memcheck",)
     expected = outcome("step", text, threads, checks)
     assert [outcome(way, text, threads, checks) == expected for way in WAYS] == [True] * len(WAYS)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("first", [0, 4, 8, *slow(range(12, 200, 4))])
+def test_engines_find_the_same_bytes_unwritten(first: int) -> None:
+    assert differences(first, 4) == []
+
+
+@pytest.mark.parametrize(("at", "looked_up"), [("own+4", False), ("%r6", False), ("%r7", True)])
+def test_initcheck_looks_up_masks_where_all_lanes_have_one_address(at: str, looked_up: bool) -> None:
+    """The rule is called for addresses that may differ, and where a lane may read what it has not written."""
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.language.rules import rule_of
+    from ptxlab.emulate.rules import local_memory
+
+    places = "mad.lo.u32 %r6, %r2, 4, %r5; mad.lo.u32 %r7, %r1, 4, %r5;"
+    program = lower(parse(kernel(f"{OWN} {places} st.local.u32 [{at}], %r1; ld.local.u32 %r8, [{at}];")))
+    built = module_text(program, host(), Instruments(False, frozenset(INIT)), slow=False, small=True)
+    assert (rule_of(local_memory.stored).symbol in built.rules) == looked_up
 
 
 @pytest.mark.parametrize("at", ["[%r7]", "[%r7+-4]", "[%r8]", "[%r9]"])

@@ -172,9 +172,17 @@ def test_a_full_table_counts_what_it_cannot_keep(engine: str) -> None:
 def local_block(stride: int, warps: int) -> Block:
     """A block whose threads have so many bytes of local memory each."""
     block = Block.new()
-    block.local_stride, block.local_size = stride, 32 * warps * stride
-    block.local = Pointer(np.zeros(block.local_size, np.uint8))
+    masks = np.zeros(warps * local_memory.MASKS * (stride // 4), np.uint32)
+    block.local_stride, block.local_size, block.local = stride, masks.nbytes, Pointer(masks)
     return block
+
+
+def written_locally(block: Block, warp: int) -> set[tuple[int, int, int]]:
+    """Warp, lane and byte of what counts as written of a warp's local memory."""
+    masks = block.local.array.reshape(-1, local_memory.MASKS * int(block.local_stride) // 4)[warp]
+    words, pieces = np.split(masks, [int(block.local_stride) // 4])
+    held = np.repeat(words, 4) | pieces
+    return {(warp, lane, byte) for byte, mask in enumerate(held.tolist()) for lane in lanes_of(mask)}
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
@@ -185,7 +193,12 @@ def test_local_memory_is_each_lanes_own(size: int) -> None:
     for code in range(120):
         warp, mask = draw.randrange(2), draw.getrandbits(32)
         offsets = np.array([size * draw.randrange(stride // size) for _ in range(32)], np.uint32)
+        if draw.random() < 0.3:
+            offsets[:] = offsets[0]
         do = draw.choice(["load", "load", "store", "copy", "generic"])
+        here, there, moved_bytes = draw.randrange(8), 32 + draw.randrange(8), draw.randrange(1, 24)
+        if draw.random() < 0.5:
+            here, there, moved_bytes = here & ~3, there & ~3, 4 + moved_bytes & ~3
         spots = {lane: [(warp, lane, int(offsets[lane]) + k) for k in range(size)] for lane in lanes_of(mask)}
         lacking = [lane for lane, spot in spots.items() if do in ("load", "generic") and not written & {*spot}]
         before = {engine: len(list(notes.noted(launch, PROGRAM))) for engine, (launch, _) in engines.items()}
@@ -195,7 +208,7 @@ def test_local_memory_is_each_lanes_own(size: int) -> None:
             elif do == "store":
                 call(engine, local_memory.stored, block, warp, mask, Pointer(offsets), size)
             elif do == "copy":
-                call(engine, local_memory.copied, block, warp, mask, 0, 32, 16)
+                call(engine, local_memory.copied, block, warp, mask, here, there, moved_bytes)
             else:
                 wide = offsets.astype(np.uint64) + np.uint64(LOCAL_WINDOW - 8)
                 given = mask, Pointer(wide), 8, size, code, CHANGES
@@ -207,13 +220,11 @@ def test_local_memory_is_each_lanes_own(size: int) -> None:
             written |= {place for spot in spots.values() for place in spot}
         if do == "copy":
             for lane in spots:
-                moved = {(warp, lane, 32 + k) for k in range(16) if (warp, lane, k) in written}
-                written = written - {(warp, lane, 32 + k) for k in range(16)} | moved
-        kept = [np.flatnonzero(block.local.array) for _, block in engines.values()]
-        assert np.array_equal(kept[0], kept[1])
-        assert {(w, lane, byte) for w, lane, byte in written} == {
-            (at // (32 * stride), at // stride % 32, at % stride) for at in kept[0].tolist()
-        }
+                moved = {(warp, lane, there + k) for k in range(moved_bytes) if (warp, lane, here + k) in written}
+                written = written - {(warp, lane, there + k) for k in range(moved_bytes)} | moved
+        (_, one), (_, other) = engines.values()
+        assert np.array_equal(one.local.array, other.local.array)
+        assert written == written_locally(one, 0) | written_locally(one, 1)
 
 
 def test_register_values_are_followed_as_the_table_says() -> None:

@@ -69,10 +69,7 @@ class Memory(Part):
         """The access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
         space = self.e.code.space
         if space in ("local", "frame"):
-            values = self.local.access(address, stored)
-            for i in reversed(self.e.instruments):
-                i.accessed_local(address, access_shape(self.e.code)[2], stored is not None)
-            return values
+            return self.local.access(address, stored)
         if space == "param" and address.base.lanes is not None:
             return self._param(address, stored)
         return self._grouped(address, stored)

@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.put_off import PutOff
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
-from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
+from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -239,21 +239,7 @@ class CheckedAccesses(CheckInstrument):
     def _report(self, written: str, start: str, members: Members) -> None:
         self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))
 
-    # -- local memory, atomics -----------------------------------------------------------------------------------------
-
-    def accessed_local(self, address: Address, size: int, stores: bool) -> None:
-        if self.checks.init and (stores or self.e.code.index not in self.checks.flow.carried):
-            at = self.m.trunc("i32", self.m.wide(address))
-            self.t.do(f"store <{W} x i32> {self.m.vector(at)}, ptr %addrs, align 64")
-            if stores:
-                self.t.do(call(local_memory.stored, *THERE[1:], self.active.bits, "%addrs", str(size)))
-            else:
-                given = *THERE, self.active.bits, "%addrs", str(size), str(self.e.code.index), "0"
-                self.t.do(call(local_memory.loaded, *given))
-
-    def copied_frame(self, source: int, dest: int, size: int) -> None:
-        if self.checks.init:
-            self.t.do(call(local_memory.copied, *THERE[1:], self.active.bits, str(source), str(dest), str(size)))
+    # -- atomics -------------------------------------------------------------------------------------------------------
 
     def atomic(self, address: Address) -> After | None:
         code = self.e.code

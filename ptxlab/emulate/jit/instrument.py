@@ -59,8 +59,9 @@ class Instrument(Part):
     def accesses(self, seen: Seen) -> None:
         """Before the data of a load or store move; its addresses have been checked."""
 
-    def accessed_local(self, address: Address, size: int, stores: bool) -> None:
-        """After a load or store of local memory."""
+    def accessed_local(self, at: Value, size: int, stores: bool) -> None:
+        """After a load or store of local memory. at: where, an i64 that is right in all active lanes, in range where
+        there is none."""
 
     def copied_frame(self, source: int, dest: int, size: int) -> None:
         """After arguments or results of a call have been copied from frame to frame."""

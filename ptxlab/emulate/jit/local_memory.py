@@ -37,13 +37,20 @@ class LocalMemory(Part):
         lane, count, _ = access_shape(self.e.code)
         held = self._held_value(address) if stored is None and count == 1 else None
         if held is not None:
+            self._accessed(self.m.wide(address), stores=False)
             return (held,)
         at = self._checked(address)
         if at is None:
             return tuple(self.m.const(lane, 0) for _ in range(count)) if stored is None else ()
         moved = self._as_rows(at, stored) if self.program.local_rows else self._in_pieces(at, stored)
         self._hold(address, moved if stored is None else stored, stores=stored is not None)
+        self._accessed(at, stores=stored is not None)
         return moved
+
+    def _accessed(self, at: Value, *, stores: bool) -> None:
+        """Tells the instruments of an access."""
+        for instrument in reversed(self.e.instruments):
+            instrument.accessed_local(at, access_shape(self.e.code)[2], stores)
 
     def check(self, address: Address) -> None:
         """The check of an access that is not made."""

@@ -14,6 +14,7 @@ from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.checked import CheckedBodies, Checks
 from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
 from ptxlab.emulate.jit.checked_control import CheckedControl
+from ptxlab.emulate.jit.checked_local import CheckedLocal
 from ptxlab.emulate.jit.checked_registers import CheckedRegisters
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.counting import Counting
@@ -175,5 +176,5 @@ def _parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
     if instruments.checks:
         e.checks = checks = Checks(e, instruments.checks)
         out += [CheckedControl(e, checks), CheckedBodies(e, checks), CheckedAccesses(e, checks)]
-        out.append(CheckedRegisters(e, checks))
+        out += [CheckedLocal(e, checks), CheckedRegisters(e, checks)]
     return out

@@ -47,7 +47,7 @@ def started(block: Block, linear: u64) -> None:
     if tile_layout is not None:
         fill_bytes(tile_layout, 0, shared_size // 2)
     if local is not None:
-        fill_bytes(local, 0, block.local_size)
+        fill_bytes(local.cast(u8), 0, block.local_size)
     if values is not None:
         fill_bytes(values, 0, block.value_count * 4)
 

@@ -11,6 +11,7 @@ from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.local_memory import MASKS
 from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
 
@@ -57,8 +58,8 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
         record.gaps = Pointer(np.array(gaps_of(program), np.uint64))
     if program.local_size:
         record.local_stride = program.local_stride
-        record.local_size = 32 * launch.warps * record.local_stride
-        record.local = Pointer(np.zeros(record.local_size, np.uint8))
+        masks = np.zeros(launch.warps * MASKS * (record.local_stride // 4), np.uint32)
+        record.local, record.local_size = Pointer(masks), masks.nbytes
     if registers := register_flow(program).registers:
         record.followed, record.value_count = len(registers), len(registers) * launch.warps
         record.values = Pointer(np.zeros(record.value_count, np.uint32))

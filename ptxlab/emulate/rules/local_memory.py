@@ -3,15 +3,17 @@
 Copies of structures include their padding, in words that are read whole. So a load from local memory is noted only if
 none of its bytes has been written, and its result is not merely passed on (see `program.register_flow`).
 `offsets` are those of 32 lanes, each in its own local memory.
+
+Lanes mostly access one address at a time. So what is written is kept for all of them: of each word the lanes that have
+written it as a whole; behind that, of each byte, those that have written to it in smaller pieces.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import (
     Pointer,
+    any_of,
     bits,
-    copy_bytes,
-    fill_bytes,
     first,
     gather,
     lane_ids,
@@ -19,26 +21,56 @@ from ptxlab.emulate.language import (
     lanes_of,
     load_lanes,
     local,
-    narrow,
     rule,
-    scatter,
-    splat,
-    u8,
     u32,
     u64,
 )
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import UNINITIALISED
-from ptxlab.emulate.rules.initcheck import ALL_WRITTEN
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, WARP, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
+
+MASKS = 5
+"""Masks of lanes for each word of local memory."""
 
 
 @rule(inline=True)
-def of_warp(block: Block, warp: u32) -> Pointer[u8]:
-    """The record of a warp's local memory, one lane's after the other's."""
-    return block.local + u64(warp) * 32 * block.local_stride
+def of_warp(block: Block, warp: u32) -> Pointer[u32]:
+    """The masks of a warp's local memory."""
+    return block.local + u64(warp) * (block.local_stride // 4 * MASKS)
+
+
+@rule(inline=True)
+def pieces_of(block: Block, warp: u32) -> Pointer[u32]:
+    """Of these, those of bytes."""
+    return of_warp(block, warp) + block.local_stride // 4
+
+
+@rule
+def written(block: Block, warp: u32, at: u64, size: u64) -> u32:
+    """The lanes that have written one of `size` bytes from `at` on, or more."""
+    words, pieces = of_warp(block, warp), pieces_of(block, warp)
+    found = words[at >> 2]
+    for word in range(1, size >> 2):
+        found |= words[(at >> 2) + word]
+    for byte in range(size):
+        found |= pieces[at + byte]
+    return found
+
+
+@rule
+def unwritten(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64) -> u32:
+    """The lanes of the mask, which is not empty, that have written none of the `size` bytes at their offsets."""
+    places = load_lanes(offsets)
+    at: u64 = offsets[first(mask)]
+    if not any_of(lanes(mask) & (places != u32(at))):
+        return mask & ~written(block, warp, at, size)
+    found = gather(of_warp(block, warp), places >> 2, lanes(mask)) >> lane_ids() & 1
+    left = mask & ~bits(found != 0)
+    for lane in lanes_of(left):
+        left &= ~(written(block, warp, offsets[lane], size) & u32(1) << lane)
+    return left
 
 
 @rule
@@ -46,18 +78,9 @@ def loaded(
     launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64, code: u64, start: u64
 ) -> None:
     """Lanes load `size` bytes each from their local memory, which begins at the address `start`."""
-    written, chosen, stride = of_warp(block, warp), lanes(mask), block.local_stride
-    there: u32 = 0
-    if size < 4:
-        for lane in lanes_of(mask):
-            for k in range(size):
-                if written[lane * stride + offsets[lane] + k] != 0:
-                    there |= u32(1) << lane
-    else:
-        at = (lane_ids() * u32(stride) + load_lanes(offsets)) >> 2
-        for word in range(size >> 2):
-            there |= bits(gather(written.cast(u32), at + u32(word), chosen) != 0)
-    lacking = mask & ~there
+    if mask == 0:
+        return
+    lacking = unwritten(block, warp, mask, offsets, size)
     if lacking:
         serial(launch, mask)
         lane = first(lacking)
@@ -67,31 +90,46 @@ def loaded(
 
 @rule
 def stored(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64) -> None:
-    """Lanes have stored `size` bytes each to their local memory."""
-    written, stride = of_warp(block, warp), block.local_stride
-    if size < 4:
-        for lane in lanes_of(mask):
-            fill_bytes(written + (lane * stride + offsets[lane]), WRITTEN, size)
-    else:
-        chosen, full = lanes(mask), narrow(splat(ALL_WRITTEN))
-        at = (lane_ids() * u32(stride) + load_lanes(offsets)) >> 2
+    """Lanes have stored `size` bytes each to their local memory: those of one address after the other."""
+    words, pieces = of_warp(block, warp), pieces_of(block, warp)
+    places, left = load_lanes(offsets), mask
+    if size == 4 and mask and any_of(lanes(mask) & (places != offsets[first(mask)])):
+        left &= ~bits((gather(words, places >> 2, lanes(mask)) >> lane_ids() & 1) != 0)
+    while left:
+        at: u64 = offsets[first(left)]
+        same = bits(places == u32(at)) & left
+        left &= ~same
+        if size < 4:
+            for byte in range(size):
+                pieces[at + byte] |= same
         for word in range(size >> 2):
-            scatter(written.cast(u32), at + u32(word), full, chosen)
+            words[(at >> 2) + word] |= same
 
 
 @rule
 def copied(block: Block, warp: u32, mask: u32, source: u64, dest: u64, size: u64) -> None:
     """Each lane has copied bytes within its local memory, as a call does with its arguments."""
-    if (size | source | dest | block.local_stride) & 3 == 0:
-        words, chosen = of_warp(block, warp).cast(u32), lanes(mask)
-        at = lane_ids() * u32(block.local_stride >> 2)
-        for word in range(size >> 2):
-            moved = gather(words, at + u32((source >> 2) + word), chosen)
-            scatter(words, at + u32((dest >> 2) + word), moved, chosen)
-        return
-    for lane in lanes_of(mask):
-        own = of_warp(block, warp) + lane * block.local_stride
-        copy_bytes(own + dest, own + source, size)
+    words, pieces = of_warp(block, warp), pieces_of(block, warp)
+    whole = (size | source | dest) & 3 == 0
+    for word in range(size >> 2 if whole else 0):
+        to = (dest >> 2) + word
+        words[to] = words[to] & ~mask | words[(source >> 2) + word] & mask
+    for byte in range(size):
+        to = dest + byte
+        there = pieces[source + byte]
+        if not whole:
+            there |= words[(source + byte) >> 2]
+            split(words, pieces, to >> 2, mask)
+        pieces[to] = pieces[to] & ~mask | there & mask
+
+
+@rule
+def split(words: Pointer[u32], pieces: Pointer[u32], word: u64, mask: u32) -> None:
+    """A word that lanes of the mask have written as a whole has been written byte by byte."""
+    held = words[word] & mask
+    words[word] &= ~held
+    for byte in range(4):
+        pieces[4 * word + byte] |= held
 
 
 @rule

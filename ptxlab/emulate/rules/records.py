@@ -157,9 +157,9 @@ class Block(Record):
     later: Later  # racecheck: reads of shared memory
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
-    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, thread by thread
-    local_size: u64  # of all threads together
-    local_stride: u64  # of one thread
+    local: Pointer[u32]  # initcheck: for each warp which lanes have written to local memory (`local_memory`)
+    local_size: u64  # its bytes
+    local_stride: u64  # bytes of local memory that a thread has
     values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
     followed: u64  # registers of a warp that are followed
     value_count: u64  # masks in `values`
