@@ -376,7 +376,8 @@ def test_short_sides_of_a_branch(body: str, expected: str) -> None:
     from ptxlab.emulate.jit.sides import sides_of
 
     program = lower(parse(kernel(body)))
-    uniform, alive = uniform_registers(program, Rows()), live_in(program)
+    alive = live_in(program)
+    uniform = uniform_registers(program, Rows(), alive)
     (block,) = (b for b in program.blocks if program.codes[b.last - 1].guard is not None)
     found = sides_of(program, uniform, alive, block, program.codes[block.last - 1])
     ran = {(True, True): "both", (True, False): "falls", (False, True): "jumps", (False, False): "none"}

@@ -141,6 +141,32 @@ LOOP:
     st.global.u32 [%rd3], %r11;
 """
 
+STEPS = """
+    mov.u32 %r10, 0;
+    mov.u32 %r11, 0;
+    mov.u32 %r12, 0;
+LOOP:
+    mad.lo.u32 %r13, %r1, 7, %r10;
+    and.b32 %r14, %r13, 5;
+    setp.eq.u32 %p1, %r14, 1;
+    @%p1 bra AROUND;
+    and.b32 %r14, %r13, 3;
+    setp.eq.u32 %p2, %r14, 0;
+    @%p2 bra AROUND;
+    add.u32 %r11, %r11, 1;
+    activemask.b32 %r14;
+    mad.lo.u32 %r12, %r12, 5, %r14;
+AROUND:
+    add.u32 %r10, %r10, 1;
+    setp.lt.u32 %p3, %r10, 20;
+    @%p3 bra LOOP;
+    activemask.b32 %r14;
+    mad.lo.u32 %r12, %r12, 31, %r11;
+    xor.b32 %r12, %r12, %r14;
+    st.global.u32 [%rd3], %r12;
+"""
+"""Every instruction gives %r11 the same value in all lanes that execute it, and some lanes go around one."""
+
 BODIES = {
     "left one by one": LEFT_ONE_BY_ONE,
     "a counter that nobody reads afterwards": COUNTER.format(after=""),
@@ -150,6 +176,7 @@ BODIES = {
     "two ways back": CONTINUES,
     "long": LONG,
     "memory": MEMORY,
+    "steps that some lanes leave out": STEPS,
 }
 """Bodies of kernels (see `emulate_programs.kernel`)."""
 
@@ -186,14 +213,33 @@ def test_what_runs_under_masks() -> None:
     from ptxlab.emulate.jit.analysis import uniform_registers
     from ptxlab.emulate.jit.block_rows import Rows
     from ptxlab.emulate.jit.regions import masked_regions
+    from ptxlab.emulate.program.liveness import live_in
     from ptxlab.text import parse
 
     def regions(body: str) -> list[tuple[int, ...]]:
         program = lower(parse(kernel(body)))
-        uniform = uniform_registers(program, Rows())
+        uniform = uniform_registers(program, Rows(), live_in(program))
         return sorted({region.blocks for region in masked_regions(program, uniform, uniform).values()})
 
     assert regions(LEFT_ONE_BY_ONE) == [(1,)]
     assert regions(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mov.u32 %r10, 9;")) == []
     assert regions(CHAIN) == [(1, 2, 3, 4)]  # one copy for all four branches
     assert np.unique([len(region) for region in regions(NESTED)]).tolist() == [2, 4, 6]
+
+
+def test_registers_of_loops_that_lanes_change_apart() -> None:
+    """What some lanes leave out in a loop is kept for all lanes: else the warp would stay diverged in all turns."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.program.liveness import live_in
+    from ptxlab.text import parse
+
+    def uniform(body: str) -> set[str]:
+        program = lower(parse(kernel(body)))
+        found = uniform_registers(program, Rows(), live_in(program))
+        return {r.name for r in program.registers if found[r.index]} & {"%r10", "%r11"}
+
+    assert uniform(STEPS) == {"%r10"}
+    assert uniform(STEPS.replace("@%p3 bra LOOP;", "")) == {"%r10", "%r11"}  # no loop: nothing comes of it
+    assert uniform(COUNTER.format(after="add.u32 %r12, %r12, %r11;")) >= {"%r11"}  # the loop is left for good

@@ -10,7 +10,6 @@ Each instruction is emitted into a text that is thrown away, with sources of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +17,7 @@ from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.aligned_registers import low_zeros
 from ptxlab.emulate.jit.block_rows import Rows
-from ptxlab.emulate.jit.divergence import regions
+from ptxlab.emulate.jit.divergence import regions, written_apart
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.irtext import Text
@@ -87,7 +86,7 @@ def affine_registers(
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
-    candidates -= _apart_at_joins(program, uniform, alive)
+    candidates -= written_apart(program, regions(program, uniform), alive)
     search = Search(program, Sketch(program, rows, aligned), uniform)
     found = None
     while found is None:
@@ -178,19 +177,3 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
     return form, lane, sketch.aligned.get(source.index, 0) if form is None else (form.zeros, form.counted)
-
-
-def _apart_at_joins(program: Program, uniform: list[bool], alive: list[int]) -> set[int]:
-    """Registers that are written where lanes have diverged and are read where they reconverge. Lanes that took other
-    ways hold values of their own there, so that a warp which insists on their form could not return to the function for
-    converged warps."""
-    found = set()
-    for region in regions(program, uniform):
-        if region.join >= 0:
-            for block in map(program.blocks.__getitem__, region.blocks):
-                found |= _written(program.codes[block.first : block.last], alive[region.join])
-    return found
-
-
-def _written(codes: Iterable[Code], among: int) -> set[int]:
-    return {r for code in codes for r in writes(code) if among >> r & 1}

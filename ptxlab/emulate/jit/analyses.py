@@ -33,7 +33,7 @@ class Analyses:
     @functools.cached_property
     def uniform(self) -> list[bool]:
         """Whether each register is the same in all lanes of a converged warp."""
-        return uniform_registers(self.program, self.rows)
+        return uniform_registers(self.program, self.rows, self.alive)
 
     @functools.cached_property
     def aligned(self) -> dict[int, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.emulate.jit.block_rows import Rows
+from ptxlab.emulate.jit.divergence import in_loops, written_apart
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.program.liveness import registers_of, writes
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special
@@ -71,9 +72,15 @@ class Uniform:
         return False
 
 
-def uniform_registers(program: Program, rows: Rows) -> list[bool]:
+def uniform_registers(program: Program, rows: Rows, alive: list[int]) -> list[bool]:
     """For each register whether every write to it gives all lanes of a converged warp the same value. rows: how threads
-    lie in a block."""
+    lie in a block; alive: the registers that may be read after the start of each block.
+
+    `words` of `if (c != ' ' && !inside) words++` is not, in a loop: where lanes reconverge it is no longer the same in
+    all of them, and the warp would stay diverged in all turns that follow. Elsewhere such registers are left as they
+    are. Lanes rarely disagree in fact at most branches of which it is not known that they cannot; and of a loop that
+    lanes leave one by one, the way to the exit is short.
+    """
     machine = Uniform(rows)
     uniform = [True] * len(program.registers)
 
@@ -132,4 +139,9 @@ def uniform_registers(program: Program, rows: Rows) -> list[bool]:
                 continue
             for dest, r in zip(code.dests, result(code), strict=False):
                 changed |= lower_all(dest, r, guard)
+        if not changed:
+            apart = {r for r in written_apart(program, in_loops(program, uniform), alive) if uniform[r]}
+            for r in apart:
+                uniform[r] = False
+            changed = bool(apart)
     return uniform

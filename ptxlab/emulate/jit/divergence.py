@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ptxlab.emulate.program.block_order import reachable
-from ptxlab.emulate.program.liveness import successors
+from ptxlab.emulate.program.block_order import components, reachable
+from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.model import Code, Group, Program, Reg
 from ptxlab.emulate.program.reconvergence import body
 from ptxlab.isa.actions import Action
@@ -48,11 +48,53 @@ def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | 
 
 def regions(program: Program, uniform: list[bool]) -> list[Region]:
     """The region of each branch that lanes may take differently."""
-    after = [successors(program, block.index) for block in program.blocks]
     ends = [program.codes[block.last - 1] for block in program.blocks]
     apart = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
-    meeting = _immediate_post_dominators(after) if apart else []
-    return [Region(at, frozenset(_between(program, after, after[at], meeting[at])), meeting[at]) for at in apart]
+    if not apart:
+        return []
+    flow = _flow(program)
+    ways, meeting = flow.after, flow.meeting
+    return [Region(at, frozenset(_between(program, ways, ways[at], meeting[at])), meeting[at]) for at in apart]
+
+
+def written_apart(program: Program, apart: Iterable[Region], alive: list[int]) -> set[int]:
+    """Registers that are written where lanes have diverged, in these regions, and are read where they reconverge. Lanes
+    that took other ways hold values of their own there, so that a warp which insists on keeping a scalar could not
+    return to the function for converged warps. alive: those that may be read after the start of each block."""
+    found = set[int]()
+    for region in apart:
+        if region.join >= 0:
+            for block in map(program.blocks.__getitem__, region.blocks):
+                codes = program.codes[block.first : block.last]
+                found.update(r for code in codes for r in writes(code) if alive[region.join] >> r & 1)
+    return found
+
+
+def in_loops(program: Program, uniform: list[bool]) -> list[Region]:
+    """The regions to whose branch a warp may come once more from behind them."""
+    found = regions(program, uniform)
+    if not found:
+        return []
+    of = {block: k for k, part in enumerate(components(_flow(program).after)) for block in part}
+    return [region for region in found if region.join >= 0 and of[region.branch] == of[region.join]]
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """The successors of each block, and its immediate post-dominator."""
+
+    after: list[list[int]]
+    meeting: list[int]
+
+
+def _flow(program: Program) -> _Flow:
+    """That of a program, found out once."""
+    found = program.found.get(_Flow)
+    if found is None:
+        after = [successors(program, block.index) for block in program.blocks]
+        program.found[_Flow] = found = _Flow(after, _immediate_post_dominators(after))
+    assert isinstance(found, _Flow)
+    return found
 
 
 def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:

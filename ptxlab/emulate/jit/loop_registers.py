@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.body import body_of
 from ptxlab.emulate.jit.irtext import KEPT, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM
+from ptxlab.emulate.program.block_order import components
 from ptxlab.emulate.program.liveness import bit_set, reads, successors, writes
 from ptxlab.emulate.program.model import Block, Program
 from ptxlab.isa.actions import Action
@@ -156,46 +157,11 @@ def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], 
 def loops(program: Program) -> list[list[int]]:
     """The blocks of each outermost loop in which a warp's turn need not end."""
     after = [[] if _ends_turn(program, block) else successors(program, block.index) for block in program.blocks]
-    return [part for part in _components(after) if len(part) > 1 or part[0] in after[part[0]]]
+    return [part for part in components(after) if len(part) > 1 or part[0] in after[part[0]]]
 
 
 def _ends_turn(program: Program, block: Block) -> bool:
     return program.codes[block.last - 1].action in WAITS
-
-
-def _components(after: list[list[int]]) -> list[list[int]]:
-    """The strongly connected components of a graph (Tarjan's algorithm, without recursion)."""
-    number, low = [-1] * len(after), [0] * len(after)
-    found, path, on_path = list[list[int]](), list[int](), [False] * len(after)
-    count = 0
-    for start in range(len(after)):
-        if number[start] >= 0:
-            continue
-        work = [(start, 0)]
-        while work:
-            at, step = work.pop()
-            if step == 0:
-                number[at] = low[at] = count
-                count += 1
-                path.append(at)
-                on_path[at] = True
-            else:
-                low[at] = min(low[at], low[after[at][step - 1]])
-            for k in range(step, len(after[at])):
-                to = after[at][k]
-                if number[to] < 0:
-                    work += [(at, k + 1), (to, 0)]
-                    break
-                if on_path[to]:
-                    low[at] = min(low[at], number[to])
-            else:
-                if low[at] == number[at]:
-                    cut = path.index(at)
-                    found.append(sorted(path[cut:]))
-                    for each in path[cut:]:
-                        on_path[each] = False
-                    del path[cut:]
-    return found
 
 
 def _numbers(bits: int) -> list[int]:

@@ -27,6 +27,41 @@ def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) 
     return found
 
 
+def components(after: list[list[int]]) -> list[list[int]]:
+    """The strongly connected components of a graph (Tarjan's algorithm, without recursion)."""
+    number, low = [-1] * len(after), [0] * len(after)
+    found, path, on_path = list[list[int]](), list[int](), [False] * len(after)
+    count = 0
+    for start in range(len(after)):
+        if number[start] >= 0:
+            continue
+        work = [(start, 0)]
+        while work:
+            at, step = work.pop()
+            if step == 0:
+                number[at] = low[at] = count
+                count += 1
+                path.append(at)
+                on_path[at] = True
+            else:
+                low[at] = min(low[at], low[after[at][step - 1]])
+            for k in range(step, len(after[at])):
+                to = after[at][k]
+                if number[to] < 0:
+                    work += [(at, k + 1), (to, 0)]
+                    break
+                if on_path[to]:
+                    low[at] = min(low[at], number[to])
+            else:
+                if low[at] == number[at]:
+                    cut = path.index(at)
+                    found.append(sorted(path[cut:]))
+                    for each in path[cut:]:
+                        on_path[each] = False
+                    del path[cut:]
+    return found
+
+
 def running_order(
     successors: Sequence[Sequence[int]], entry: int, jumps: Callable[[int, int], bool] = lambda source, head: True
 ) -> list[int]:
