@@ -105,22 +105,24 @@ def module_text(
 APART = 600
 """Lines of LLVM text from which on functions are a module of their own, which takes a millisecond more to load."""
 _CONSTANT = re.compile(r"^@([\w.]+) = ", re.MULTILINE)
+_USED = re.compile(r"@([\w.]+)")
+_FUNCTION = re.compile(r"^define internal (.*) \{$", re.MULTILINE)
 
 
 def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
     """A module as two: the functions that it calls apart, but for those that read constants of the other."""
-    constants = re.compile("|".join(map(re.escape, ["@none", *(f"@{name}" for name in _CONSTANT.findall(body))])))
-    public = [helper.replace("define internal ", "define ", 1) for helper in helpers]
-    own = [helper for helper in public if not constants.search(helper)]
-    if sum(helper.count("\n") for helper in own) < APART:
+    constants, here, there = set(_CONSTANT.findall(body)), [head], [head]
+    lines = 0
+    for helper in helpers:
+        public = _FUNCTION.sub(r"define \1 {", helper)
+        declared = [f"declare {function}" for function in _FUNCTION.findall(helper)]
+        apart = constants.isdisjoint(_USED.findall(helper))
+        lines += apart * helper.count("\n")
+        here += declared if apart else [public]
+        there += [public] if apart else declared
+    if lines < APART:
         return ("\n".join([head, *helpers, body]),)
-    rest = [helper for helper in public if constants.search(helper)]
-    return "\n".join([head, *map(_declared, own), *rest, body]), "\n".join([head, *own, *map(_declared, rest)])
-
-
-def _declared(function: str) -> str:
-    """The line that declares a function."""
-    return function.partition("\n")[0].replace("define ", "declare ", 1).removesuffix(" {")
+    return "\n".join([*here, body]), "\n".join(there)
 
 
 def _conversions() -> str:
