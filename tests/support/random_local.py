@@ -49,6 +49,18 @@ DEEP = """
     END: ld.local.u16 %k1, [frame+{at}]; cvt.u32.u16 %n4, %k1; add.u32 %n2, %n2, %n4; {back}st.param.b32 [r], %n2; ret;
 }}
 """
+WIDE = """
+.func (.param .b32 r) wide(.param .b32 n)
+{{
+    .reg .b32 %n<9>; .reg .pred %p<3>; .local .align 8 .b8 mine[96];
+    ld.param.u32 %n0, [n]; setp.eq.u32 %p2, %n0, 0; mov.u32 %n2, 5; st.local.u32 [mine+{to}], %n0; @%p2 bra END;
+    sub.u32 %n3, %n0, 1;
+    {{ .param .b32 a; .param .b32 b; st.param.b32 [a], %n3; call (b), wide, (a); ld.param.b32 %n2, [b]; }}
+    END: ld.local.u32 %n4, [mine+{at}]; add.u32 %n2, %n2, %n4; ld.local.u32 %n4, [mine+{two}]; add.u32 %n2, %n2, %n4;
+    st.param.b32 [r], %n2; ret;
+}}
+"""
+"""Its variable lies where calls of the other function have saved registers."""
 DECLARED = ".func (.param .b32 r) deep(.param .b32 n, .param .b32 m);"
 
 
@@ -64,7 +76,7 @@ class Program:
         lines = [f".local .align 16 .b8 own[{self.bytes}]; mov.u32 %r5, own; mov.u64 %rd9, own;"]
         lines.append("cvta.local.u64 %rd9, %rd9; mov.u32 %r6, 0;" if self.generic else "mov.u32 %r6, 0;")
         for k in range(rnd.randint(4, 14)):
-            lines += self._call(k) if rnd.random() < 0.2 else self._access(k)
+            lines += self._call(k) if rnd.random() < 0.4 else self._access(k)
         lines.append("st.global.u32 [%rd3], %r6;")
         self.text = kernel("\n".join(lines).replace(";", ";\n"), self._functions())
 
@@ -78,7 +90,12 @@ class Program:
             some=rnd.choice((0, 1, 2)), to=4 * rnd.randrange(6), at=2 * rnd.randrange(12),
             guard=rnd.choice(("", "@%p1 ", "@!%p1 ")), twice=rnd.choice(("", "@%p1 ")), back=rnd.choice(("", "@%p1 ")),
         )  # fmt: skip
-        return DECLARED + struct + deep
+        return (
+            DECLARED
+            + struct
+            + deep
+            + WIDE.format(to=4 * rnd.randrange(24), at=4 * rnd.randrange(24), two=4 * rnd.randrange(24))
+        )
 
     def _lanes(self) -> str:
         """Sets %p1: some lanes."""
@@ -134,6 +151,9 @@ class Program:
     def _call(self, k: int) -> list[str]:
         rnd, size = self.rnd, self.size
         code = self._deep(rnd.choice((0, 1, 3)))
+        if rnd.random() < 0.4:
+            code = f"and.b32 %r24, %r1, {rnd.choice((0, 1, 3))}; {{ .param .b32 a; .param .b32 b;"
+            code += "st.param.b32 [a], %r24; call (b), wide, (a); ld.param.b32 %r25, [b]; } add.u32 %r6, %r6, %r25;"
         if rnd.random() < 0.6:
             stores = [f"st.param.b32 [a+{at}], %r1;" for at in range(0, size - 3, 4)]
             stores += ["st.param.b16 [h], %h1;", "st.param.b16 [h+2], %h1;", "st.param.b8 [c], %h1;"]

@@ -6,7 +6,10 @@ These are read and written in place; the rule is called only where a lane may re
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ptxlab.emulate.jit.checked import THERE, CheckInstrument
+from ptxlab.emulate.jit.groups import access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
@@ -33,6 +36,11 @@ class CheckedLocal(CheckInstrument):
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
         if not self.checks.init or (not stores and self.e.code.index in self.checks.flow.carried):
             return
+        if stores and (saves := self._saves()) is not None:
+            first, size = saves
+            if first is None:
+                return
+            at = self.m.add(at, self.m.const("i64", first))
         if not at.uniform:
             self._call(at, size, stores)
         elif stores:
@@ -61,6 +69,26 @@ class CheckedLocal(CheckInstrument):
                 self._add(self._words(self.m.const("i64", dest)), words)
             with others:
                 t.do(line)
+
+    def _saves(self) -> tuple[int | None, int] | None:
+        """Where a call saves registers side by side, the first of these stores counts for all: how far the lowest byte
+        lies from its own (None for the others), and their bytes. None where this is no such store.
+
+        A later one may fault, for which the stack has no room: the masks of bytes lie behind those of words."""
+        code = self.e.code
+        block = self.program.blocks[code.block]
+        if code.saves < 0:
+            return None
+        first, last = code.index, code.index + 1
+        while first > block.first and self.program.codes[first - 1].saves >= 0:
+            first -= 1
+        while last < block.last and self.program.codes[last].saves >= 0:
+            last += 1
+        stores = [each for each in self.program.codes[first:last] if each.properties.stores]
+        at = sorted((offset_of(each), access_shape(each)[2]) for each in stores)
+        if any(size % WORD for _, size in at) or any(a + size != b for (a, size), (b, _) in pairwise(at)):
+            return None
+        return (at[0][0] - offset_of(code) if code is stores[0] else None), at[-1][0] + at[-1][1] - at[0][0]
 
     def _call(self, at: Value, size: int, stores: bool) -> None:
         """The rule, with the addresses of all lanes."""

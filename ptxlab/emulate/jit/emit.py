@@ -70,7 +70,7 @@ class Emitter:
         self.scalars = [same or r in affine for r, same in enumerate(uniform)]
         """Which registers the fast function keeps as scalars."""
         self.needless = needless
-        """The codes that save and restore registers in vain, where nobody watches."""
+        """The codes that save and restore registers in vain, unless they are counted or traced."""
         self.aligned = {} if slow else analyses(program, rows).aligned
         self.slow, self.name = slow, "slow" if slow else "fast"
         self.wide, self.features = wide, features

@@ -53,8 +53,10 @@ class LocalMemory(Part):
             instrument.accessed_local(at, access_shape(self.e.code)[2], stores)
 
     def check(self, address: Address) -> None:
-        """The check of an access that is not made."""
-        self._checked(address)
+        """The check of a store that is not made, though it counts as made."""
+        at = self._checked(address)
+        if at is not None:
+            self._accessed(at, stores=True)
 
     def _checked(self, address: Address) -> Value | None:
         """The address of the instruction's access, an i64, right in all active lanes; None if it never is."""

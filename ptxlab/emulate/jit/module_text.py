@@ -67,7 +67,7 @@ def module_text(
     rows = rows or Rows()
     found = analyses(program, rows)
     uniform, affine, alive = found.uniform, found.affine, found.alive
-    watched = instruments.trace or instruments.counters or instruments.checks
+    watched = instruments.trace or instruments.counters
     needless = frozenset[int]() if watched else found.needless
     file = RegisterFile(program, uniform, affine)
     e, function = _function(

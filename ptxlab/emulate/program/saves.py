@@ -1,8 +1,8 @@
 """Which registers calls save and restore in vain.
 
 A call of a function whose frame lies on the stack saves all registers of the caller (see `program.calls`). Of these
-only some are read again after the call. The others' saves and restores are part of the program, and run where anybody
-watches; other code leaves them out.
+only some are read again after the call. The others' saves and restores are part of the program, and run where they are
+counted or traced; other code leaves them out. To initcheck they count as made.
 """
 
 from __future__ import annotations
