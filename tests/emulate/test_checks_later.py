@@ -75,6 +75,7 @@ def _races_with_block_2(way: str, body: str) -> None:
     assert found == _found("step", body, threads=64, blocks=3)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", READS)
 def test_a_block_writes_what_others_have_read(name: str, way: str) -> None:
@@ -156,6 +157,7 @@ SERIES = {"every other word": ("2", "0"), "one word": ("0", "0"), "backwards": (
 """By how many words the address grows in each round of a loop, and where it begins."""
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("room", [6, 1000])
 @pytest.mark.parametrize(

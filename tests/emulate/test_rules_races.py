@@ -549,6 +549,7 @@ class Watched(Later):
         self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("room", [8, 200])
 def test_reads_in_series_leave_what_they_leave_at_once(room: int) -> None:
     """Loops whose reads alternate, warps that read one after the other, blocks; and what lies between them."""

@@ -74,7 +74,8 @@ def forms() -> dict[str, list[str]]:
 SHAPES = {
     "one address": "[%at]", "one address of 32 bits": "[%low]", "an offset": "[%less+64]", "below": "[%more+-64]",
     "one lane of 32": "[%mixed]", "one lane of 32, an offset": "[%mixed_less+64]", "a row": "[%row]",
-    "a row of 32 bits": "[%low_row]",
+    "a row of 32 bits": "[%low_row]", "32 bits and an offset": "[%low_less+64]", "32 bits and below": "[%low_more+-64]",
+    "a row of 32 bits and an offset": "[%low_row_less+64]",
 }  # fmt: skip
 """How the address comes to the instruction."""
 HANDLES = ("one address", "one lane of 32", "a row")
@@ -113,7 +114,7 @@ def text(line: str, opcode: str) -> str:
 {{
 {examples.DECLARATIONS}
 .reg .b64 %out, %at, %less, %more, %mixed, %mixed_less, %row, %wide, %good;
-.reg .b32 %low, %low_row, %lane;
+.reg .b32 %low, %low_less, %low_more, %low_row, %low_row_less, %lane;
 .reg .pred %five;
     mov.u32 %lane, %tid.x;
     ld.param.u64 %rd1, [input];
@@ -129,7 +130,10 @@ def text(line: str, opcode: str) -> str:
     cvt.u64.u32 %wide, %lane;
     mad.lo.u64 %row, %wide, 16, %at;
     cvt.u32.u64 %low, %at;
+    sub.u32 %low_less, %low, 64;
+    add.u32 %low_more, %low, 64;
     mad.lo.u32 %low_row, %lane, 16, %low;
+    sub.u32 %low_row_less, %low_row, 64;
     {line}
     {" ".join(results)}
 done:

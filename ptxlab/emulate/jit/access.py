@@ -94,8 +94,6 @@ class Memory(Part):
     def _grouped(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
         code, t = self.e.code, self.t
         base = address.base
-        if base.type == "i32" and code.space != "shared":
-            base = self.m.zext("i64", base)
         if code.guard is None:
             return self._access(base, address.offset, stored)
         run, skip = t.label("run"), t.label("skip")  # without an active lane there is no address to check
@@ -140,7 +138,7 @@ class Memory(Part):
     def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
         """32 arbitrary addresses: stores them where the lane-by-lane function and instruments find them."""
         low = group.low - (offset_of(self.e.code) - offset)
-        group.address = self.m.vector(self.m.add(base, self.m.const("i64", low)))
+        group.address = self.m.vector(self.m.wide(Address(base, low)))
         group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", "3", "0"
         self.mixed.add(group.site)
 
@@ -206,7 +204,7 @@ class Memory(Part):
         rows = not self.e.small and not self.patterns.with_gaps() and (at.type == "i32") == shared and not at.uniform
         found = self._if_row(group, at, size) if rows else None
         with self.m.own_splats():
-            other = self._anywhere_in_shared(group, at, size) if shared else self.anywhere(group, vector, size)
+            other = self._anywhere_in_shared(group, at, size) if shared else self.anywhere(group, group.address, size)
         end = self.t.here
         if found is not None:
             self.t.go(found.label)

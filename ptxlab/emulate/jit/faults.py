@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.groups import plan_groups
 from ptxlab.emulate.language import lanes_of, u64
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.model import Mem, Program, Reg
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
@@ -22,6 +22,7 @@ from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.emulate.step.bodies.mbarriers import refused
 from ptxlab.errors import DeviceFault
+from ptxlab.isa import types
 
 
 def explain(
@@ -105,10 +106,12 @@ def first_invalid(
     block = program.blocks[found.block]
     groups, _ = plan_groups(program, block.first, block.last, 0)
     group, reach = groups[found.index], memory_map(program, launch, memory.live())
+    base = next(s.base for s in found.sources if isinstance(s, Mem))
+    bits = types.width(program.registers[base.index].type) if isinstance(base, Reg) else 64
     for index, offset, size in sorted(group.members):
         member = program.codes[index]
         for lane, low in lanes.items():
-            at = low + offset - group.low
+            at = (low + offset - group.low) % (1 << bits)
             if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != FINE:
                 return index, lane, at
     lane, low = next(iter(lanes.items()))

@@ -62,8 +62,6 @@ class LocalMemory(Part):
         """The address of the instruction's access, an i64, right in all active lanes; None if it never is."""
         size = access_shape(self.e.code)[2]
         limit, base = self.program.local_size - size, address.base
-        if base.type == "i32":  # what is added to it wraps around
-            address = Address(self.m.add(base, self.m.const("i32", address.offset % (1 << 32))), 0)
         at = self.m.wide(address)
         known = at.lanes is not None and at.uniform
         if limit < 0 or (known and (int(at.text) > limit or int(at.text) % size)):

@@ -177,9 +177,10 @@ class Ops:
         self._splats = kept
 
     def wide(self, address: Address) -> Value:
-        """An address as i64."""
-        base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
-        return self.add(base, self.const("i64", address.offset))
+        """An address as i64. What is added to a register of 32 bits wraps around."""
+        if address.base.type == "i64":
+            return self.add(address.base, self.const("i64", address.offset))
+        return self.zext("i64", self.add(address.base, self.const("i32", address.offset % (1 << 32))))
 
     def lanes_of(self, bits: str) -> str:
         """The bits of an i32 as a vector of i1, without mask registers once in each basic block."""
