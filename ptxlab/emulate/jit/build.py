@@ -126,8 +126,10 @@ class Loaded:
             small, slow = quality == QUICK, which != "fast"
             only = self._part if which == "part" else None
             module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
-        begin = llvm_thread.beside if small else llvm_thread.begin  # better code is nothing that others should wait for
-        return module, [llvm_thread.generating(begin, native.build, each, self.cpu, quality) for each in module.pieces]
+            builds = [(each, self.cpu, quality) for each in module.pieces]
+            if small:  # the collector comes when LLVM is at work
+                return module, llvm_thread.generating(llvm_thread.beside, native.build, *builds)
+        return module, llvm_thread.generating(llvm_thread.begin, native.build, *builds)  # nobody waits for that
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""

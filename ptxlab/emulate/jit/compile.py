@@ -119,7 +119,7 @@ def build(text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: N
     not in the main thread. Calls `ready` when only LLVM's own work is left, or none."""
     try:
         context, machine = llvm.create_context(), machine_for(cpu, level)
-        module = llvm.parse_assembly(text, context=context)
+        module = parsed(text, context)
         if f"%{KEPT}" in text:
             _values_of_locals(module, machine)
     finally:
@@ -129,13 +129,29 @@ def build(text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: N
     return blob
 
 
-def object_code(module: Any, machine: Any) -> bytes:
-    """What `machine.emit_object` does, without llvmlite's lock while code is generated, which is most of the time:
-    LLVM's functions may be called in several threads at once, as long as these share no context."""
-    lib = llvm.ffi.lib
-    emit = lib.LLVMPY_TargetMachineEmitToMemory
+def _unlocked(name: str) -> Callable[..., Any]:
+    """A function of LLVM without llvmlite's lock, for calls that take long: LLVM's functions may be called in several
+    threads at once, as long as these share no context."""
+    function: Callable[..., Any] = getattr(llvm.ffi.lib, name)
+    unlocked: Callable[..., Any] = getattr(function, "_cfn", function)
+    return unlocked
+
+
+def parsed(text: str, context: Any) -> Any:
+    """What `llvm.parse_assembly` does."""
     with llvm.ffi.OutputString() as error:
-        made = getattr(emit, "_cfn", emit)(machine, module, 1, error)
+        module = llvm.ModuleRef(_unlocked("LLVMPY_ParseAssembly")(context, text.encode(), error), context)
+        if error:
+            module.close()
+            raise RuntimeError(f"LLVM IR parsing error\n{error}")
+    return module
+
+
+def object_code(module: Any, machine: Any) -> bytes:
+    """What `machine.emit_object` does."""
+    lib = llvm.ffi.lib
+    with llvm.ffi.OutputString() as error:
+        made = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
         if not made:
             raise RuntimeError(str(error))
     try:

@@ -38,7 +38,7 @@ from ptxlab.emulate.jit.tabled import Tabled
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.jit.warp_loop import CONVENTION, TURN, TURN_SIGNATURE, WarpLoop
 from ptxlab.emulate.language import Record
-from ptxlab.emulate.program.liveness import successors
+from ptxlab.emulate.program.liveness import bit_set, numbers, successors
 from ptxlab.emulate.program.model import Block, Code, Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import ScalarRegister
@@ -91,6 +91,8 @@ class Emitter:
         self.sites = len(own)
         self.places = 0
         """How many places bundles need."""
+        self._kept = bit_set([r for r, at in enumerate(file.scalar) if at])
+        """The registers that are kept as scalars, a bit set."""
         self.words: list[str] = []
         """Names of i32 of the function's own."""
         self.constants: list[str] = []
@@ -227,7 +229,7 @@ class Emitter:
     def scalar_table(self, registers: int) -> tuple[str, int]:
         """A constant table of the uniform and affine registers among a bit set, and how many these are; after it the
         constants of the affine ones."""
-        kept = [r for r in range(len(self.program.registers)) if registers >> r & 1 and self.file.scalar[r]]
+        kept = numbers(registers & self._kept)
         if not kept:
             return "null", 0
         rows, constants, begin = [], dict[tuple[int, ...], int](), ScalarRegister.size * len(kept)

@@ -1,4 +1,4 @@
-"""A thread for LLVM, which Ctrl-C cannot interrupt half-way, and two beside it.
+"""A thread for LLVM, which Ctrl-C cannot interrupt half-way, and others beside it.
 
 Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. llvmlite takes a lock around every call
 of LLVM, in Python: an interrupt between taking it and giving it back would lock LLVM for good, and every launch after
@@ -19,7 +19,7 @@ import os
 import queue
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -81,7 +81,7 @@ class _Jobs:
                 self.gone.get()
 
 
-BESIDE = 2
+BESIDE = 3
 """Threads that generate code of programs."""
 _jobs, _beside = _Jobs(), _Jobs(BESIDE)
 
@@ -114,13 +114,15 @@ def beside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Calla
     return _begun(None if _beside.ended else _beside, functools.partial(function, *args, **kwargs))
 
 
-def generating(begin: Callable[..., Any], build: Callable[..., R], *args: Any) -> Callable[[], R]:
-    """Begins (by `begin` or `beside`) with a build that calls its last argument when only code generation is left, and
-    returns then. The caller may compute from now on: before, each short call of LLVM would wait for the GIL again."""
+def generating(begin: Callable[..., Any], build: Callable[..., R], *several: Sequence[Any]) -> list[Callable[[], R]]:
+    """Begins (by `begin` or `beside`) with builds of such arguments, which call a last one when only code generation is
+    left, and returns then. The caller may compute from now on: before, each short call of LLVM would wait for the GIL
+    again."""
     ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-    result: Callable[[], R] = begin(build, *args, functools.partial(ready.put, None))
-    ready.get()
-    return result
+    results = [begin(build, *arguments, functools.partial(ready.put, None)) for arguments in several]
+    for _ in results:
+        ready.get()
+    return results
 
 
 def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:

@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.irtext import KEPT, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM
 from ptxlab.emulate.program.block_order import components
-from ptxlab.emulate.program.liveness import bit_set, reads, successors, writes
+from ptxlab.emulate.program.liveness import bit_set, numbers, reads, successors, writes
 from ptxlab.emulate.program.model import Block, Program
 from ptxlab.isa.actions import Action
 
@@ -76,13 +76,13 @@ class LoopRegisters(Part):
     def settle(self, alive: int, *, vectors: bool = False) -> None:
         """Stores those of these registers (a bit set) that lie in locals in the warp's state. vectors: all lanes of
         scalars, too."""
-        for r in _numbers(alive & self.here):
+        for r in numbers(alive & self.here):
             for at, kind in self.parts(r, vectors=vectors):
                 self._copy(at, kind, f"%{KEPT}{at}", self.t.let(f"getelementptr i8, ptr %ws, i64 {at}"))
 
     def load(self, alive: int, *, vectors: bool = False) -> None:
         """Loads these registers from the warp's state, those that lie in locals."""
-        for r in _numbers(alive & self.here):
+        for r in numbers(alive & self.here):
             for at, kind in self.parts(r, vectors=vectors):
                 self._copy(at, kind, self.t.let(f"getelementptr i8, ptr %ws, i64 {at}"), f"%{KEPT}{at}")
 
@@ -162,12 +162,3 @@ def loops(program: Program) -> list[list[int]]:
 
 def _ends_turn(program: Program, block: Block) -> bool:
     return program.codes[block.last - 1].action in WAITS
-
-
-def _numbers(bits: int) -> list[int]:
-    """The numbers in a bit set."""
-    out = []
-    while bits:
-        out.append((bits & -bits).bit_length() - 1)
-        bits &= bits - 1
-    return out

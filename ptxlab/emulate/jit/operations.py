@@ -75,8 +75,7 @@ def _is_nan(value: Value) -> bool:
     """Whether a value is the canonical NaN."""
     if value.lanes is None or value.type not in NAN:
         return False
-    nan = np.full(W, NAN[value.type], DTYPE[value.type])
-    return bool((value.lanes.view(np.uint8) == nan.view(np.uint8)).all())
+    return value.lanes.tobytes() == NAN[value.type].tobytes()
 
 
 def _word(value: Value) -> str:

@@ -32,7 +32,7 @@ def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = 
     try:
         level = 2 if quality == GOOD else 0
         context, machine = llvm.create_context(), native.machine_for(cpu, level)
-        module = llvm.parse_assembly(text, context=context)
+        module = native.parsed(text, context)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         options = llvm.create_pipeline_tuning_options(speed_level=level)
         passes = llvm.create_pass_builder(machine, options)
@@ -88,7 +88,7 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
     builds = {}
     for part in (part for part, (blob, _) in zip(parts, found, strict=True) if blob is None):
         text = _translated(part)  # while code of the part before is generated
-        builds[part] = llvm_thread.generating(llvm_thread.begin, build, text, part.cpu, quality)
+        (builds[part],) = llvm_thread.generating(llvm_thread.begin, build, (text, part.cpu, quality))
     made = {part: _keep(part, quality, result()) for part, result in builds.items()}
     native.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
     codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -85,10 +86,16 @@ def literal(type: str, lane: np.ndarray) -> str:
     return str(int(lane))
 
 
+@functools.lru_cache(1024)
+def _literal(type: str, octets: bytes, dtype: np.dtype) -> str:
+    """The same of its bytes. Few constants are met often."""
+    return literal(type, np.frombuffer(octets, dtype)[0])
+
+
 def constant(lanes: np.ndarray, type: str) -> Value:
     """A constant: uniform when every lane holds the same bits."""
-    raw = lanes.view(np.uint8).reshape(W, -1)
-    if (raw == raw[0]).all():
-        return Value(literal(type, lanes[0]), type, True, lanes)
+    octets = lanes.tobytes()
+    if octets == octets[: lanes.itemsize] * W:
+        return Value(_literal(type, octets[: lanes.itemsize], lanes.dtype), type, True, lanes)
     elements = ", ".join(f"{LLVM[type]} {literal(type, x)}" for x in lanes)
     return Value(f"<{elements}>", type, False, lanes)

@@ -40,6 +40,12 @@ def bit_set(numbers: Collection[int]) -> int:
     return int.from_bytes(octets, "little")
 
 
+def numbers(bits: int) -> list[int]:
+    """The numbers in a bit set, in order."""
+    octets = bits.to_bytes((bits.bit_length() + 7) // 8, "little")
+    return [8 * at + k for at, octet in enumerate(octets) if octet for k in range(8) if octet >> k & 1]
+
+
 def reads(code: Code) -> tuple[int, ...]:
     """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
     known = code.known_reads  # a dozen analyses ask

@@ -71,12 +71,13 @@ _GROUPS = (AsyncGroup.BULK, AsyncGroup.MBARRIER)
 
 def copies_in_bulk(program: Program) -> bool:
     """Whether a program has any."""
-    return any(is_bulk(code) for code in program.codes)
+    return scheduled(program.codes)["Context.bulk_copies"]
 
 
 def scheduled(codes: Sequence[Code]) -> dict[str, bool]:
     """What a program has that the scheduler must look after: fields of the context, and constants in the scheduler that
     is compiled for such programs, because most have none of them."""
+    codes = list({(code.form, code.action): code for code in codes}.values())  # these tell
     return {
         "Context.bulk_copies": any(is_bulk(code) for code in codes),
         "Context.mbarriers": any(code.properties.mbarrier for code in codes),
