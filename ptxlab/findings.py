@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +78,8 @@ class Finding:
 
     def _repr_html_(self) -> str:
         """A small table: it shows in a saved notebook, with no style sheet."""
+        import html
+
         title = f"<b>{html.escape(self.check)}</b> {html.escape(self.kind)}: {html.escape(self.message)}"
         rows = []
         for name, party in (("at", self.first), ("and", self.second)):

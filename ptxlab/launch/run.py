@@ -9,7 +9,6 @@ succeeds: after a fault the caller's arrays hold what they held before.
 from __future__ import annotations
 
 import functools
-import html
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -72,6 +71,8 @@ class Run:
         return "\n".join(out + ["  " + str(finding).replace("\n", "\n  ") for finding in self.findings])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        import html
+
         return {"text/plain": repr(self), "text/html": f"<pre>{html.escape(repr(self))}</pre>"}
 
 

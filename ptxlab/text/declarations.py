@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ptxlab.errors import PtxSyntaxError
 from ptxlab.isa.types import OPAQUE, PAIRS, WIDTH
 from ptxlab.text.model import Declaration, Initial, Name, Sum, Token, Variable
@@ -181,5 +179,7 @@ class Declarations(Operands):
 
     def unknown(self, what: str, token: Token, known: tuple[str, ...] | list[str]) -> PtxSyntaxError:
         """The error for a directive or type that PTX does not have."""
+        import difflib
+
         close = difflib.get_close_matches(token.text, known, 1, 0.75)
         return self.error(f"unknown {what} {token.text!r}", token, close[0] if close else "")

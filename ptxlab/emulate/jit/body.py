@@ -27,12 +27,17 @@ if TYPE_CHECKING:
 
 
 class Body(Part):
-    """How instructions of some actions are executed. rules: those that its code calls; check_rules: those that it calls
-    in a build with checks. caches: the actions whose instructions each have a `Site`, which caches an allocation."""
+    """How instructions of some actions are executed. rules: those that its code calls. caches: the actions whose
+    instructions each have a `Site`, which caches an allocation."""
 
     rules: ClassVar[tuple[Function, ...]] = ()
-    check_rules: ClassVar[tuple[Function, ...]] = ()
     caches: ClassVar[frozenset[Action]] = frozenset()
+
+    @staticmethod
+    def check_rules() -> tuple[Function, ...]:
+        """Those that it calls in a build with checks. They are imported here and in what calls them: most builds have
+        no checks, and do not load their modules."""
+        return ()
 
     def emit(self, code: Code) -> None:
         """The instruction, for the lanes of the active mask."""
@@ -108,4 +113,5 @@ def caches(code: Code) -> bool:
 
 def all_rules(*, checks: bool) -> tuple[Function, ...]:
     """The rules that bodies call, always or in a build with checks."""
-    return tuple(r for kind in dict.fromkeys(_BODIES.values()) for r in (kind.check_rules if checks else kind.rules))
+    kinds = dict.fromkeys(_BODIES.values())
+    return tuple(r for kind in kinds for r in (kind.check_rules() if checks else kind.rules))

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.rulecode import Function, call
+from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
@@ -21,7 +21,7 @@ from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, 
 from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, race_order, races, records
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
+from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 KINDS = {"load": READS, "store": WRITES, "atomic": CHANGES}
-THERE = "%check.launch", "%check.block", "%check.warp"
-"""The first arguments of rules about a warp."""
-ANYWHERE = str(IN_ONE_ALLOCATION)
 Members = list[tuple[int, int, int]]
 """Accesses that are checked at once: code index, offset from their lowest address, bytes."""
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks, Members
+from ptxlab.emulate.jit.checked import CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.put_off import PutOff
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, race_accesses, races

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit.checked import THERE, CheckInstrument
+from ptxlab.emulate.jit.checked import CheckInstrument
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ptxlab.emulate.jit.checked import THERE, CheckInstrument
+from ptxlab.emulate.jit.checked import CheckInstrument
 from ptxlab.emulate.jit.groups import access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.rules import local_memory
 from ptxlab.emulate.rules.records import Block

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.checked import THERE, CheckInstrument
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.checked import CheckInstrument
+from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.rules import register_values, warpgroup_registers

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit.bodies import all_rules
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.rule_objects import GOOD, Part, object_codes
@@ -16,25 +15,13 @@ from ptxlab.emulate.jit.rulecode import Function
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import (
-    async_proxy,
-    barriers,
     clusters,
     diverging,
     halves,
-    initcheck,
-    lane_masks,
-    local_memory,
     memcheck,
-    memory_model,
-    race_accesses,
-    race_later,
-    race_order,
-    races,
-    register_values,
     rounds,
     scheduling,
     turns,
-    warpgroup_registers,
 )
 from ptxlab.emulate.rules.instructions import scheduled
 from ptxlab.emulate.rules.launches import known_values
@@ -55,36 +42,26 @@ SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
-COUNTERS: Functions = (
-    memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
-    memory_model.differ,
-)  # fmt: skip
-"""Of a build with counters."""
-CHECKS: Functions = (
-    barriers.arrived,
-    lane_masks.named, lane_masks.shuffled,
-    race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
-    race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
-    races.stored,
-    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, race_accesses.taking_part,
-    race_later.put_off_again,
-    lane_by_lane.each, initcheck.all_written, initcheck.group_written,
-    initcheck.report, initcheck.stored, initcheck.overruns,
-    register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
-    warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
-    local_memory.loaded, local_memory.stored, local_memory.copied,
-    local_memory.accessed_anywhere, *all_rules(checks=True),
-)  # fmt: skip
-"""Of a build with checks."""
-
-
 GRID: Functions = (scheduling.run_grid, rounds.end_alike, rounds.leave_round, turns.count_ends)
 """The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
 
 
 def linked(instruments: Instruments) -> Functions:
     """The rules that a build with these instruments may call."""
-    return ALWAYS + ATOMICS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
+    counters, checks = _asked_for(instruments)
+    return ALWAYS + ATOMICS + counters + checks
+
+
+def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Functions]:
+    """The rules of a build with counters, and with checks, if these instruments are such; those of any build else. Most
+    builds have neither, and do not load these rules."""
+    if instruments is not None and not instruments.counters and not instruments.checks:
+        return (), ()
+    from ptxlab.emulate.jit.asked_rules import CHECKS, COUNTERS
+
+    if instruments is None:
+        return COUNTERS, CHECKS
+    return (COUNTERS if instruments.counters else ()), (CHECKS if instruments.checks else ())
 
 
 def called(text: str, instruments: Instruments) -> Functions:
@@ -101,9 +78,10 @@ def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cp
     wanted, constants = set(symbols), known_values(program, instruments.checks) if instruments.checks else {}
     if wanted:
         wanted.update(_symbols(SHARED))
+    counters, checks = _asked_for(instruments)
     return [
         part
-        for functions, fixed in ((ALWAYS, {}), (ATOMICS, {}), (COUNTERS, {}), (CHECKS, constants))
+        for functions, fixed in ((ALWAYS, {}), (ATOMICS, {}), (counters, {}), (checks, constants))
         for part in _files(functions, fixed, cpu)
         if not wanted.isdisjoint(part.symbols)
     ]
@@ -134,20 +112,24 @@ def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
 
 def functions_of(symbols: Iterable[str]) -> list[Function]:
     """The rules that have these symbols."""
-    by_symbol = _by_symbol()
-    return [by_symbol[symbol] for symbol in symbols]
+    listed, known = list(symbols), _by_symbol()
+    if not known.keys() >= set(listed):
+        known = _by_symbol(asked_for=True)
+    return [known[symbol] for symbol in listed]
 
 
 @functools.cache
-def _by_symbol() -> dict[str, Function]:
-    return {rule_of(function).symbol: function for function in (*ALWAYS, *ATOMICS, *COUNTERS, *CHECKS, *GRID)}
+def _by_symbol(*, asked_for: bool = False) -> dict[str, Function]:
+    counters, checks = _asked_for() if asked_for else ((), ())
+    return {rule_of(function).symbol: function for function in (*ALWAYS, *ATOMICS, *GRID, *counters, *checks)}
 
 
 def build_ahead(cpu: Cpu) -> None:
     """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
-    ahead = [*_files(ALWAYS + COUNTERS, {}, cpu), *_files(ATOMICS, {}, cpu)]
+    counters, checks = _asked_for()
+    ahead = [*_files(ALWAYS + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
     ahead += [scheduler((), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):
-        ahead += _files(CHECKS, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
+        ahead += _files(checks, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
     object_codes(ahead, GOOD)

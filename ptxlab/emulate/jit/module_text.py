@@ -11,13 +11,7 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.jit.analyses import analyses
 from ptxlab.emulate.jit.block_rows import Rows
-from ptxlab.emulate.jit.checked import CheckedBodies, Checks
-from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
-from ptxlab.emulate.jit.checked_control import CheckedControl
-from ptxlab.emulate.jit.checked_local import CheckedLocal
-from ptxlab.emulate.jit.checked_registers import CheckedRegisters
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.forms import Form
@@ -27,7 +21,6 @@ from ptxlab.emulate.jit.linked_rules import called
 from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.jit.slow import Slow
-from ptxlab.emulate.jit.tracing import Tracing
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
@@ -169,13 +162,24 @@ def _function(
 
 
 def _parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
-    """The instruments of an emitter, in the order in which their hooks run before an event."""
+    """The instruments of an emitter, in the order in which their hooks run before an event. Most builds have none, and
+    do not load their modules."""
     out: list[Instrument] = []
     if instruments.trace and e.slow:
+        from ptxlab.emulate.jit.tracing import Tracing
+
         out.append(Tracing(e))
     if instruments.counters:
+        from ptxlab.emulate.jit.counting import Counting
+
         out.append(Counting(e))
     if instruments.checks:
+        from ptxlab.emulate.jit.checked import CheckedBodies, Checks
+        from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
+        from ptxlab.emulate.jit.checked_control import CheckedControl
+        from ptxlab.emulate.jit.checked_local import CheckedLocal
+        from ptxlab.emulate.jit.checked_registers import CheckedRegisters
+
         e.checks = checks = Checks(e, instruments.checks)
         out += [CheckedControl(e, checks), CheckedBodies(e, checks), CheckedAccesses(e, checks)]
         out += [CheckedLocal(e, checks), CheckedRegisters(e, checks)]

@@ -14,8 +14,13 @@ from ptxlab.emulate.jit.translator import SLOT, Translator, signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.language.types import Pointer, Scalar, Vector
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 
 Function = Callable[..., Any]
+THERE = "%check.launch", "%check.block", "%check.warp"
+"""The first arguments of rules about a warp, in a build with checks."""
+ANYWHERE = str(IN_ONE_ALLOCATION)
+"""The pattern of addresses of which nothing else is known."""
 
 
 def declaration(function: Function) -> str:

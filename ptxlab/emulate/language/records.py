@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 import mmap
 import sys
 from types import UnionType
@@ -114,7 +115,7 @@ class Field:
     @property
     def elements(self) -> int:
         """How many elements it has in place."""
-        return 1 if self.shape is None else int(np.prod(self.shape.sizes))
+        return 1 if self.shape is None else math.prod(self.shape.sizes)
 
     @property
     def columns(self) -> int:
@@ -143,15 +144,17 @@ class Record:
     dtype: ClassVar[Any] = np.dtype([])
 
     def __init_subclass__(cls, align: int = 8) -> None:
-        names = vars(sys.modules[cls.__module__])
+        names = dict(vars(sys.modules[cls.__module__]))
+        known: dict[str, Any] = {}  # by annotation: many fields have the same
         cls.fields, at = {}, 0
         for name, annotation in inspect.get_annotations(cls).items():
             if name in _RESERVED:
                 raise TypeError(
                     f"{cls.__name__}.{name}: records have a {name} of their own; give the field another name"
                 )
-            told = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
-            field = Field(name, told, cls.__dict__.get(name))
+            if isinstance(annotation, str) and annotation not in known:
+                known[annotation] = eval(annotation, names)
+            field = Field(name, known.get(annotation, annotation), cls.__dict__.get(name))
             align = max(align, field.align)
             field.offset = at = -(-at // field.align) * field.align
             at += field.bytes

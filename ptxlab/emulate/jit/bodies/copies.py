@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.checked import ANYWHERE, THERE, Checks
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Mem, Reg
-from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import race_accesses
 from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.copies import copy
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action, AsyncGroup
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checked import Checks
 
 SIZES = 16 * W
 """Where in the buffer %data the bytes that lanes read are passed: after the addresses."""
@@ -25,10 +27,13 @@ class Copies(Body):
     """`cp.async` and the instructions that commit to copies or wait for them."""
 
     rules = (copy,)
-    check_rules = (
-        in_flight.start, in_flight.commit, in_flight.wait_group, in_flight.wait_all, in_flight.touched,
-    )  # fmt: skip
     caches = frozenset({Action.COPY})
+
+    @staticmethod
+    def check_rules() -> tuple[Function, ...]:
+        from ptxlab.emulate.rules.copies_in_flight import commit, start, touched, wait_all, wait_group
+
+        return start, commit, wait_group, wait_all, touched
 
     def emit(self, code: Code) -> None:
         if not code.properties.lane_copy:
@@ -97,14 +102,16 @@ class Copies(Body):
     # -- the checks ----------------------------------------------------------------------------------------------------
 
     def check(self, code: Code, checks: Checks) -> After | None:
+        from ptxlab.emulate.rules.copies_in_flight import commit, wait_all, wait_group
+
         if code.properties.lane_copy:
             return self._checked_copy(code, checks)
         if checks.sync and code.action is Action.COMMIT:
-            checks.of_copies(in_flight.commit)
+            checks.of_copies(commit)
         elif checks.sync and code.action is Action.WAIT_ALL:
-            checks.of_copies(in_flight.wait_all)
+            checks.of_copies(wait_all)
         elif checks.sync:
-            checks.of_copies(in_flight.wait_group, str(code.number("n")))
+            checks.of_copies(wait_group, str(code.number("n")))
         return None
 
     def _checked_copy(self, code: Code, checks: Checks) -> After:
@@ -117,6 +124,9 @@ class Copies(Body):
 
     def _copied(self, code: Code, checks: Checks, size: int, offsets: str, source: str, whole: str) -> None:
         """After a cp.async, when its addresses have been checked: its reads and writes."""
+        from ptxlab.emulate.rules.copies_in_flight import start
+        from ptxlab.emulate.rules.race_accesses import at_addresses
+
         t = self.t
         if checks.race or checks.init:
             t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
@@ -126,14 +136,14 @@ class Copies(Body):
         members = [(code.index, 0, size)]
         if checks.race:
             t.do(
-                call(race_accesses.at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
+                call(at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
                      self.e.memory.patterns.of(offsets, size), str(self.program.shared_start),
                      checks.pieces(members), checks.members(members), "true")
             )  # fmt: skip
         if checks.init:
             checks.stored(code, self.active.bits, ANYWHERE, 0, size)
         if checks.sync:
-            checks.of_copies(in_flight.start, "%addrs", str(size), str(code.index))
+            checks.of_copies(start, "%addrs", str(size), str(code.index))
             checks.tile_stored(self.active.bits, checks.members(members), self.program.shared_start)
 
     def _complete(self, code: Code, size: int) -> str:

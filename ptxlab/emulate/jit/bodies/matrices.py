@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit import tiles
 from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.checked import ANYWHERE, Checks
-from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.products import product_function
+from ptxlab.emulate.jit.rulecode import ANYWHERE
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.jit.wide_operands import WideOperands
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
@@ -32,6 +31,8 @@ from ptxlab.isa.fragments import Product
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checked import Checks
+    from ptxlab.emulate.jit.counting import Counting
     from ptxlab.emulate.jit.emit import Emitter
 
 SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))

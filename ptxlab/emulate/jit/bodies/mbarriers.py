@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.checked import THERE, Checks
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.accesses import CHANGES, WRITES
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
@@ -18,6 +16,9 @@ from ptxlab.emulate.rules.mbarriers import operate, operation
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import MBARRIER, Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checked import Checks
 
 
 @executes(*MBARRIER)
@@ -56,7 +57,9 @@ class Mbarriers(Body):
         (access,) = code.accesses
         checks.access(code, access, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
         if code.action is Action.COPIES_ARRIVE and checks.sync:
-            checks.of_copies(in_flight.commit)  # a wait for the mbarrier waits for these copies, too
+            from ptxlab.emulate.rules.copies_in_flight import commit
+
+            checks.of_copies(commit)  # a wait for the mbarrier waits for these copies, too
 
     def _second(self) -> str:
         return self.t.let(f"getelementptr i8, ptr %data, i64 {8 * W}")

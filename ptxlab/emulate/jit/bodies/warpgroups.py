@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies.matrices import SINK
 from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.checked import ANYWHERE, THERE, Checks
 from ptxlab.emulate.jit.fragments import store
 from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.products import product_function
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
-from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b, piece_offsets
@@ -30,6 +28,7 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Product, accumulator, operand_b
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checked import Checks
     from ptxlab.emulate.jit.emit import Emitter
 
 GROUP = 8
@@ -46,7 +45,12 @@ class Warpgroups(Body):
         products.is_full, products.begin, products.commit, products.due, products.complete, first_outside, fragment_a,
         fragment_b,
     )  # fmt: skip
-    check_rules = (piece_offsets, async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read)
+
+    @staticmethod
+    def check_rules() -> tuple[Function, ...]:
+        from ptxlab.emulate.rules import async_proxy, tile_layouts
+
+        return piece_offsets, async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -303,11 +307,15 @@ class Warpgroups(Body):
     def _waited(self, code: Code, checks: Checks) -> None:
         """After a wait for products of `wgmma`."""
         if checks.sync and self.e.file.products:
+            from ptxlab.emulate.rules import async_proxy
+
             products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
             self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
 
     def _tiles_of_product(self, code: Code, checks: Checks) -> After:
         """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""
+        from ptxlab.emulate.rules import async_proxy, tile_layouts
+
         given = product_operands(code)
         operands, warp = self.e.operands, self.t.let("and i32 %check.warp, 3")
         tiles = []
@@ -345,8 +353,10 @@ class Warpgroups(Body):
         """The product reads rows of 16 bytes, one for each of the first lanes; %addrs holds their offsets."""
         mask, rows = checks.placed_rows(code, lanes, ANYWHERE)
         if checks.sync:
+            from ptxlab.emulate.rules.async_proxy import product_reads
+
             products, start = self._queue(self.t), str(self.program.shared_start)
-            self.t.do(call(async_proxy.product_reads, *THERE, mask, "%addrs", rows, start, products))
+            self.t.do(call(product_reads, *THERE, mask, "%addrs", rows, start, products))
 
 
 def _zero(name: str, registers: int) -> str:

@@ -1,0 +1,43 @@
+"""The rules that are called where counters or checks are asked for; imported where some are."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit import lane_by_lane
+from ptxlab.emulate.jit.bodies import all_rules
+from ptxlab.emulate.jit.rulecode import Function
+from ptxlab.emulate.rules import (
+    async_proxy,
+    barriers,
+    initcheck,
+    lane_masks,
+    local_memory,
+    memory_model,
+    race_accesses,
+    race_later,
+    race_order,
+    races,
+    register_values,
+    warpgroup_registers,
+)
+
+COUNTERS: tuple[Function, ...] = (
+    memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
+    memory_model.differ,
+)  # fmt: skip
+"""Of a build with counters."""
+CHECKS: tuple[Function, ...] = (
+    barriers.arrived,
+    lane_masks.named, lane_masks.shuffled,
+    race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
+    race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
+    races.stored,
+    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, race_accesses.taking_part,
+    race_later.put_off_again,
+    lane_by_lane.each, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.stored, initcheck.overruns,
+    register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
+    warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
+    local_memory.loaded, local_memory.stored, local_memory.copied,
+    local_memory.accessed_anywhere, *all_rules(checks=True),
+)  # fmt: skip
+"""Of a build with checks."""
