@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import threading
@@ -105,16 +106,17 @@ class Loaded:
 
     def _built(self, which: str, quality: int, rules: int) -> tuple[Half, tuple[list[bytes], int]]:
         """One of the functions as it has not been built before, and the object codes of its rules."""
-        from ptxlab.emulate.jit.linked_rules import parts, scheduler
+        with resting() if quality == QUICK else contextlib.nullcontext():  # the collector comes when LLVM is at work
+            from ptxlab.emulate.jit.linked_rules import parts, scheduler
 
-        module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
-        if which == "fast" and self.bulk and self._part is not None and self._recalled("part") is None:
-            self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
-        wanted = parts(module.rules, self.program, self.instruments, self.cpu)
-        if which == "fast":
-            checked = bool(self.instruments.checks)
-            wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
-        codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
+            module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
+            if which == "fast" and self.bulk and self._part is not None and self._recalled("part") is None:
+                self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
+            wanted = parts(module.rules, self.program, self.instruments, self.cpu)
+            if which == "fast":
+                checked = bool(self.instruments.checks)
+                wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
+            codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
         built = tuple(blob() for blob in blobs)
         return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears), codes
 
@@ -126,10 +128,9 @@ class Loaded:
             small, slow = quality == QUICK, which != "fast"
             only = self._part if which == "part" else None
             module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
-            builds = [(each, self.cpu, quality) for each in module.pieces]
-            if small:  # the collector comes when LLVM is at work
-                return module, llvm_thread.generating(llvm_thread.beside, native.build, *builds)
-        return module, llvm_thread.generating(llvm_thread.begin, native.build, *builds)  # nobody waits for that
+        builds = [(each, self.cpu, quality) for each in module.pieces]
+        begin = llvm_thread.beside if small else llvm_thread.begin  # better code is nothing that others should wait for
+        return module, llvm_thread.generating(begin, native.build, *builds)
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""
