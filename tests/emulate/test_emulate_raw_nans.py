@@ -96,7 +96,7 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
         patch.setattr(emit, "LaneMachine", Seen)
         for small in (False, True):
             module_text(program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), slow=False, small=small)
-    assert found == [True, False]
+    assert found == [True, True, False]  # twice in code that runs long: in the segment, too
 
 
 @pytest.mark.parametrize("bits", [0x00000001, 0x80010100, 0x0000007F, 0x000000FF, 0xF0F0F0F0, 0x7FFFFFFF, 0xFFFFFFFF])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -113,6 +114,48 @@ PROGRAMS = {
         xor.b32 %r13, %r12, 64;
         ld.shared.u32 %r14, [%r13];
         st.global.u32 [%rd3], %r14;"""),
+    "a tree": (128, 5, PUT + """
+        mov.u32 %r30, 64;
+    AGAIN:
+        bar.sync 0;
+        setp.ge.u32 %p1, %r1, %r30;
+        @%p1 bra AROUND;
+        shl.b32 %r31, %r30, 2;
+        add.u32 %r31, %r31, %r12;
+        ld.shared.u32 %r32, [%r31];
+        ld.shared.u32 %r33, [%r12];
+        mad.lo.u32 %r33, %r33, 3, %r32;
+        st.shared.u32 [%r12], %r33;
+    AROUND:
+        shr.u32 %r30, %r30, 1;
+        setp.ne.u32 %p1, %r30, 0;
+        @%p1 bra AGAIN;
+        bar.sync 0;
+        ld.shared.u32 %r33, [%r10];
+        add.u32 %r33, %r33, %r4;
+        st.global.u32 [%rd3], %r33;"""),
+    "lanes of one block exit behind a barrier": (128, 9, PUT + "bar.sync 0;" + NEXT + """
+        setp.eq.u32 %p1, %r4, 600;
+        @%p1 exit;
+        mov.u32 %r30, 5;
+        st.global.u32 [%rd3], %r14;
+        bar.sync 0;
+        add.u32 %r14, %r14, %r30;
+        st.global.u32 [%rd3], %r14;"""),
+    "a warp of one block diverges behind a barrier": (128, 9, PUT + "bar.sync 0;" + NEXT + """
+        setp.eq.u32 %p1, %r4, 600;
+        mov.u32 %r30, 5;
+        @%p1 bra LATER;
+        activemask.b32 %r31;
+        xor.b32 %r14, %r14, %r31;
+        bra.uni JOIN;
+    LATER:
+        mov.u32 %r30, 9;
+        bar.warp.sync 0x01000000;
+    JOIN:
+        bar.sync 0;
+        add.u32 %r14, %r14, %r30;
+        st.global.u32 [%rd3], %r14;"""),
     "barriers under a guard": (64, 5, PUT + """
         setp.lt.u32 %p1, %r2, 3;
         @%p1 bar.sync 0;
@@ -204,6 +247,33 @@ def test_all_engines_do_the_same(what: str) -> None:
         assert other == expected
 
 
+SEGMENTS = {
+    "a barrier": 2,
+    "a tree": 3,
+    "a warp of one block exits early": 1,  # its first turn has two ends
+    "votes at a barrier": 0,
+    "more than a quantum": 0,
+    "a warp arrives and goes on": 0,
+    "barriers under a guard": 0,
+}
+"""How many pieces of a program have functions of their own for all warps of a block."""
+
+
+@pytest.mark.parametrize("what", SEGMENTS)
+def test_segments(what: str) -> None:
+    pytest.importorskip("llvmlite")
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    program = lower(parse(kernel(PROGRAMS[what][2], SHARED)))
+    text, quick = (module_text(program, host(), Instruments(), slow=False, small=small).text for small in (False, True))
+    assert len(re.findall(r"^define .*@segment", text, re.MULTILINE)) == SEGMENTS[what]
+    assert "@segment" not in quick
+
+
 @pytest.mark.parametrize("blocks", [(3, 3), (1, 4, 2), (300, 2)])
 def test_blocks_of_a_grid_with_more_than_one_row(blocks: tuple[int, ...]) -> None:
     body = """
@@ -247,6 +317,15 @@ FAULTS = {
         bar.sync 0;
         red.global.add.u32 [%rd2+4], 1;
         @%p1 trap;""",
+    "beyond an array, behind a barrier": WARP + """
+        mad.lo.u32 %r21, %r2, 4, %r20;
+        setp.eq.u32 %p1, %r21, 18;
+        red.global.add.u32 [%rd2], 1;
+        bar.sync 0;
+        mov.u64 %rd6, %rd3;
+        @%p1 add.u64 %rd6, %rd6, 100000;
+        red.global.add.u32 [%rd2], 1;
+        st.global.u32 [%rd6], %r4;""",
     "a deadlock": WARP + """
         mad.lo.u32 %r21, %r2, 4, %r20;
         setp.eq.u32 %p1, %r21, 18;

@@ -36,7 +36,7 @@ from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.tabled import Tabled
 from ptxlab.emulate.jit.values import BITS, Value
-from ptxlab.emulate.jit.warp_loop import CONVENTION, TURN, TURN_SIGNATURE, WarpLoop
+from ptxlab.emulate.jit.warp_loop import CONVENTION, PREDICTED, TURN, TURN_SIGNATURE, WarpLoop
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import bit_set, numbers, successors
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -50,11 +50,6 @@ if TYPE_CHECKING:
 CUT = 16
 """PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
 longer per instruction the longer the block is: 16,000 dependent lines in one block take 2.5 times as long."""
-
-PREDICTED = '"no-jump-tables"="true"'
-"""The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
-place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
-of a warp on Zen 4)."""
 
 
 class Emitter:
@@ -89,6 +84,8 @@ class Emitter:
         """The sites of instructions that are in no group. They are the same in both functions of a program, though one
         may lack blocks: what a site caches holds for accesses of one size only."""
         self.sites = len(own)
+        self.sites_of: list[int] = []
+        """How many sites there were before each block."""
         self.places = 0
         """How many places bundles need."""
         self._kept = bit_set([r for r, at in enumerate(file.scalar) if at])
@@ -132,13 +129,14 @@ class Emitter:
         function's entry to the warp's program counter. loop: that over the warps, if it has one; more: writes what
         other code is needed besides."""
         for each in self.program.blocks:
+            self.sites_of.append(self.sites)
             self.plan(each)
             block(each)
         if more is not None:
             more()
         body, self.t.lines = self.t.lines, []
-        self._enter()
-        self._enter_warp()
+        self.enter()
+        self.enter_warp()
         dispatch()
         name = f"i32 @{self.name}" if loop is None else f"internal {CONVENTION}i32 @{TURN}"
         given = f"{SIGNATURE}%ws" if loop is None else TURN_SIGNATURE
@@ -157,7 +155,7 @@ class Emitter:
         if not self.slow and not self.small:
             self.bundles = plan_bundles(self.program, block.first, block.last, self.groups)
 
-    def _enter(self) -> None:
+    def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
         t = self.t
         for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
@@ -175,7 +173,7 @@ class Emitter:
         ):  # fmt: skip
             self.held(record, field, kind)
 
-    def _enter_warp(self) -> None:
+    def enter_warp(self) -> None:
         """The entry of a warp: fields of its state."""
         t = self.t
         self.held(S.Warp, "local", "ptr")
@@ -289,6 +287,11 @@ class Emitter:
         lanes = self.active.count(bits)
         t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
         t.bump("%quantum.at", "sub i64", str(block.last - block.first))
+        self.counted(block)
+
+    def counted(self, block: Block) -> None:
+        """A block has been counted."""
+        t = self.t
         if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
             t.bump(t.field(S.Warp, "ended"), "and i32", str(others))

@@ -12,9 +12,10 @@ from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.regions import Regions
+from ptxlab.emulate.jit.segments import Segments
 from ptxlab.emulate.jit.sides import Sides, sides_of
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.jit.warp_loop import WarpLoop
+from ptxlab.emulate.jit.warp_loop import ELSEWHERE, WarpLoop
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
@@ -31,12 +32,19 @@ class Fast(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.control, self.regions = Control(e, self), Regions(e, self)
+        self.segments = Segments(e, self)
         self.loop = WarpLoop(e) if all(each.in_loop for each in e.instruments) else None
         """The loop over warps. With counters, each has its turn from the scheduler, which says where it is counted."""
 
     def function(self) -> str:
         """Its LLVM text."""
-        return self.e.function(self.block, self.dispatch, self.loop, self.regions.emit)
+        text = self.e.function(self.block, self.dispatch, self.loop, self._more)
+        return "\n".join([text, *self.segments.texts])
+
+    def _more(self) -> None:
+        """What other code is needed besides the blocks."""
+        self.regions.emit()
+        self.segments.emit()
 
     def dispatch(self) -> None:
         """The jump from the function's entry to the warp's block."""
@@ -61,11 +69,14 @@ class Fast(Part):
         t = self.t
         t.at(f"b{block.index}")
         self.e.loops.begin(self.e.loops.of[block.index])
-        bits = t.let("load i32, ptr %live.at")
+        bits = t.let("load i32, ptr %live.at") if self.segments.here is None else "-1"
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
         self.e.begin(bits)
-        self.e.count(block, bits)
+        if self.segments.here is None:
+            self.e.count(block, bits)
+        else:
+            self.segments.count(block)
         for code in self.program.codes[block.first : block.last]:
             self.e.instruction(code)
             if Control.is_control(code):
@@ -88,7 +99,7 @@ class Fast(Part):
 
     def go(self, block: int) -> None:
         """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
-        if block > self.e.code.block:
+        if block > self.e.code.block or self.segments.here is not None:
             self.t.do(f"br label %{self.e.loops.label(block)}")
             return
         left = self.t.let("load i64, ptr %quantum.at")
@@ -199,6 +210,10 @@ class Fast(Part):
             self._exited()
         t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
         t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
+        if self.segments.here is not None:
+            t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
+            t.do(f"ret i32 {ELSEWHERE}")
+            return
         self.go(block.next)
 
     def _exited(self) -> None:
@@ -220,20 +235,19 @@ class Fast(Part):
         t = self.t
         self._goes_on_at(block)
         if self.e.code.guard is None:
-            self._done(self._barrier())
+            self._done(self.barrier(self.e.code))
             return
         # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
         with t.ends_if(self.active.whole_block()):
-            self._done(self._barrier())
+            self._done(self.barrier(self.e.code))
         self._split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
 
     def notes_later(self, code: Code) -> bool:
-        return self.loop is not None and self.loop.lazy and self._barrier() != NONE
+        return self.loop is not None and self.loop.lazy and self.barrier(code) != NONE
 
-    def _barrier(self) -> int:
+    def barrier(self, code: Code) -> int:
         """How a turn ends where all lanes wait: at a barrier whose number is known and which asks for nothing more, or
         otherwise."""
-        code = self.e.code
         if self.loop is not None and self.loop.lazy and code.guard is not None:
             return NONE
         if code.action is not Action.BARRIER or code.form.red:
@@ -246,4 +260,4 @@ class Fast(Part):
         if self.loop is None or ended == NONE:
             self.t.do(f"ret i32 {S.DONE}")
         else:
-            self.loop.next_warp(ended)
+            self.loop.next_warp(ended, in_segment=self.segments.here is not None)

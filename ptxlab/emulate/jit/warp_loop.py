@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.irtext import COLD, SIGNATURE
@@ -43,6 +44,38 @@ them, where LLVM has a calling convention for that."""
 OVER = 16
 """The smallest result of a turn after which the next warp may have its own: how it ended is added (see `rules.rounds`),
 others are those of the function."""
+ELSEWHERE = OVER - 1
+"""The result of a segment where a warp has to go on from its program counter elsewhere."""
+FEW = 3
+"""Warps of a CTA from which on segments are worth their beginning and their end."""
+PREDICTED = '"no-jump-tables"="true"'
+"""The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
+place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
+of a warp on Zen 4)."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Its blocks, the one where it starts first, and how it ends (see `rules.rounds`). goes_back: whether it has a branch
+    backwards."""
+
+    blocks: tuple[int, ...]
+    ended: int
+    goes_back: bool
+
+    @property
+    def start(self) -> int:
+        """The block where it starts."""
+        return self.blocks[0]
+
+    @property
+    def function(self) -> str:
+        """The name of its function."""
+        return f"segment{self.start}"
+
+
+_OF_SEGMENTS = frozenset({"segment.over", "segment.stopped", "round.resumed"})
+"""Labels of the loop over rounds that are there if the program has segments."""
 
 
 class WarpLoop(Part):
@@ -50,20 +83,25 @@ class WarpLoop(Part):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
+        self.segments: list[Segment] = []
+        """The pieces of code that have functions of their own for all warps in turn."""
         self._goes_on = False
         """Whether any turn ends so that the next warp may have its own."""
         self.lazy = not e.instruments and not any(scheduled(self.program.codes).values())
         """Whether a turn leaves it to the loop to note that all lanes have exited or wait, because no check and no
         other warp asks for that."""
 
-    def next_warp(self, ended: int) -> None:
-        """The end of a turn (see `rules.rounds`)."""
+    def next_warp(self, ended: int, *, in_segment: bool) -> None:
+        """The end of a turn (see `rules.rounds`). in_segment: its function goes on with the next warp itself."""
         if ended == EXITED and self.program.exits:
             bits = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'ended')}")
             with self.t.unless(self.t.let(f"icmp eq i32 {bits}, 0"), cold=True):
                 self.t.do(call(count_ends, "%ctx", "%ws"))
                 self.t.do(f"store i32 0, ptr {self.t.field(S.Warp, 'ended')}")
             self.t.declared.add(declaration(count_ends))
+        if in_segment:
+            self.t.go("warp.done")
+            return
         self._goes_on = True
         self.t.do(f"ret i32 {OVER + ended}")
 
@@ -73,12 +111,14 @@ class WarpLoop(Part):
         self._begin()
         self._end()
         lines, self.t.lines = self.t.lines, around
-        head = f"define i32 @{self.e.name}({SIGNATURE}{FIRST}) nounwind {{"
+        head = f"define i32 @{self.e.name}({SIGNATURE}{FIRST}) nounwind {PREDICTED} {{"
         return "\n".join([head, "entry:", *lines, "}"]) + "\n"
 
     def _begin(self) -> None:
         """At the function's entry: the states of the first and the last warp; the head of the loop, and a turn."""
         t, size = self.t, self.e.file.size
+        if self.segments:
+            t.do("%stopped.at = alloca ptr")
         self.e.held(S.Context, "warps", "i64")
         t.do(f"%position.at = getelementptr i8, ptr %cta, i64 {S.Cta.offset('position')}")
         t.do("%position = load i64, ptr %position.at")
@@ -174,27 +214,85 @@ class WarpLoop(Part):
         t.at("round")
         t.do("%new = phi i1 [%begins, %turn.another], [%begins.again, %round.end]")
         counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%warp.0')}")
+        self._choose(counter)
+        t.at("round.first")
         t.do(f"%first.result = {self._call('%warp.0', counter)}")
-        t.do(f"%first.ended = sub i32 %first.result, {OVER}")
         alike = t.let(f"icmp uge i32 %first.result, {OVER}")
         t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
         t.at("round.next")
-        t.do("%rw = phi ptr [%warp.0, %round], [%rw.next, %round.step]")
+        self._phi("rw", "ptr", "%warp.0, %round.first", "%rw.next, %round.step", "%stopped, %round.resumed")
+        self._phi("alike", "i32", "%first.result, %round.first", "%alike, %round.step", "%expected, %round.resumed")
         t.do(f"br i1 {t.let('icmp eq ptr %rw, %last')}, label %round.end, label %round.step")
         t.at("round.step")
         t.do(f"%rw.next = getelementptr i8, ptr %rw, i64 {self.e.file.size}")
         counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%rw.next')}")
         t.do(f"%next.result = {self._call('%rw.next', counter)}")
-        alike = t.let("icmp eq i32 %next.result, %first.result")
+        alike = t.let("icmp eq i32 %next.result, %alike")
         t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
         t.at("round.end")
-        t.do(f"%begins.again = icmp eq i32 %first.ended, {EXITED}")
-        another = t.let(call(end_alike, "%ctx", "%cta", "%first.ended", "false"))
+        self._phi("all.alike", "i32", "%alike, %round.next", "%segment.result, %segment.over")
+        t.do(f"%all.ended = sub i32 %all.alike, {OVER}")
+        t.do(f"%begins.again = icmp eq i32 %all.ended, {EXITED}")
+        another = t.let(call(end_alike, "%ctx", "%cta", "%all.ended", "false"))
         t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
         t.at("round.left")
-        t.do("%left = phi ptr [%warp.0, %round], [%rw.next, %round.step], [%rw, %round.end]")
-        t.do("%left.result = phi i32 [%first.result, %round], [%next.result, %round.step], [%first.result, %round.end]")
-        over = t.let(f"icmp uge i32 %left.result, {OVER}")
-        ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %left.result, {OVER}')}, i32 {NONE}")
-        t.do(call(leave_round, "%ctx", "%cta", "%left", "%first.ended", ended, "%new"))
-        t.do(f"ret i32 {t.let(f'select i1 {over}, i32 {S.DONE}, i32 %left.result')}")
+        for name, kind, end, *others in (
+            ("warp", "ptr", "%last", "%warp.0", "%rw.next", "%stopped", "%stopped"),
+            ("result", "i32", "%all.alike", "%first.result", "%next.result", "%segment.result", "%resumed.result"),
+            ("before", "i32", "%all.alike", "%first.result", "%alike", "%segment.alike", "%expected"),
+        ):
+            first, step, stopped, resumed = others
+            ways = [f"{first}, %round.first", f"{step}, %round.step", f"{end}, %round.end"]
+            self._phi(f"leaving.{name}", kind, *ways, f"{stopped}, %segment.stopped", f"{resumed}, %round.resumed")
+        over = t.let(f"icmp uge i32 %leaving.result, {OVER}")
+        ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %leaving.result, {OVER}')}, i32 {NONE}")
+        before = t.let(f"sub i32 %leaving.before, {OVER}")
+        t.do(call(leave_round, "%ctx", "%cta", "%leaving.warp", before, ended, "%new"))
+        t.do(f"ret i32 {t.let(f'select i1 {over}, i32 {S.DONE}, i32 %leaving.result')}")
+
+    def _phi(self, name: str, kind: str, *ways: str) -> None:
+        """A value that several ways bring; those of segments, if there are any."""
+        there = [way for way in ways if self.segments or way.rpartition("%")[2] not in _OF_SEGMENTS]
+        self.t.do(f"%{name} = phi {kind} {', '.join(f'[{way}]' for way in there)}")
+
+    def _choose(self, counter: str) -> None:
+        """The segment at which a round begins, if it is one, for all warps. It may leave the round to turns of single
+        warps, from any of them on."""
+        t = self.t
+        if not self.segments:
+            t.go("round.first")
+            return
+        t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {FEW}')}, label %round.choose, label %round.first")
+        t.at("round.choose")
+        cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
+        t.do(f"switch i32 {counter}, label %round.first [{cases}]")
+        results, alike = [], []
+        for each in self.segments:
+            t.at(f"begin.{each.function}")
+            if each.goes_back:  # a turn of a single warp then ends there
+                left = t.let(f"load i64, ptr {t.field(S.Context, 'quantum')}")
+                goes_on = t.let(f"icmp sge i64 {left}, 0")
+                t.do(f"br i1 {goes_on}, label %call.{each.function}, label %round.first{COLD}")
+            else:
+                t.go(f"call.{each.function}")
+            t.at(f"call.{each.function}")
+            given = "ptr %ctx, ptr %cta, ptr %warp.0, ptr %last, i1 %new, ptr %stopped.at"
+            result = t.let(f"call {CONVENTION}i32 @{each.function}({given})")
+            results.append(f"{result}, %call.{each.function}")
+            alike.append(f"{OVER + each.ended}, %call.{each.function}")
+            t.go("segment.over")
+        t.at("segment.over")
+        self._phi("segment.result", "i32", *results)
+        self._phi("segment.alike", "i32", *alike)
+        t.do(f"br i1 {t.let('icmp eq i32 %segment.result, %segment.alike')}, label %round.end, label %segment.stopped")
+        t.at("segment.stopped")
+        t.do("%stopped = load ptr, ptr %stopped.at")
+        goes_on = t.let(f"icmp eq i32 %segment.result, {ELSEWHERE}")
+        t.do(f"br i1 {goes_on}, label %round.resumed, label %round.left")
+        t.at("round.resumed")
+        t.do(f"%resumed.result = {self._call('%stopped', self._counter('%stopped'))}")
+        is_first = t.let("icmp eq ptr %stopped, %warp.0")
+        t.do(f"%expected = select i1 {is_first}, i32 %resumed.result, i32 %segment.alike")
+        over = t.let(f"icmp uge i32 %resumed.result, {OVER}")
+        alike_too = t.let(f"and i1 {over}, {t.let('icmp eq i32 %resumed.result, %expected')}")
+        t.do(f"br i1 {alike_too}, label %round.next, label %round.left{COLD}")

@@ -1,0 +1,225 @@
+"""Segments: what warps do from one barrier to the next, or from their beginning to their end, if it is short.
+
+Between two barriers the turn of a warp is often some ten instructions, and most warps of a tree do nothing at all there.
+To call a turn, to find its place in the kernel and to count its blocks then takes longer than the turn. So such a piece
+of code has a function of its own besides, with a loop over the warps of the CTA:
+
+    for each warp from the first to the last:
+        if it is not at the start of the segment with all of its 32 lanes: leave
+        run the segment's blocks, which are counted in registers
+    add the counts to memory
+
+The loop over rounds (`warp_loop`) calls it where the first warp is at its start. Where a warp cannot go on here (it
+diverges, faults, some of its lanes exit) the function says so, and which warp it is.
+
+In full quality only. Segments are code without loops, calls, and what has a body of its own (see `body`), with one
+kind of end: no warp has to be told from the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.body import body_of
+from ptxlab.emulate.jit.irtext import COLD, KEPT
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.sides import sides_of
+from ptxlab.emulate.jit.warp_loop import CONVENTION, ELSEWHERE, OVER, PREDICTED, Segment
+from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.liveness import successors
+from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+    from ptxlab.emulate.jit.fast import Fast
+
+LONGEST = 32
+"""PTX instructions of a segment. In longer ones what surrounds them counts for little."""
+IN_ALL = 320
+"""PTX instructions of all segments together: they are emitted a second time."""
+
+
+class Segments(Part):
+    """Finds segments and writes their functions."""
+
+    def __init__(self, e: Emitter, fast: Fast) -> None:
+        super().__init__(e)
+        self.fast = fast
+        self.found: list[Segment] = []
+        self.texts: list[str] = []
+        self.here: Segment | None = None
+        """The one that is being written."""
+
+    def emit(self) -> None:
+        """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
+        if self.e.small or self.e.far is not None or self.fast.loop is None or not self.fast.loop.lazy:
+            return
+        left = IN_ALL
+        for start in self._starts():
+            segment = self._segment(start)
+            if segment is None:
+                continue
+            left -= self._size(segment.blocks)
+            if left < 0:
+                break
+            self.found.append(segment)
+        sites, body = self.e.sites, self.t.lines
+        for self.here in self.found:
+            self._function(self.here)
+        self.here = None
+        self.e.sites, self.t.lines = sites, body
+        self.fast.loop.segments = self.found
+
+    # -- where they are ------------------------------------------------------------------------------------------------
+
+    def _starts(self) -> list[int]:
+        """The blocks where turns begin."""
+        behind = [b.next for b in self.program.blocks if self._ended(b) >= AT_BARRIER]
+        return list(dict.fromkeys([self.program.entry, *sorted(behind)]))
+
+    def _ended(self, block: Block) -> int:
+        """How the turn of a whole warp ends with a block; `NONE` where it does not, or not like that."""
+        code = self.program.codes[block.last - 1]
+        if code.ends_thread or code.leaves >= 0:
+            return EXITED
+        return self.fast.barrier(code) if code.action is Action.BARRIER and block.next >= 0 else NONE
+
+    def _size(self, blocks: tuple[int, ...]) -> int:
+        return sum(self.program.blocks[b].last - self.program.blocks[b].first for b in blocks)
+
+    def _segment(self, start: int) -> Segment | None:
+        """The segment that starts at a block, if it is one."""
+        order, open_, ends = list[int](), set[int](), set[int]()
+        todo = [(start, False)]
+        while todo:  # depth first: a way back to a block that is open is a loop
+            at, done = todo.pop()
+            if done:
+                open_.discard(at)
+                continue
+            if at in open_:
+                return None
+            if at in order:
+                continue
+            block = self.program.blocks[at]
+            ended = self._ended(block)
+            if not self._simple(block, ended):
+                return None
+            order.append(at)
+            if self._size(tuple(order)) > LONGEST:
+                return None
+            if ended != NONE:
+                ends.add(ended)
+            if ended < AT_BARRIER:
+                open_.add(at)
+                todo += [(at, True), *((s, False) for s in successors(self.program, at))]
+        if len(ends) != 1:
+            return None
+        goes_on = [at for at in order if self._ended(self.program.blocks[at]) < AT_BARRIER]
+        goes_back = any(s <= at for at in goes_on for s in successors(self.program, at))
+        return Segment((start, *sorted(set(order) - {start})), ends.pop(), goes_back)
+
+    def _simple(self, block: Block, ended: int) -> bool:
+        """Whether a block is of the kinds that segments may have."""
+        codes = self.program.codes[block.first : block.last]
+        if waits_for_others(codes[0]):
+            return False
+        for code in codes:
+            if body_of(code) is not None and not code.properties.atomic:
+                return False
+        last = codes[-1]
+        if ended != NONE or not last.properties.ends_block or last.action is Action.WARP_BARRIER:
+            return True
+        if last.action is not Action.BRANCH:
+            return False
+        lanes_part = last.guard is not None and not self.e.uniform[last.guard[0]]
+        if not lanes_part or sides_of(self.program, self.e.scalars, self.e.alive, block, last) is not None:
+            return True
+        return block.index not in self.fast.regions.of
+
+    # -- a function ----------------------------------------------------------------------------------------------------
+
+    def _function(self, segment: Segment) -> None:
+        t, e, start = self.t, self.e, self.e.pc(segment.start)
+        t.lines = []
+        for at in segment.blocks:
+            e.sites = e.sites_of[at]
+            block = self.program.blocks[at]
+            e.plan(block)
+            self.fast.block(block)
+        blocks = self._leaving(t.lines)
+        t.lines = []
+        e.enter()
+        for at in segment.blocks:
+            t.do(f"{self._ran(at)} = alloca i64")
+            t.do(f"store i64 0, ptr {self._ran(at)}")
+        t.do(f"%{KEPT}.result = alloca i32")
+        t.go("warp")
+        t.at("warp")
+        t.do("%ws = phi ptr [%first, %entry], [%ws.next, %warp.next]")
+        e.enter_warp()
+        counter = t.let("load i32, ptr %fast.pc.at")
+        at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
+        full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
+        t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
+        t.lines += blocks
+        t.at("warp.done")
+        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %warp.next")
+        t.at("warp.next")
+        t.do(f"%ws.next = getelementptr i8, ptr %ws, i64 {e.file.size}")
+        t.go("warp")
+        t.at("elsewhere")
+        t.do(f"store i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, ptr %fast.pc.at")
+        self._result(str(ELSEWHERE))
+        t.at("fault")
+        self._result(str(S.FAULT))
+        t.at("through")
+        self._result(str(OVER + segment.ended))
+        t.at("leave")
+        self._count(segment)
+        t.do("store ptr %ws, ptr %left")
+        t.do(f"%result = load i32, ptr %{KEPT}.result")
+        t.do("ret i32 %result")
+        head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
+        head += f"ptr noalias %first, ptr %last, i1 %new, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
+        self.texts.append("\n".join([head, "entry:", *t.lines, "}"]) + "\n")
+
+    def _result(self, text: str) -> None:
+        """The end of the function."""
+        self.t.do(f"store i32 {text}, ptr %{KEPT}.result")
+        self.t.go("leave")
+
+    @staticmethod
+    def _leaving(lines: list[str]) -> list[str]:
+        """Code that leaves by way of `leave`."""
+        out = []
+        for line in lines:
+            if line.startswith("  ret i32 "):
+                out += [f"  store i32 {line.removeprefix('  ret i32 ')}, ptr %{KEPT}.result", "  br label %leave"]
+            else:
+                out.append(line)
+        return out
+
+    @staticmethod
+    def _ran(block: int) -> str:
+        """How many warps have run a block."""
+        return f"%{KEPT}.ran{block}"
+
+    def count(self, block: Block) -> None:
+        """A whole warp runs a block."""
+        self.t.bump(self._ran(block.index), "add i64", "1")
+        self.e.counted(block)
+
+    def _count(self, segment: Segment) -> None:
+        """Executions of all blocks, by warps and by threads; and the quantum."""
+        t, spent = self.t, "0"
+        for at in segment.blocks:
+            block = self.program.blocks[at]
+            ran = t.let(f"load i64, ptr {self._ran(at)}")
+            executions = self.e.executions(at)
+            t.bump(t.field(S.Executions, "warps", executions), "add i64", ran)
+            t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"shl i64 {ran}, 5"))
+            spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {ran}, {block.last - block.first}')}")
+        t.bump("%quantum.at", "sub i64", spent)
