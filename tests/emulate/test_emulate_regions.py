@@ -243,3 +243,47 @@ def test_registers_of_loops_that_lanes_change_apart() -> None:
     assert uniform(STEPS) == {"%r10"}
     assert uniform(STEPS.replace("@%p3 bra LOOP;", "")) == {"%r10", "%r11"}  # no loop: nothing comes of it
     assert uniform(COUNTER.format(after="add.u32 %r12, %r12, %r11;")) >= {"%r11"}  # the loop is left for good
+
+
+def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of registers that lanes write under a mask those are loaded that others may read: in a side, a region, and the
+    function for diverged warps."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit import emit
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    body = """
+        ld.global.u32 %r10, [%rd3];
+        mov.u32 %r11, %r10;
+        mov.u32 %r12, %r10;
+        setp.gt.u32 %p1, %r1, 11;
+        @%p1 bra JOIN;
+        {}
+        mul.lo.u32 %r13, %r10, 5;
+        add.u32 %r11, %r13, 1;
+        mov.u32 %r12, %r11;
+    JOIN:
+        add.u32 %r12, %r12, 1;
+        st.global.u32 [%rd3], %r12;
+    """
+    loop = """
+    AGAIN:
+        add.u32 %r12, %r12, %r1;
+        setp.lt.u32 %p2, %r12, 9;
+        @%p2 bra AGAIN;"""
+    loaded = set[str]()
+
+    class Seen(emit.Registers):
+        def read(self, r: int) -> Any:
+            if r not in self.values:
+                loaded.add(self.program.registers[r].name)
+            return super().read(r)
+
+    monkeypatch.setattr(emit, "Registers", Seen)
+    for within, slow in (("", False), (loop, False), ("", True), (loop, True)):
+        loaded.clear()
+        module_text(lower(parse(kernel(body.format(within)))), host(), Instruments(), slow=slow, small=False)
+        assert loaded & {"%r11", "%r12", "%r13"} == {"%r12"}, (within, slow)

@@ -140,7 +140,10 @@ class Fast(Part):
         falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
         ran = [(side, bits) for side, bits in ((sides.falls, falls), (sides.jumps, jumps)) if side is not None]
         for side, bits in sorted(ran, key=lambda each: each[0].index):
+            others = [other.index for other, _ in ran if other is not side]
+            self.e.registers.own = self.e.registers.not_needed([sides.join, *others])
             self._side(side, bits)
+        self.e.registers.own = 0
         self.go(sides.join)
 
     def _side(self, block: Block, bits: str) -> None:

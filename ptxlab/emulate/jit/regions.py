@@ -178,10 +178,11 @@ class Regions(Part):
                 continue
             self.e.words += [self._rounds(region), *map(region.word, region.blocks)]
             self.e.registers.apart = region.apart
+            self.e.registers.own = self.e.registers.not_needed([*region.blocks, region.join])
             self.e.loops.begin(self._kept(region))
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
-            self.e.registers.apart = frozenset()
+            self.e.registers.apart, self.e.registers.own = frozenset(), 0
             self._join(region)
             self._give_up(region)
 

@@ -3,6 +3,7 @@ what of it must still be stored there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine import Affine
@@ -10,6 +11,7 @@ from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.program.liveness import bit_set
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
@@ -65,6 +67,8 @@ class Registers(Part):
         """Registers that are scalars elsewhere and of which all lanes are kept here."""
         self.keeps_all = False
         """Whether registers are stored even if they are not alive."""
+        self.own = 0
+        """Registers (a bit set) that only the lanes which run here will read again: what the others hold is lost."""
 
     def begin(self) -> None:
         """A label: no values are known."""
@@ -127,7 +131,7 @@ class Registers(Part):
         """A write: inactive lanes keep the old value."""
         if self.program.registers[r].lane == "i1" and not self.scalar(r):
             value = self.m.short(value)
-        if self.active.partly and not self.scalar(r):
+        if self.active.partly and not self.scalar(r) and not self.own >> r & 1:
             value = self.m.select(self.active.mask, value, self.read(r))
             value.raw = None  # both would be needed: all lanes are stored
         elif self.active.guard is not None:
@@ -212,6 +216,16 @@ class Registers(Part):
             self.e.matrices.changed(r)
             if not self.e.scalars[r]:  # of those `flush` notes that they have changed
                 self.dirty.discard(r)
+
+    def not_needed(self, blocks: Iterable[int]) -> int:
+        """The registers (a bit set) that nobody reads who is at the start of one of these blocks. None where somebody
+        watches."""
+        if self.e.instruments:
+            return 0
+        needed = bit_set(self.e.warpgroups.held)
+        for block in blocks:
+            needed |= self.e.alive[block]
+        return ~needed
 
     def forget(self, r: int) -> None:
         """A function has written a register in the warp's state."""

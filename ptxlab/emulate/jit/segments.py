@@ -1,8 +1,8 @@
 """Segments: what warps do from one barrier to the next, or from their beginning to their end, if it is short.
 
-Between two barriers the turn of a warp is often some ten instructions, and most warps of a tree do nothing at all there.
-To call a turn, to find its place in the kernel and to count its blocks then takes longer than the turn. So such a piece
-of code has a function of its own besides, with a loop over the warps of the CTA:
+Between two barriers the turn of a warp is often some ten instructions, and most warps of a tree do nothing there. To
+call a turn, to find its place in the kernel and to count its blocks then takes longer than the turn. So such a piece of
+code has a function of its own besides, with a loop over the warps of the CTA:
 
     for each warp from the first to the last:
         if it is not at the start of the segment with all of its 32 lanes: leave
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 LONGEST = 32
 """PTX instructions of a segment. In longer ones what surrounds them counts for little."""
-IN_ALL = 320
+IN_ALL = 256
 """PTX instructions of all segments together: they are emitted a second time."""
 
 
@@ -67,8 +67,9 @@ class Segments(Part):
                 break
             self.found.append(segment)
         sites, body = self.e.sites, self.t.lines
-        for self.here in self.found:
-            self._function(self.here)
+        for segment in self.found:
+            self.here = segment
+            self._function(segment)
         self.here = None
         self.e.sites, self.t.lines = sites, body
         self.fast.loop.segments = self.found

@@ -39,6 +39,8 @@ class Slow(Part):
 
     def function(self) -> str:
         """Its LLVM text."""
+        if not any(code.properties.converges for code in self.program.codes):  # where lanes wait within blocks
+            self.e.registers.own = self.e.registers.not_needed(range(len(self.program.blocks)))
         return self.e.function(self.block, self.dispatch)
 
     # -- whose turn it is ----------------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ of a warp on Zen 4)."""
 
 @dataclass(frozen=True)
 class Segment:
-    """Its blocks, the one where it starts first, and how it ends (see `rules.rounds`). goes_back: whether it has a branch
-    backwards."""
+    """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
+    and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards."""
 
     blocks: tuple[int, ...]
     ended: int
