@@ -161,9 +161,11 @@ class Form:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Any:
-        # A slot that this entry does not have reads as absent, so that one `sem` can serve several entries.
+        # A slot that this entry does not have reads as absent, so that one `sem` can serve several entries. From now on
+        # it is so for all forms, without this call: thousands of instructions ask.
         if name.startswith("__"):
             raise AttributeError(name)
+        setattr(Form, name, None)
         return None
 
     def __repr__(self) -> str:

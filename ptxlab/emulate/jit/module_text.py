@@ -99,7 +99,7 @@ APART = 600
 """Lines of LLVM text from which on functions are a module of their own, which takes a millisecond more to load."""
 _CONSTANT = re.compile(r"^@([\w.]+) = ", re.MULTILINE)
 _USED = re.compile(r"@([\w.]+)")
-_FUNCTION = re.compile(r"^define internal (.*) \{$", re.MULTILINE)
+_INTERNAL = "define internal "
 
 
 def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
@@ -107,10 +107,11 @@ def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
     constants, here, there = set(_CONSTANT.findall(body)), [head], [head]
     lines = 0
     for helper in helpers:
-        public = _FUNCTION.sub(r"define \1 {", helper)
-        declared = [f"declare {function}" for function in _FUNCTION.findall(helper)]
+        public, text = helper.replace(_INTERNAL, "define "), helper.split("\n")
+        heads = [line.removeprefix(_INTERNAL).removesuffix(" {") for line in text if line.startswith(_INTERNAL)]
+        declared = [f"declare {head}" for head in heads]
         apart = constants.isdisjoint(_USED.findall(helper))
-        lines += apart * helper.count("\n")
+        lines += apart * len(text)
         here += declared if apart else [public]
         there += [public] if apart else declared
     if lines < APART:

@@ -35,9 +35,9 @@ class Rule:
     @functools.cached_property
     def types(self) -> dict[str, Any]:
         """Its parameters' types by name, and its result's under "return"."""
-        names = self.function.__globals__
+        names = dict(self.function.__globals__)
         return {
-            name: eval(told, dict(names)) if isinstance(told, str) else told
+            name: eval(told, names) if isinstance(told, str) else told
             for name, told in self.function.__annotations__.items()
         }
 
