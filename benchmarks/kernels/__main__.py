@@ -14,6 +14,7 @@ import os
 os.environ.setdefault("PTXLAB_CACHE", "off")  # before ptxlab looks for it: the first result counts with nothing cached
 
 import argparse
+import math
 import platform
 import resource
 import statistics
@@ -36,6 +37,8 @@ KERNELS = [kernel for family in FAMILIES for kernel in family.KERNELS]
 RESULTS = Path(__file__).parents[1] / "results"
 PAIRS, SECONDS, MOST = 9, 0.2, 60
 """Turns of C and the machine: at least so many, on until so much time is spent, at most so many."""
+LONG, FEW = 20e-3, 5
+"""Seconds that one worker takes for a long launch, about, and how often it is made."""
 CHECKED: dict[str, dict[str, Any]] = {
     "counters": {"counters": True},
     "initcheck": {"checks": ("memcheck", "initcheck")},
@@ -77,6 +80,8 @@ def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     if quick:
         return row
     row["two"] = min(ours.run()[1] for _ in range(PAIRS)) / min(ours.run(2)[1] for _ in range(PAIRS))
+    times = math.ceil(LONG / mine)
+    row["long"] = min(ours.run(1, times)[1] for _ in range(FEW)) / min(ours.run(2, times)[1] for _ in range(FEW))
     for name, options in CHECKED.items():
         ours.build(**options)
         plain, watched = taken_in_turns(lambda: ours.run()[0], lambda o=options: ours.run(**o)[0])
@@ -90,12 +95,12 @@ def line(row: dict[str, Any]) -> str:
     text = f"{kernel.name:20}{row['C'] * 1e3:9.2f}{row['ours'] * 1e3:9.2f}{row['ratio']:8.2f}"
     text += f"{row['rate'] / 1e9:8.2f}{row['first']:8.2f}{row['memory']:8.0f}"
     if "two" in row:
-        text += f"{row['two']:7.2f}" + "".join(f"{row[name]:7.1f}" for name in CHECKED)
+        text += f"{row['two']:7.2f}{row['long']:7.2f}" + "".join(f"{row[name]:7.1f}" for name in CHECKED)
     return text
 
 
 HEAD = f"{'kernel':20}{'C, ms':>9}{'ours':>9}{'ratio':>8}{'10^9/s':>8}{'first':>8}{'MiB':>8}"
-HEAD_FULL = f"{'two':>7}{'count':>7}{'init':>7}{'race':>7}{'all':>7}"
+HEAD_FULL = f"{'two':>7}{'long':>7}{'count':>7}{'init':>7}{'race':>7}{'all':>7}"
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -108,8 +113,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         f"{sum(r < 1 for r in ratios)} below 1"
     )
     if full:
-        two = [row["two"] for row in rows]
-        lines.append(f"two workers over one: median {statistics.median(two):.2f}, worst {min(two):.2f}")
+        for column, what in (("two", "two workers over one"), ("long", "the same in long launches")):
+            gains = [row[column] for row in rows]
+            lines.append(f"{what}: median {statistics.median(gains):.2f}, worst {min(gains):.2f}")
         for name, asked in ASKED.items():
             costs = sorted((row[name], row["kernel"].name) for row in rows)
             middle = statistics.median(cost for cost, _ in costs)
@@ -149,7 +155,8 @@ One core, memcheck on, CPU time, the lower quartile of {PAIRS} to {MOST} runs th
 ratio: C's time over ours, above 1 where the machine is faster.
 10^9/s: thread-instructions a second. first: seconds until the first result, nothing cached in the process.
 MiB: the process at its largest so far. two: wall time of one worker over that of two; the second begins 0.2 ms after
-the first, and where less than 0.3 ms would be left for it there is none. The last four: a launch with counters or
+the first, and where less than 0.3 ms would be left for it there is none. long: the same of a launch with so many times
+as many blocks that one worker takes {LONG * 1e3:.0f} ms. The last four: a launch with counters or
 checks, over one with memcheck alone.
 
 ```

@@ -140,20 +140,27 @@ class OnMachine:
         self.builds[repr(sorted(options.items()))] = built
         return seconds
 
-    def run(self, workers: int = 1, **options: Any) -> tuple[float, float, Report]:
-        """Seconds of CPU time and of wall time of one launch, and its report."""
+    def run(self, workers: int = 1, times: int = 1, **options: Any) -> tuple[float, float, Report]:
+        """Seconds of CPU time and of wall time of one launch, and its report. times: that many times as many blocks, in
+        z, which no kernel asks for: each piece of work is done so often."""
         self.reset()
-        made = Run(
-            self.program, self.builds[repr(sorted(options.items()))], self._launch(workers, options), self.memory
-        )
+        built, launch = self.builds[repr(sorted(options.items()))], self._launch(workers, options, times)
+        made = Run(self.program, built, launch, self.memory)
         cpu, wall = time.process_time(), time.perf_counter()
         made.wait()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         return cpu, wall, made.report(wall)
 
-    def _launch(self, workers: int, options: dict[str, Any]) -> Launch:
-        size = three(self.kernel.grid), three(self.kernel.block)
-        return Launch(*size, self.params, shared=self.kernel.shared, workers=workers, **options)
+    def _launch(self, workers: int, options: dict[str, Any], times: int = 1) -> Launch:
+        x, y, z = three(self.kernel.grid)
+        return Launch(
+            (x, y, z * times),
+            three(self.kernel.block),
+            self.params,
+            shared=self.kernel.shared,
+            workers=workers,
+            **options,
+        )
 
 
 def compile_c(kernels: Sequence[Kernel], folder: Path) -> ctypes.CDLL:

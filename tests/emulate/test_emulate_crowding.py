@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from emulate_programs import kernel, run
 
+from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import DeviceFault
 
 jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 crowding = pytest.importorskip("ptxlab.emulate.jit.crowding", reason="needs llvmlite", exc_type=ImportError)
 
-TIMES, BLOCKS, THREADS = 20, 6000, 64
+TIMES, BLOCKS, THREADS = 20, 3000, 64
 COUNTS = f"""
     mov.u32 %r30, 0;
     and.b32 %r31, %r1, 7;
@@ -34,23 +35,44 @@ def counted(workers: int, body: str = COUNTS, threads: int = THREADS) -> tuple[n
     return out[:8], report.thread_instructions
 
 
-@pytest.fixture
-def retreats(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+@pytest.fixture(params=["in the caller's thread", "in threads"])
+def retreats(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Has every launch whose workers are compared go on with one. For each that does so: how many workers it had, and
-    how many of them had paused with blocks left to run."""
+    how many of them paused with blocks left to run."""
     seen: list[tuple[int, int]] = []
-    alone = jit.Run.go_on_alone
+    let_go, wait = jit.Run.let_go_alone, jit.Run.wait
 
-    def watched(this: Any, team: Any) -> None:
-        alone(this, team)
-        left = sum(other.context.ticket < other.context.tickets_end for other in this.workers[1:])
-        seen.append((len(this.workers), left))
-        assert this.workers[0].context.alone
+    def watched(this: Any, team: Any, running: int = 0) -> None:
+        let_go(this, team, running)
+        if this.crowded and team.running() == running and not this.workers[0].context.alone:
+            raise AssertionError("the first worker does not know that it is alone")
 
-    monkeypatch.setattr(jit.Run, "go_on_alone", watched)
+    def waited(this: Any) -> None:
+        paused: list[int] = []
+        go_on = this.go_on
+
+        def noted(worker: Any) -> None:
+            go_on(worker)
+            if worker is not this.workers[0] and worker.result == S.PAUSED:
+                paused.append(worker.context.ticket < worker.context.tickets_end)
+
+        this.go_on = noted
+        try:
+            wait(this)
+        finally:
+            if this.crowded:
+                seen.append((len(this.workers), sum(paused)))
+
+    monkeypatch.setattr(jit.Run, "let_go_alone", watched)
+    monkeypatch.setattr(jit.Run, "wait", waited)
     monkeypatch.setattr(crowding, "GAIN", 1e9)
+    monkeypatch.setattr(crowding, "AGAIN", 5)
     monkeypatch.setattr(jit, "SHARED", 1e-5)
-    monkeypatch.setattr(jit, "HERE", 0.5)  # so long that the others surely begin meanwhile, on a busy machine too
+    if request.param == "in threads":
+        monkeypatch.setattr(jit, "HERE", 3e-4)
+        monkeypatch.setattr(jit, "TICK", 1e-4)
+    else:
+        monkeypatch.setattr(jit, "HERE", 0.5)  # so long that the others surely begin meanwhile, on a busy machine too
     monkeypatch.setattr(jit, "GROWTH", 2)
     return seen
 

@@ -15,7 +15,7 @@ from ptxlab.text import parse
 
 jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
-from ptxlab.emulate.jit import build, divergence, llvm_thread, rule_objects  # noqa: E402
+from ptxlab.emulate.jit import build, divergence, llvm_thread, rule_objects, threads  # noqa: E402
 from ptxlab.emulate.jit import compile as native  # noqa: E402
 from ptxlab.emulate.jit.instruments import instruments_of  # noqa: E402
 
@@ -140,7 +140,7 @@ def test_a_launch_goes_over_to_better_code_between_two_blocks(nothing_built: Non
     run = jit.Run(launched.program, launched.built, launched.launch, launched.memory)
     launched.built.improve()
     quick, begun = run.fast, run.progress()
-    run.tick(NoLine())
+    run.tick(NoLine(), threads.Team(run.stop))
     assert run.fast is launched.built.fast is not quick
     assert [worker.context.outdated for worker in run.workers] == [1]
     assert begun == (0, 0)

@@ -143,12 +143,10 @@ class Run:
                     return
                 worker = Worker(self)
                 self.workers.append(worker)
+                if self.crowded:  # by now
+                    worker.pausing, worker.context.outdated = True, 1
             worker.context.steps_left = ENDLESS
             self.go_on(worker)
-            if worker is self.workers[0] and self.crowded:
-                for other in self.workers[1:]:  # which may have taken some CTAs before they paused
-                    if other.result == S.PAUSED and worker.result == S.DONE:
-                        self.go_on(other)
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1
@@ -198,15 +196,19 @@ class Run:
             return False
         worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
         began = now = time.perf_counter()
+        self.comparison.begin(now)
         while now - began < HERE:
-            since, before, joined = now, worker.context.finished, self.asked > 1
+            since, before, alone = now, worker.context.finished, self.asked == 1
             worker.context.steps_left = steps
             self.go_on(worker)
-            if worker.result != S.PAUSED:
-                return worker.result != S.DONE or not self.crowded
             now = time.perf_counter()
-            if self.comparison.look(self.workers, now - since, joined=joined):
-                self.go_on_alone(team)
+            if worker.result != S.PAUSED:
+                self.comparison.look(self.workers, now, alone=alone)  # for the next launches
+                return True
+            if self.comparison.look(self.workers, now, alone=alone):
+                self.retreat()
+                team.rest()
+                self.let_go_alone(team)
             if not decided and now - since > self.comparison.stretch:
                 done = worker.context.finished
                 if (now - since - CALL) * (self.launch.blocks - done) > SHARED * (done - before):
@@ -216,14 +218,17 @@ class Run:
                 steps *= GROWTH
         return False
 
-    def go_on_alone(self, team: Team) -> None:
-        """Has all workers but the first, which does not run now, pause before their next CTAs."""
+    def retreat(self) -> None:
+        """Has all workers but the first pause before their next CTAs."""
         self.crowded = True
         for other in self.workers[1:]:
             other.pausing, other.context.outdated = True, 1
-        team.rest()
-        with _announcing:
-            self.workers[0].context.alone = len(_running) == 1
+
+    def let_go_alone(self, team: Team, running: int = 0) -> None:
+        """Lets the first worker know when all others have paused. running: how many threads may still run."""
+        if self.crowded and team.running() == running:
+            with _announcing:
+                self.workers[0].context.alone = len(_running) == 1
 
     def wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
@@ -235,7 +240,11 @@ class Run:
                 progress.woken_by(team.wake)
                 if not self.begin_here(team):
                     team.begin(functools.partial(self.work, team, self.workers[0]))
-                team.wait(lambda: self.tick(progress), TICK)
+                team.wait(lambda: self.tick(progress, team), TICK)
+                for worker in self.workers[1:]:  # which may have taken CTAs before they paused
+                    if worker.result == S.PAUSED and not self.stop[0]:
+                        team.begin(functools.partial(self.work, team, worker))
+                team.wait(lambda: self.tick(progress, team), TICK)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
@@ -267,12 +276,15 @@ class Run:
                 for worker in run.workers:
                     worker.context.alone = False
 
-    def tick(self, progress: Progress) -> None:
+    def tick(self, progress: Progress, team: Team) -> None:
         """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
 
         What a kernel does is the same in any code, so it does not matter when that is."""
         progress.tick()
         self.note_work()
+        self.let_go_alone(team, 1)
+        if self.comparison.look(self.workers, time.perf_counter(), alone=False):
+            self.retreat()
         if self.built.fast is not self.fast:
             self.fast = self.built.fast
             self.kept.append(self.fast)

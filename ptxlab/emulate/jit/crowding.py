@@ -21,6 +21,8 @@ AGAIN = 64
 """Launches with one worker after which several are tried again: the data may be others."""
 STRETCH, SURE = 15e-6, 1e-4
 """Seconds that a stretch must take to tell how long the launch will take; and to be compared."""
+SHARE = 8
+"""The others must have done this part of the work."""
 GAIN = 1.1
 """How many times as much work several workers must do."""
 SPACES = ("global", "generic")
@@ -45,7 +47,7 @@ class Crowding:
 
 
 class Comparison:
-    """The stretches of one launch. `look` is to be called after each, with the time that it took."""
+    """The stretches of one launch. `look` is to be called after each."""
 
     def __init__(self, crowding: Crowding) -> None:
         self.crowding = crowding
@@ -53,21 +55,25 @@ class Comparison:
         """Whether more stretches are to be looked at."""
         self.stretch = SURE if crowding.possible else STRETCH
         """How long a stretch must be that tells whether others are to be begun."""
-        self._done, self._others, self._rate = 0, 0, 0.0
+        self._since, self._done, self._others, self._rate = 0.0, 0, 0, 0.0
 
-    def look(self, workers: Sequence[Worker], seconds: float, *, joined: bool) -> bool:
-        """Whether the first worker should go on alone. joined: others had been begun before the stretch."""
+    def begin(self, now: float) -> None:
+        """The first stretch begins."""
+        self._since = now
+
+    def look(self, workers: Sequence[Worker], now: float, *, alone: bool) -> bool:
+        """Whether the first worker should go on alone. alone: no other had been begun before the stretch."""
         if not self.open:
             return False
+        seconds = now - self._since
+        if seconds < SURE and alone:
+            return False  # this stretch and the next are one
         done, others = self._work(workers), self._work(workers[1:])
-        gained, joined = done - self._done, joined and self._others > 0
-        self._done, self._others = done, others
-        if seconds < SURE:
-            return False
-        if not joined:
+        gained, by_others = done - self._done, others - self._others
+        self._since, self._done, self._others = now, done, others
+        if alone:
             self._rate = gained / seconds
-            return False
-        if not self._rate:
+        if not self._rate or seconds < SURE or not by_others or SHARE * by_others < gained:
             return False
         self.open = False
         crowded = gained < GAIN * self._rate * seconds

@@ -50,6 +50,7 @@ class Team:
         self._begun: list[None] = []  # one entry for each worker that has registered, appended by itself
         self._ended: list[None] = []
         self._events: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True: a worker has ended
+        self._heard = 0  # of these events
 
     def begin(self, work: Callable[[], None]) -> None:
         """Runs a function in a thread. The functions may call it too."""
@@ -79,11 +80,10 @@ class Team:
 
     def wait(self, each: Callable[[], None], seconds: float) -> None:
         """Returns when all have ended; calls `each` every `seconds` until then, and after each `wake`."""
-        ended = 0
-        while ended < len(self._given):
+        while self._heard < len(self._given):
             try:
                 if self._events.get(timeout=seconds):
-                    ended += 1
+                    self._heard += 1
                     continue
             except queue.Empty:
                 pass
@@ -91,8 +91,12 @@ class Team:
 
     def rest(self) -> None:
         """Returns when all functions that were given so far have returned."""
-        while len(self._given) > len(self._ended):
+        while self.running():
             time.sleep(2e-5)
+
+    def running(self) -> int:
+        """How many functions have not returned yet."""
+        return len(self._given) - len(self._ended)
 
     def wake(self) -> None:
         """Has `wait` call its function now. For any thread."""
