@@ -144,6 +144,94 @@ def test_the_sum_of_a_warp_at_one_known_address(op: str, kind: str) -> None:
     assert all(each == ran[0] for each in ran)
 
 
+HISTOGRAM = """
+    .reg .{kind} %value;
+    mov.u32 %r15, bins;
+    mov.u32 %r10, 0;
+    setp.lt.u32 %p1, %r1, 16;
+    mul.lo.u32 %r11, %r1, {size};
+    cvt.u64.u32 %rd5, %r11;
+    add.u64 %rd5, %rd2, %rd5;
+    add.u32 %r11, %r11, %r15;
+    @%p1 ld.global.{bits} {word}, [%rd5];
+    @%p1 st.shared.{bits} [%r11], {word};
+    bar.sync 0;
+AGAIN:
+    mad.lo.u32 %r12, %r4, 0x9e3779b1, %r10;
+    shr.u32 %r13, %r12, 28;
+    and.b32 %r14, %r10, 3;
+    setp.eq.u32 %p2, %r14, 1;
+    selp.u32 %r13, 3, %r13, %p2;
+    cvt.u64.u32 %rd6, %r12;
+    mul.lo.u64 %rd6, %rd6, 0x9e3779b97f4a7c15;
+    mov.{bits} %value, {value};
+    mad.lo.u32 %r16, %r13, {size}, %r15;
+    mul.wide.u32 %rd7, %r13, {size};
+    add.u64 %rd7, %rd7, %rd2;
+    red.{space}.{op}.{kind} [{at}+{size}], %value;
+    add.u32 %r10, %r10, 1;
+    setp.lt.u32 %p1, %r10, 6;
+    @%p1 bra AGAIN;
+    bar.sync 0;
+    setp.lt.u32 %p1, %r1, 16;
+    @%p1 ld.shared.{bits} {word}, [%r11];
+    @%p1 red.global.{op}.{kind} [%rd5+256], {word};
+"""
+"""Each lane adds to one of 16 places, in every fourth round all to the same."""
+
+
+@pytest.mark.long
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("same", [False, True], ids=["values of their own", "one value"])
+@pytest.mark.parametrize(("op", "kind"), SUMS)
+def test_a_histogram(op: str, kind: str, same: bool, space: str) -> None:
+    """In good code a full warp makes 32 operations in a row."""
+    wide = "64" in kind
+    given = {"kind": kind, "op": op, "space": space, "at": "%rd7" if space == "global" else "%r16"}
+    given |= {"size": 8, "bits": "b64", "word": "%rd8"} if wide else {"size": 4, "bits": "b32", "word": "%r17"}
+    value = "5" if same else "%rd6" if wide else "%r12"
+    text = kernel(HISTOGRAM.format(value=value, **given), ".shared .align 8 .b8 bins[144];")
+    start, ran = np.arange(96, dtype=np.uint64) * 0x9E3779B97F4A7C15, []
+    for way, workers in (("step", 1), ("jit", 1), ("good", 1), ("good", 2)):
+        if way == "good":
+            improve(text, (77,), False, ("memcheck",))
+        x = start.copy()
+        run("step" if way == "step" else "jit", text, threads=77, blocks=5, x=x, workers=workers)
+        ran.append(x.tolist())
+    assert ran[0] != start.tolist()
+    assert all(each == ran[0] for each in ran)
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("wrong", [2, 4096, -4096])
+def test_one_lane_of_a_histogram_at_a_wrong_address(space: str, wrong: int) -> None:
+    body = f"""
+        mov.u32 %r10, bins;
+        and.b32 %r11, %r1, 7;
+        shl.b32 %r11, %r11, 2;
+        add.u32 %r12, %r10, %r11;
+        st.shared.u32 [%r12], 0;
+        bar.sync 0;
+        setp.eq.u32 %p1, %r4, 150;
+        @%p1 add.u32 %r11, %r11, {wrong};
+        add.u32 %r12, %r10, %r11;
+        cvt.s64.s32 %rd5, %r11;
+        add.s64 %rd5, %rd5, %rd2;
+        red.{space}.add.u32 [{"%rd5" if space == "global" else "%r12"}], %r1;"""
+    faults = []
+    for way in ("step", "jit", "good"):
+        text, x = kernel(body, ".shared .align 8 .b8 bins[32];"), np.zeros(8, np.uint32)
+        if way == "good":
+            improve(text, (96,), False, ("memcheck",))
+        with pytest.raises(DeviceFault) as caught:
+            run("step" if way == "step" else "jit", text, threads=96, blocks=4, x=x)
+        faults.append((str(caught.value), x.tolist()))
+    assert "thread (54, 0, 0)" in faults[0][0]
+    assert faults[1:] == faults[:1] * 2
+
+
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize(("kind", "start"), [

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, raw_sum, whole
+from ptxlab.emulate.jit.atomic_lanes import AtomicLanes
 from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
@@ -34,6 +35,7 @@ from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import types
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
     from ptxlab.isa.table import Form
 
 _INTEGER = {
@@ -71,6 +73,10 @@ NEUTRAL: dict[str, Callable[[int], int]] = {
 class Atomics(Part):
     """Atomic operations of any space, and the functions that do them."""
 
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.lanes = AtomicLanes(e)
+
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
         after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
         result = self._atom(i, address, *values)
@@ -102,6 +108,9 @@ class Atomics(Part):
         sums = count == 1 and not i.whole and not returns and word in NEUTRAL
         if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.slow):
             with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
+                self._call(name, address, values, lane, site)
+        elif sums and self.lanes.apply(word, address):
+            with self.lanes.each(i, word, lane, address, values[0], site):
                 self._call(name, address, values, lane, site)
         else:
             self._call(name, address, values, lane, site)
