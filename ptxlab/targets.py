@@ -8,8 +8,7 @@ the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxlab.dataclass import dataclass
 from ptxlab.errors import TargetError
 
 WARP = 32

@@ -20,10 +20,11 @@ undefined (an index twice, tf32's other values) is taken as the bits say.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ptxlab.dataclass import dataclass
 from ptxlab.isa import types
 from ptxlab.isa.fragments import Fragment, product
 from ptxlab.isa.table import Form

@@ -9,7 +9,7 @@ writes) are not known here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ptxlab.dataclass import dataclass
 
 BYTES = 128
 TYPES = (

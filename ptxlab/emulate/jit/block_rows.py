@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.aligned_registers import low_zeros
 from ptxlab.emulate.jit.irtext import W
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.values import BITS
 
 FARTHEST = 1 << 30

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.groups import access_shape
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Mem, Program, Reg

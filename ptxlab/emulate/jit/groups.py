@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.liveness import writes

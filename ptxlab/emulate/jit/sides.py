@@ -8,8 +8,7 @@ choose groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Block, Code, Program
 from ptxlab.isa.actions import Action

@@ -6,8 +6,9 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
+
+from ptxlab.dataclass import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.language import (
     Pointer,
     boolean,

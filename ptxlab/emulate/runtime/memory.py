@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import bisect
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 ALIGNMENT = 512

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ptxlab.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ptxlab.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)
