@@ -1,8 +1,8 @@
 """How long a new process takes to import ptxlab and to its first result: `python benchmarks/startup.py`.
 
 Beside `import numpy` alone, which both may load: a name's module is loaded when the name is first used. The first
-result is that of a small kernel on the CPU machine, its code in the cache on disk, from the moment that numpy is
-imported; beside it what llvmlite takes alone. Milliseconds of wall time and of processor time, the least of
+result is that of a small kernel on the CPU machine, its code in the cache on disk or nothing cached, from the moment
+that numpy is imported; beside it what llvmlite takes alone. Milliseconds of wall time and of processor time, the least of
 some processes that take turns. Bytecode is cached, in a folder of the benchmark's own: with PYTHONDONTWRITEBYTECODE, as
 containers set it, Python compiles every module in every process, and `import ptxlab; ptxlab.launch` takes three times
 as long.
@@ -40,6 +40,7 @@ MEASURED = (
     ("import ptxlab; ptxlab.launch", "", "import ptxlab; ptxlab.launch"),
     ("numpy, then llvmlite", "import numpy", "import llvmlite.binding as llvm; llvm.initialize_native_target()"),
     ("numpy, then the first result", "import numpy", RESULT),
+    ("the same, nothing cached", "import os, numpy; os.environ['PTXLAB_CACHE'] = 'off'", RESULT),
 )
 """What it is, what comes before the clock starts, and what is timed."""
 TIMED = """{}
