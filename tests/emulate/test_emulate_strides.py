@@ -124,6 +124,53 @@ def test_a_stride_in_shared_memory(stride: int, first: int) -> None:
         )
 
 
+COPY = """
+    shl.b32 %r11, %r1, 2; mov.u32 %r12, tile; add.u32 %r13, %r12, %r11; mov.u32 %r14, 0; cvt.u64.u32 %rd7, %r11;
+    add.u64 %rd7, %rd7, %rd2;
+    {name}: {move} add.u32 %r13, %r13, 128; add.u64 %rd7, %rd7, 128; add.u32 %r14, %r14, 1;
+    setp.lt.u32 %p1, %r14, 32; @%p1 bra {name}; bar.sync 0;
+"""
+ELEMENTS = {"b32": ("%r20", "%r21", 4), "f32": ("%f1", "%f2", 4), "b64": ("%rd20", "%rd21", 8)}
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("times", [2, 4])
+def test_every_second_and_every_fourth_element(
+    times: int, element: str, space: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first to the last of an array; neighbours one after the other; what lies between is left as it was."""
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.interleaved import Interleaved
+
+    a, b, size = ELEMENTS[element]
+    end = 4 * WORDS - (31 * times + 2) * size
+    at = "%r16" if space == "shared" else "%rd6"
+    move = "ld.global.u32 %r15, [%rd7]; st.shared.u32 [%r13], %r15;"
+    back = "ld.shared.u32 %r15, [%r13]; st.global.u32 [%rd7], %r15;"
+    body = (
+        COPY.format(name="IN", move=move)
+        + f"""
+        mul.lo.u32 %r15, %r1, {times * size}; add.u32 %r16, %r12, %r15; mul.wide.u32 %rd6, %r1, {times * size};
+        add.u64 %rd6, %rd6, %rd2;
+        ld.{space}.{element} {a}, [{at}]; ld.{space}.{element} {b}, [{at}+{size}];
+        st.{space}.{element} [{at}], {b}; st.{space}.{element} [{at}+{size}], {a};
+        ld.{space}.{element} {a}, [{at}+{end}]; st.{space}.{element} [{at}+{end + size}], {a};
+        bar.sync 0;
+        {"" if space == "global" else COPY.format(name="OUT", move=back)}
+        ld.global.u32 %r20, [%rd2+{4 * WORDS - 4}];"""
+    )
+    made: list[int] = []
+    load = Interleaved.load
+    monkeypatch.setattr(Interleaved, "load", lambda *given: (made.append(given[-1]), load(*given))[1])
+    for given in ({}, {"counters": True}, {"checks": ALL_CHECKS}):
+        for more in ("", f"ld.{space}.{element} {a}, [{at}+{end + 3 * size}];"):
+            found = outcome("good", body + more, (32,), 3, 5, **given)
+            assert found == outcome("step", body + more, (32,), 3, 5, **given)
+            assert isinstance(found, str) == bool(more)
+    assert set(made) == ({times} if "+avx512f" in host().features else set())
+
+
 def test_a_warp_that_diverges_and_reconverges_keeps_the_stride() -> None:
     """Lanes take both sides of a branch that calls for the function for diverged warps, and go on along their rows."""
     body = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.groups import STRIDED, Group
+from ptxlab.emulate.jit.interleaved import Interleaved
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.neighbours import Bundle
 from ptxlab.emulate.jit.part import Part
@@ -162,6 +163,9 @@ class Transfers(Part):
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each lane so many bytes behind the one before."""
         first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        found = Interleaved(self.e).moved(seen, first, stored)
+        if found is not None:
+            return found
         return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
 
     def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
@@ -326,11 +330,8 @@ class Transfers(Part):
 
     def _halves(self, seen: Seen) -> list[str]:
         """The address of the first lane of each half-warp."""
-        spots = []
-        for at in seen.group.halves:
-            spot = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}")
-            spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {seen.offset}"))
-        return spots
+        starts = [self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}") for at in seen.group.halves]
+        return [self.t.let(f"getelementptr i8, ptr {start}, i64 {seen.offset}") for start in starts]
 
     def each_lane(self, seen: Seen) -> tuple[Value, ...]:
         """Lane by lane through `@slow.access`, the data passed in the buffer `%data`."""
@@ -358,8 +359,7 @@ class Transfers(Part):
         self.e.stops.if_called(self.e.calls.call("each", given, body))
 
     def _mark_lanes(self, seen: Seen) -> None:
-        group = seen.group
-        if not group.marks:
+        if not (group := seen.group).marks:
             has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
             whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
             group.marks = self.t.let(f"and i1 {has}, {whole}")
