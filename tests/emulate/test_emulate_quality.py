@@ -169,8 +169,12 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
         "add.u32 %r2, %r2, 1000;", "mov.u32 %r2, %ctaid.x;"
     )  # the same in all lanes: they diverge for it
     few = Launched(text, checks=checks)
-    few.again()
+    found = few.again()
     assert few.built._which == "part"
+    few.built.improve()
+    best = rule_objects.QUICK if "racecheck" in checks else rule_objects.GOOD  # of a short program
+    assert few.built._halves["part"].quality == best
+    assert few.again() == found
     inner = "    setp.lt.u32 %p2, %r1, 3;\n    @%p2 bra SOME;\n    add.u32 %r2, %r2, 1;\nSOME:\n"
     text = TEXT.replace("    add.u32 %r2, %r2, 1000;\n", inner + "    add.u32 %r2, %r2, 25;\n" * 40)
     grown = Launched(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)

@@ -33,6 +33,9 @@ HOT = 4_000_000
 """The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
 two runs do the same on a busy machine. The unit is a warp-instruction as `work_of_blocks` weighs them; this is
 about 0.1 seconds of most kernels."""
+SHORT = 160
+"""PTX instructions of a program whose function for diverged warps is built again, too, if nothing is checked.
+`recursion`, which runs in it nearly all of the time, then takes three quarters of it."""
 CHECKED = 8
 """How many times as much an instruction costs where it is checked."""
 
@@ -125,11 +128,13 @@ class Loaded:
         from ptxlab.emulate.jit.module_text import module_text
 
         with resting():
-            small, slow = quality == QUICK, which != "fast"
+            slow = which != "fast"
+            small = slow or quality == QUICK
             only = self._part if which == "part" else None
             module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
         builds = [(each, self.cpu, quality) for each in module.pieces]
-        begin = llvm_thread.beside if small else llvm_thread.begin  # better code is nothing that others should wait for
+        quick = quality == QUICK
+        begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
         return module, llvm_thread.generating(begin, native.build, *builds)
 
     def _name(self, which: str) -> str:
@@ -171,11 +176,16 @@ class Loaded:
             slow = self._slow
             if slow is None or (whole and self._which == "part"):
                 which = "slow" if whole or self._part is None else "part"
-                _, slow, rules = self._made(which, QUICK, QUICK)
+                half, slow, rules = self._made(which, QUICK, QUICK)
                 with self._lock:
                     self._slow, self._which = slow, which
-                    self._good = self._good and rules == GOOD
+                    self._good = self._good and rules == GOOD and half.quality >= self._best_slow
             return slow
+
+    @property
+    def _best_slow(self) -> int:
+        """The best quality in which the function for diverged warps is built. Its text is that of QUICK code anyway."""
+        return GOOD if len(self.program.codes) <= SHORT and not self.instruments.checks else QUICK
 
     def ran(self, work: int) -> None:
         """Notes that the code did so much work; hot QUICK code is built again while the caller goes on."""
@@ -188,13 +198,13 @@ class Loaded:
             llvm_thread.later(self.improve)
 
     def improve(self) -> None:
-        """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps keep
-        QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
+        """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps of
+        longer programs keep QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
         self._good = True
         _, fast, _ = self._made("fast", GOOD, GOOD)
         with self._lock:
             which = self._which
-        slow = self._made(which, QUICK, GOOD)[1] if which else None
+        slow = self._made(which, self._best_slow, GOOD)[1] if which else None
         with self._lock:
             self.fast = fast
             if which and which == self._which:
