@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import platform
+import sys
+
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
@@ -55,7 +60,10 @@ def test_lanes_that_store_anywhere(store: str, space: str, bits: int) -> None:
         assert [stored(way, store, space, how, bits) == expected for way in WAYS] == [True] * len(WAYS), how
 
 
-@pytest.mark.parametrize("first", [-9, -1, 0, 40, 63])
+FIRST = [-9, -1, 0, 40, 63]
+
+
+@pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("space", ["shared", "global"])
 def test_a_row_that_would_reach_beyond_memory(space: str, first: int) -> None:
     """Of 32 lanes in a row those that lie in memory load and store; x and the tile have 64 elements."""
@@ -76,3 +84,38 @@ def test_a_row_that_would_reach_beyond_memory(space: str, first: int) -> None:
         out, _ = run("step" if way == "step" else "jit", text, x=x, blocks=3)
         left.append((out.tolist(), x.tolist()))
     assert left == left[:1] * len(WAYS)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="for Linux on x86")
+@pytest.mark.parametrize("masks", [True, False], ids=["AVX-512", "AVX2"])
+@pytest.mark.parametrize("first", FIRST)
+def test_what_lies_around_shared_memory_is_not_touched(
+    first: int, masks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages before and behind the memory of a block allow no access: one would end this process. Code without masks
+    loads whole rows, so there is a margin, which belongs to the memory."""
+    from ptxlab.emulate.jit import compile as native
+    from ptxlab.emulate.jit import workers
+
+    cpu = native.host()
+    if not masks:
+        cpu = native.Cpu("haswell", ",".join(f for f in cpu.features.split(",") if "avx512" not in f))
+    if cpu.wide != masks:
+        pytest.skip("this CPU has no AVX-512")
+    monkeypatch.setattr(native, "host", lambda: cpu)
+    for at_end in (True, False):
+        monkeypatch.setattr(workers, "zeroed", lambda size, at_end=at_end: fenced(size, at_end=at_end))
+        test_a_row_that_would_reach_beyond_memory("shared", first)
+
+
+def fenced(size: int, *, at_end: bool) -> np.ndarray:
+    """Zeroed bytes with a page that allows no access on either side; right behind them, or right before."""
+    page = mmap.PAGESIZE
+    inside = -(-size // page) * page
+    held = np.frombuffer(mmap.mmap(-1, inside + 2 * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    for at in (0, page + inside):
+        assert protect(held.ctypes.data + at, page, 0) == 0
+    start = page + ((inside - size) // 128 * 128 if at_end else 0)
+    return held[start : start + size]
