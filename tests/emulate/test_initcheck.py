@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from emulate_programs import DEVICES
 from emulate_programs import kernel as kernel_text
+from longer import slow
 from planted import BUGS
+from random_shared import differences
 
 import ptxlab as pl
 from ptxlab.emulate.program.model import lower
@@ -145,6 +147,26 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     assert places(kernel_text(body, TWO))["b"] == 1136
     found = pl.launch(kernel_text(body, TWO), 1, 1, out, x, device=device, checks=INIT).findings
     assert (found, out.tolist()) == ([], [5])
+
+
+@pytest.mark.skipif("cpu" not in DEVICES, reason="needs llvmlite: there is one engine only")
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("first", [0, 5, *slow(range(10, 300, 5))])
+def test_engines_find_the_same_in_shared_memory(first: int) -> None:
+    assert differences(first, 5) == []
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("line", ["atom.shared.exch.b32 %r6, [%r10+100], %r1;", "st.u32 [%rd7], %r1;"])
+def test_a_gap_stays_one_whatever_is_stored_there(line: str, device: str) -> None:
+    """Each of five stores between two arrays is found, and the load of what they stored."""
+    body = USES + "cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd7, %rd6; add.u64 %rd7, %rd7, 100; mov.u32 %r7, 0;"
+    body += (
+        f"AGAIN: {line} add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 5; @%p1 bra AGAIN; ld.shared.u32 %r8, [%r10+100];"
+    )
+    out, x = np.zeros((2, 1), np.uint32)
+    found = pl.launch(kernel_text(body + "st.global.u32 [%rd3], %r8;", TWO), 1, 1, out, x, device=device, checks=INIT)
+    assert [(f.kind, f.count) for f in found.findings] == [("array overrun", 6)]
 
 
 @pytest.mark.parametrize("device", DEVICES)

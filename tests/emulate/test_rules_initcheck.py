@@ -36,7 +36,8 @@ PATTERNS = (IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, HALVES_IN_A_ROW, HALVES_T
 def compiled() -> Compiled:
     return Compiled(
         [
-            initcheck.first_unwritten, initcheck.all_written, initcheck.group_written, initcheck.report, initcheck.mark,
+            initcheck.first_unwritten, initcheck.reach, initcheck.all_written, initcheck.group_written,
+            initcheck.report, initcheck.mark,
             initcheck.stored, notes.note, notes.serial, local_memory.loaded, local_memory.stored, local_memory.copied,
             local_memory.accessed_anywhere, register_values.executed, blocks.started,
         ]
@@ -116,6 +117,24 @@ def test_what_is_stored_is_written(pattern: int, size: int) -> None:
             written = before.copy()
             call(engine, initcheck.mark, mask, Pointer(written), Pointer(offsets), pattern, size, size)
             assert np.array_equal(written, wanted), engine
+
+
+@pytest.mark.parametrize("engine", ["step", "jit"])
+def test_how_far_a_stretch_is_written(engine: str) -> None:
+    """From its beginning up to the first hole, the next gap or the end; a block that begins starts again."""
+    block = Block.new()
+    block.shared_size, block.written = 600, Pointer(np.zeros(664, np.uint8))
+    block.gaps = Pointer(np.array([1, 200, 100], np.uint64))
+    call(engine, blocks.started, block, 0)
+    assert block.reached.array[:2].tolist() == [0, 300]
+    for first, last, stretch, reached in (
+        (0, 90, 0, 90), (91, 200, 0, 90), (90, 91, 0, 200), (300, 301, 1, 301), (301, 600, 1, 600), (0, 1, 1, 600),
+    ):  # fmt: skip
+        block.written.array[first:last] = 255
+        call(engine, initcheck.reach, block, stretch)
+        assert block.reached[stretch] == reached
+    call(engine, blocks.started, block, 1)
+    assert block.reached.array[:2].tolist() == [0, 300]
 
 
 def test_the_first_unwritten_byte_is_found_wherever_it_is() -> None:

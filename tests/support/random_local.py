@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import random
 import sys
+from typing import Protocol
 
 import numpy as np
 from emulate_programs import WAYS, improve, kernel, run
 from seeded_programs import compare, differing
+
+from ptxlab.errors import DeviceFault
 
 INIT = ("memcheck", "initcheck")
 ELEMENTS = {
@@ -64,6 +67,27 @@ WIDE = """
 DECLARED = ".func (.param .b32 r) deep(.param .b32 n, .param .b32 m);"
 
 
+def some_lanes(rnd: random.Random) -> str:
+    """Sets %p1: some lanes."""
+    lanes = rnd.choice(("lt", "ge", "eq", "ne")) + f".u32 %p1, %r23, {rnd.choice((0, 1, 5, 16, 31))}"
+    return f"and.b32 %r23, %r1, {rnd.choice((1, 7, 31, 31, 63))}; setp.{lanes};"
+
+
+def somewhere(rnd: random.Random, k: int, access: str, call: str) -> str:
+    """An access in some lanes, or all; `call` is one that some lanes make before it."""
+    how = rnd.choice(("all", "all", "guard", "side", "loop", "call"))
+    if how == "guard":
+        return " ".join(f"@%p1 {part};" for part in access.split(";") if part.strip())
+    if how == "side":
+        return f"@!%p1 bra OVER{k}; {access} OVER{k}:"
+    if how == "loop":
+        count = f"add.u32 %r35, %r35, 1; setp.le.u32 %p2, %r35, %r34; @%p2 bra AGAIN{k};"
+        return f"mov.u32 %r35, 0; and.b32 %r34, %r1, 3; AGAIN{k}: {access} {count}"
+    if how == "call":
+        return f"@!%p1 bra OVER{k}; {call} {access} OVER{k}:"
+    return access
+
+
 class Program:
     """One program."""
 
@@ -98,10 +122,7 @@ class Program:
         )
 
     def _lanes(self) -> str:
-        """Sets %p1: some lanes."""
-        rnd = self.rnd
-        lanes = rnd.choice(("lt", "ge", "eq", "ne")) + f".u32 %p1, %r23, {rnd.choice((0, 1, 5, 16, 31))}"
-        return f"and.b32 %r23, %r1, {rnd.choice((1, 7, 31, 31, 63))}; setp.{lanes};"
+        return some_lanes(self.rnd)
 
     def _access(self, k: int) -> list[str]:
         rnd = self.rnd
@@ -127,21 +148,7 @@ class Program:
         access = rnd.choice((store, store, load, load, store + load)).format(space=space, at=at)
         access = access.replace(".generic", "")
         code = f"mov.u32 %r21, 0; mov.u32 %r20, {rnd.randrange(99)}; {code} {self._lanes()}"
-        return [code, self._where(k, access), "add.u32 %r6, %r6, %r21;"]
-
-    def _where(self, k: int, access: str) -> str:
-        """The same in some lanes, or all."""
-        how = self.rnd.choice(("all", "all", "guard", "side", "loop", "call"))
-        if how == "guard":
-            return " ".join(f"@%p1 {part};" for part in access.split(";") if part.strip())
-        if how == "side":
-            return f"@!%p1 bra OVER{k}; {access} OVER{k}:"
-        if how == "loop":
-            count = f"add.u32 %r35, %r35, 1; setp.le.u32 %p2, %r35, %r34; @%p2 bra AGAIN{k};"
-            return f"mov.u32 %r35, 0; and.b32 %r34, %r1, 3; AGAIN{k}: {access} {count}"
-        if how == "call":
-            return f"@!%p1 bra OVER{k}; {self._deep(1)} {access} OVER{k}:"
-        return access
+        return [code, somewhere(rnd, k, access, self._deep(1)), "add.u32 %r6, %r6, %r21;"]
 
     def _deep(self, most: int) -> str:
         code = f"and.b32 %r24, %r1, {most}; {{ .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], %r24;"
@@ -166,12 +173,23 @@ class Program:
         return [code if rnd.random() < 0.6 else f"{self._lanes()} @!%p1 bra PAST{k}; {code} PAST{k}:"]
 
 
-def found(way: str, program: Program) -> list[str]:
-    """What initcheck finds, in words. way: one of `WAYS`."""
+class Seeded(Protocol):
+    """A program, and how it is launched."""
+
+    text: str
+    threads: int
+    blocks: int
+
+
+def found(way: str, program: Seeded) -> list[str]:
+    """The fault, if there is one, and what initcheck finds, in words. way: one of `WAYS`."""
     if way == "good":
         improve(program.text, (program.threads, 1, 1), False, INIT)
     engine, threads, x = "jit" if way == "good" else way, program.threads, np.arange(64, dtype=np.uint32)
-    _, report = run(engine, program.text, threads=threads, blocks=program.blocks, checks=INIT, x=x)
+    try:
+        _, report = run(engine, program.text, threads=threads, blocks=program.blocks, checks=INIT, x=x)
+    except DeviceFault as fault:
+        return [str(fault), *map(str, fault.findings)]
     return [str(finding) for finding in report.findings]
 
 

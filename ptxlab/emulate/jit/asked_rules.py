@@ -33,7 +33,7 @@ CHECKS: tuple[Function, ...] = (
     races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, race_accesses.taking_part,
     race_later.put_off_again,
-    lane_by_lane.each, initcheck.all_written, initcheck.group_written,
+    lane_by_lane.each, initcheck.reach, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,

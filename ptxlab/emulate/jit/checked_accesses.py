@@ -7,7 +7,7 @@ threads or a store. Consecutive addresses, or one address for all lanes, are che
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checked import CheckInstrument, Checks, Members
@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.put_off import PutOff
 from ptxlab.emulate.jit.rulecode import THERE, call
+from ptxlab.emulate.jit.shared_written import SharedWritten
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, race_accesses, races
@@ -57,6 +58,7 @@ class CheckedAccesses(CheckInstrument):
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
         self._put_off = PutOff(e, checks)
+        self._written = SharedWritten(e)
 
     def enters(self) -> None:
         self.t.declared.update(_DECLARED)
@@ -142,16 +144,19 @@ class CheckedAccesses(CheckInstrument):
             self._spread(off)
             lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
             self.checks.touch_copied(self.checks.if_shared(code, start, lane), self.checks.members(members))
+        accessed = [(at, size) for _, at, size in members]
         if self.checks.init and not write:
-            with t.if_then(t.let(f"icmp ne ptr {written}, null")):
+            known = self._written.unless_one(off, accessed) if seen.code.space == "shared" else nullcontext()
+            with known, t.if_then(t.let(f"icmp ne ptr {written}, null")):
                 good = t.let(call(initcheck.all_written, written, off, self.checks.ranges(members)))
                 with t.unless(good, cold=True):
                     self._spread(off)
                     self._report(written, start, members)
         elif self.checks.init and seen.code.space == "shared" and self.program.shared_gap:
-            self._spread(off)
-            lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
-            self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
+            with self._written.unless_one(off, accessed):
+                self._spread(off)
+                lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
+                self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
         elif self.checks.init and seen.code.space == "shared":
             p = t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
             p = t.let(f"getelementptr i8, ptr {p}, i64 {seen.offset}")
@@ -213,21 +218,27 @@ class CheckedAccesses(CheckInstrument):
                             call(race_accesses.at_addresses, *THERE, self.active.bits, race, stride, "%addrs",
                                  group.pattern, start, pieces, table, write)
                         )  # fmt: skip
-        if self.checks.init or self.checks.may_be_copied(seen.code):
-            self._offsets(group)
         if self.checks.may_be_copied(seen.code):
+            self._offsets(group)
             self.checks.touch_copied(
                 self.checks.if_shared(seen.code, start, self.active.bits), self.checks.members(members)
             )
+        accessed = [(at, size) for _, at, size in members]
+        shared = seen.code.space == "shared"
+        known = self._written.unless_near(group, accessed) if self.checks.init and shared else nullcontext()
         if self.checks.init and not seen.write:
-            with t.if_then(t.let(f"icmp ne ptr {written}, null")):
+            with known, t.if_then(t.let(f"icmp ne ptr {written}, null")):
+                self._offsets(group)
                 tables = self.checks.ranges(members), self.checks.members(members)
                 good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))
                 with t.unless(good, cold=True):
                     self._report(written, start, members)
-        elif self.checks.init and seen.code.space == "shared":
-            self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
+        elif self.checks.init and shared:
+            with known:
+                self._offsets(group)
+                self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
         elif self.checks.init and seen.code.space == "generic" and self.program.shared_gap:
+            self._offsets(group)
             lanes = self.checks.if_shared(seen.code, start, self.active.bits)
             given = str(seen.offset), str(seen.size), str(self.checks.flags(seen.code.index)), start
             t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
@@ -246,8 +257,15 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.race and code.properties.releases:
             self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
-        self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
-        self.checks.each(0, access_shape(code)[2], code, WRITES if rules.clears(code) else CHANGES)
+        size, kind = access_shape(code)[2], WRITES if rules.clears(code) else CHANGES
+        known: AbstractContextManager[None] = nullcontext()
+        if self.checks.init and not self.checks.race and code.space == "shared":
+            start = self.m.const("i64", self.program.shared_start)
+            offsets = self.m.trunc("i32", self.m.sub(Value(at, "i64", False), start))
+            known = self._written.unless_lanes(self.m.vector(offsets), [(0, size)])
+        with known:
+            self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+            self.checks.each(0, size, code, kind)
         if not self.checks.race:
             return None
         return lambda: self.checks.if_any([self.checks.publish(code), self.checks.acquire(code)])

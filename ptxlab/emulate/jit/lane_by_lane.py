@@ -297,6 +297,7 @@ def each(
             address = u64(addresses[lane] + extra)
             if resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None) is None:
                 return
+    noted = False  # of what is read in shared memory only the first lane, as in `initcheck.report`
     for lane in lanes_of(mask):
         address = u64(addresses[lane] + extra)
         place = resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None)
@@ -305,11 +306,14 @@ def each(
             if launch.gaps:
                 past = initcheck.first_in_gap(found.written, size)
             if past != size:
-                note(launch, block, OVERRUN, me | lane, 0, address + past, 0)
+                if not noted:
+                    note(launch, block, OVERRUN, me | lane, 0, address + past, 0)
+                    noted = space == SHARED and action != WRITES
             else:
-                if launch.initcheck and action != WRITES:
+                if launch.initcheck and action != WRITES and not noted:
                     missing = initcheck.first_unwritten(found.written, size)
                     if missing != size:
+                        noted = space == SHARED
                         note(launch, block, UNINITIALISED, me | lane, 0, address + missing, 0)
                 if write:
                     fill_bytes(found.written, WRITTEN, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import fill_bytes, rule, u8, u64
 from ptxlab.emulate.rules.race_later import forget_reads
 from ptxlab.emulate.rules.race_lines import begin_again
-from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, TIME, WAITS, Block
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, STRETCHES, TIME, WAITS, Block
 
 
 @rule
@@ -33,9 +33,12 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(peers.cast(u8), 0, 32 * RANKS * 32 * 4)
     if written is not None:
         fill_bytes(written, 0, shared_size)
+        block.reached[0] = 0
         if gaps is not None:
             for k in range(gaps[0]):
                 fill_bytes(written + gaps[2 * k + 1], GAP, gaps[2 * k + 2])
+                if k + 1 < STRETCHES:
+                    block.reached[k + 1] = gaps[2 * k + 1] + gaps[2 * k + 2]
     if records is not None:
         begin_again(records, stride)
         forget_reads(block)

@@ -67,6 +67,14 @@ def first_unwritten(written: Pointer[u8], size: u64) -> u64:
 
 
 @rule
+def reach(block: Block, stretch: u64) -> None:
+    """Finds out how far a stretch of shared memory has been written meanwhile."""
+    at = block.reached[stretch]
+    if at < block.shared_size:
+        block.reached[stretch] = at + first_unwritten(block.written + at, block.shared_size - at)
+
+
+@rule
 def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
     """Whether all ranges of a group are written; its offset is the same for all lanes."""
     for k in range(ranges[0]):

@@ -24,6 +24,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.rules.records import GAP, WRITTEN
 from ptxlab.emulate.runtime.state import (
     CLUSTER,
     GENERIC,
@@ -294,9 +295,18 @@ def access_lanes(
                 copy_value(place + k * width, value, width)
             else:
                 copy_value(value, place + k * width, width)
-        if write != 0 and context.found.written is not None:
-            fill_bytes(context.found.written, 0xFF, size)
+        written = context.found.written
+        if write != 0 and written is not None:
+            mark(written, size)
     return REMEMBERED
+
+
+@rule(inline=True)
+def mark(written: Pointer[u8], size: u64) -> None:
+    """Notes that bytes have been written, but for those of a gap between two arrays of shared memory, which is larger
+    than an access."""
+    if written[0] != GAP and written[size - 1] != GAP:
+        fill_bytes(written, WRITTEN, size)
 
 
 @rule
@@ -319,9 +329,9 @@ def find_together(
     offset = load_lanes(addresses) - base
     if any_of(lanes(mask) & ((offset & (size - 1) != 0) | (offset >> log2 >= site.places))):
         return None
-    if site.written is not None:
+    if site.written is not None and space != SHARED:  # of that only initcheck keeps a record, and has noted it
         for k in lanes_of(mask):
-            fill_bytes(site.written + u64(addresses[k] - base), 0xFF, size)
+            mark(site.written + u64(addresses[k] - base), size)
     return site.host + u64(addresses[lane] - base)
 
 
@@ -350,7 +360,7 @@ def find_lanes(
     for lane in lanes_of(mask):
         written = places[lane].written
         if written is not None:
-            fill_bytes(written, 0xFF, size)
+            mark(written, size)
     return False
 
 
@@ -371,7 +381,7 @@ def copy_value(to: Pointer[u8], source: Pointer[u8], width: u64) -> None:
 def mark_lanes(written: Pointer[u8], offsets: Pointer[u32], extra: u64, mask: u32, size: u64) -> None:
     """Notes in the record of written bytes what the lanes have stored, at 32 offsets."""
     for lane in lanes_of(mask):
-        fill_bytes(written + (extra + offsets[lane]), 0xFF, size)
+        mark(written + (extra + offsets[lane]), size)
 
 
 @rule(symbol="forget")
