@@ -104,7 +104,8 @@ _INTERNAL = "define internal "
 
 def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
     """A module as two: the functions that it calls apart, but for those that read constants of the other."""
-    constants, here, there = set(_CONSTANT.findall(body)), [head], [head]
+    constants = set(_CONSTANT.findall(body.partition("\ndefine ")[0]))  # they come first
+    here, there = [head], [head]
     lines = 0
     for helper in helpers:
         public, text = helper.replace(_INTERNAL, "define "), helper.split("\n")
