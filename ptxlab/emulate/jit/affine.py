@@ -365,7 +365,9 @@ class AffineOps(Ops):
         t = self.t
         ends = [self.reached(one, step) for step in _ends(one.form)]
         first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)
-        agree = super().and_(super().xor(super().xor(first, last), self.const("i1", 1)), ordered(*ends))
+        agree = super().xor(super().xor(first, last), self.const("i1", 1))
+        if not one.form.counted:
+            agree = super().and_(agree, ordered(*ends))
         if one.inner is not None:
             agree = super().and_(agree, self.straight(one))
         mixed, known = t.label("mixed"), t.label("compared")

@@ -74,7 +74,7 @@ class Segment:
         return f"segment{self.start}"
 
 
-_OF_SEGMENTS = frozenset({"segment.over", "segment.stopped", "round.resumed"})
+_OF_SEGMENTS = frozenset({"segment.over", "segment.stopped", "round.resumed", "segment.again"})
 """Labels of the loop over rounds that are there if the program has segments."""
 
 
@@ -220,8 +220,8 @@ class WarpLoop(Part):
         alike = t.let(f"icmp uge i32 %first.result, {OVER}")
         t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
         t.at("round.next")
-        self._phi("rw", "ptr", "%warp.0, %round.first", "%rw.next, %round.step", "%stopped, %round.resumed")
-        self._phi("alike", "i32", "%first.result, %round.first", "%alike, %round.step", "%expected, %round.resumed")
+        self._phi("rw", "ptr", "%warp.0, %round.first", "%rw.next, %round.step", "%stopped, %segment.again")
+        self._phi("alike", "i32", "%first.result, %round.first", "%alike, %round.step", "%expected, %segment.again")
         t.do(f"br i1 {t.let('icmp eq ptr %rw, %last')}, label %round.end, label %round.step")
         t.at("round.step")
         t.do(f"%rw.next = getelementptr i8, ptr %rw, i64 {self.e.file.size}")
@@ -266,24 +266,29 @@ class WarpLoop(Part):
         t.at("round.choose")
         cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
         t.do(f"switch i32 {counter}, label %round.first [{cases}]")
-        results, alike = [], []
+        results, alike, starts, again = [], [], [], []
         for each in self.segments:
-            t.at(f"begin.{each.function}")
+            name, pc = each.function, self.e.pc(each.start)
+            t.at(f"begin.{name}")
             if each.goes_back:  # a turn of a single warp then ends there
                 left = t.let(f"load i64, ptr {t.field(S.Context, 'quantum')}")
                 goes_on = t.let(f"icmp sge i64 {left}, 0")
-                t.do(f"br i1 {goes_on}, label %call.{each.function}, label %round.first{COLD}")
+                t.do(f"br i1 {goes_on}, label %call.{name}, label %round.first{COLD}")
             else:
-                t.go(f"call.{each.function}")
-            t.at(f"call.{each.function}")
-            given = "ptr %ctx, ptr %cta, ptr %warp.0, ptr %last, i1 %new, ptr %stopped.at"
-            result = t.let(f"call {CONVENTION}i32 @{each.function}({given})")
-            results.append(f"{result}, %call.{each.function}")
-            alike.append(f"{OVER + each.ended}, %call.{each.function}")
+                t.go(f"call.{name}")
+            t.at(f"call.{name}")
+            first = t.let(f"phi ptr [%warp.0, %begin.{name}], [%behind, %segment.again]")
+            given = f"ptr %ctx, ptr %cta, ptr {first}, ptr %last, i1 %new, ptr %stopped.at"
+            result = t.let(f"call {CONVENTION}i32 @{name}({given})")
+            results.append(f"{result}, %call.{name}")
+            alike.append(f"{OVER + each.ended}, %call.{name}")
+            starts.append(f"{pc}, %call.{name}")
+            again.append(f"i32 {pc}, label %call.{name}")
             t.go("segment.over")
         t.at("segment.over")
         self._phi("segment.result", "i32", *results)
         self._phi("segment.alike", "i32", *alike)
+        self._phi("segment.start", "i32", *starts)
         t.do(f"br i1 {t.let('icmp eq i32 %segment.result, %segment.alike')}, label %round.end, label %segment.stopped")
         t.at("segment.stopped")
         t.do("%stopped = load ptr, ptr %stopped.at")
@@ -295,4 +300,14 @@ class WarpLoop(Part):
         t.do(f"%expected = select i1 {is_first}, i32 %resumed.result, i32 %segment.alike")
         over = t.let(f"icmp uge i32 %resumed.result, {OVER}")
         alike_too = t.let(f"and i1 {over}, {t.let('icmp eq i32 %resumed.result, %expected')}")
-        t.do(f"br i1 {alike_too}, label %round.next, label %round.left{COLD}")
+        t.do(f"br i1 {alike_too}, label %segment.again, label %round.left{COLD}")
+        t.at("segment.again")  # if all is as it was, for the warps behind that one
+        there = t.let("icmp eq ptr %stopped, %last")
+        t.do(f"%behind = getelementptr i8, ptr %stopped, i64 {self.e.file.size}")
+        t.do(f"%looked.at = select i1 {there}, ptr %stopped, ptr %behind")
+        counter = t.let(f"select i1 %new, i32 {self.e.pc(self.program.entry)}, i32 {self._counter('%looked.at')}")
+        kind = t.let("icmp eq i32 %expected, %segment.alike")
+        place = t.let(f"icmp eq i32 {counter}, %segment.start")
+        as_before = t.let(f"and i1 {t.let(f'and i1 {kind}, {place}')}, {t.let(f'xor i1 {there}, true')}")
+        chosen = t.let(f"select i1 {as_before}, i32 %segment.start, i32 -1")
+        t.do(f"switch i32 {chosen}, label %round.next [{' '.join(again)}]")
