@@ -2,10 +2,10 @@
 
 Beside `import numpy` alone, which both may load: a name's module is loaded when the name is first used. The first
 result is that of a small kernel on the CPU machine, its code in the cache on disk or nothing cached, from the moment
-that numpy is imported; beside it what llvmlite takes alone. Milliseconds of wall time and of processor time, the least
-of some processes that take turns. Bytecode is cached, in a folder of the benchmark's own: with PYTHONDONTWRITEBYTECODE,
-as containers set it, Python compiles every module in every process, and `import ptxlab; ptxlab.launch` takes three
-times as long.
+that numpy is imported; beside it what llvmlite takes alone. Milliseconds of wall time and of processor time, the
+least of some processes that take turns. Bytecode is cached, in a folder of the benchmark's own: with
+PYTHONDONTWRITEBYTECODE, as containers set it, Python compiles every module in every process, and `import ptxlab;
+ptxlab.launch` takes three times as long.
 """
 
 from __future__ import annotations
