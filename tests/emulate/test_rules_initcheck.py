@@ -105,7 +105,8 @@ def test_what_is_stored_is_written(pattern: int, size: int) -> None:
     draw = random.Random(pattern << 8 | size)
     for _ in range(20):
         offsets = places(draw, pattern, size)
-        mask = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else draw.getrandbits(32)
+        some = draw.choice((draw.getrandbits(32), 1 << draw.randrange(32), 0x80000101))
+        mask = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else some
         before = np.zeros(BYTES, np.uint8)
         if draw.random() < 0.5:
             before[: BYTES // 2] = 255

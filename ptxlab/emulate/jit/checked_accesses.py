@@ -153,14 +153,12 @@ class CheckedAccesses(CheckInstrument):
                     self._spread(off)
                     self._report(written, start, members)
         elif self.checks.init and seen.code.space == "shared" and self.program.shared_gap:
-            with self._written.unless_one(off, accessed):
+            with self._written.unless_one(off, accessed, write=True):
                 self._spread(off)
                 lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
                 self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
         elif self.checks.init and seen.code.space == "shared":
-            p = t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
-            p = t.let(f"getelementptr i8, ptr {p}, i64 {seen.offset}")
-            t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {seen.size}, i1 false)")
+            self._mark(off, seen.offset, seen.size)
 
     def _spread(self, off: str) -> None:
         """One offset for all lanes into the buffer for offsets."""
@@ -225,7 +223,9 @@ class CheckedAccesses(CheckInstrument):
             )
         accessed = [(at, size) for _, at, size in members]
         shared = seen.code.space == "shared"
-        known = self._written.unless_near(group, accessed) if self.checks.init and shared else nullcontext()
+        known: AbstractContextManager[None] = nullcontext()
+        if self.checks.init and shared:
+            known = self._written.unless_near(group, accessed, write=seen.write)
         if self.checks.init and not seen.write:
             with known, t.if_then(t.let(f"icmp ne ptr {written}, null")):
                 self._offsets(group)
@@ -235,13 +235,28 @@ class CheckedAccesses(CheckInstrument):
                     self._report(written, start, members)
         elif self.checks.init and shared:
             with known:
-                self._offsets(group)
-                self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
+                self._stored(seen)
         elif self.checks.init and seen.code.space == "generic" and self.program.shared_gap:
             self._offsets(group)
             lanes = self.checks.if_shared(seen.code, start, self.active.bits)
             given = str(seen.offset), str(seen.size), str(self.checks.flags(seen.code.index)), start
             t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
+
+    def _stored(self, seen: Seen) -> None:
+        """32 addresses in shared memory have been stored to."""
+        t, group = self.t, seen.group
+        row = t.let(f"icmp eq i32 {group.pattern}, {IN_A_ROW}") if not self.program.shared_gap else "false"
+        with t.unless(row), self.m.own_splats():
+            self._offsets(group)
+            self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
+        with t.if_then(row):
+            self._mark(group.halves[0], seen.offset, W * seen.size)
+
+    def _mark(self, off: str, offset: int, size: int) -> None:
+        """So many bytes of shared memory are written."""
+        p = self.t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
+        p = self.t.let(f"getelementptr i8, ptr {p}, i64 {offset}")
+        self.t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {size}, i1 false)")
 
     def _offsets(self, group: Group) -> None:
         """The offsets of a group into the buffer for them."""

@@ -33,22 +33,22 @@ class SharedWritten(Part):
         """Where the stretches begin."""
 
     @contextmanager
-    def unless_one(self, off: str, accessed: Bytes) -> Iterator[None]:
+    def unless_one(self, off: str, accessed: Bytes, *, write: bool = False) -> Iterator[None]:
         """Code that runs unless it is known that all is written that lies behind an offset, an i64."""
         stretch, _, reached = self._stretch(off)
         end = self.t.let(f"add i64 {off}, {max(at + size for at, size in accessed)}")
-        with self._unless(self.t.let(f"icmp ule i64 {end}, {reached}"), stretch):
+        with self._unless(self.t.let(f"icmp ule i64 {end}, {reached}"), stretch, write):
             yield
 
     @contextmanager
-    def unless_near(self, group: Group, accessed: Bytes) -> Iterator[None]:
+    def unless_near(self, group: Group, accessed: Bytes, *, write: bool = False) -> Iterator[None]:
         """The same of the offsets of all lanes, those of a group."""
         halves = 2 if group.lanes is not None and ROWS in group.patterns else 1
         if self.active.partly or self.active.guard is not None or not group.patterns & {ROW, ROWS}:
             good, stretch = self._lanes(self.e.memory.offsets(group), accessed)
         else:
             good, stretch = self._rows(group, halves, accessed)
-        with self._unless(good, stretch):
+        with self._unless(good, stretch, write):
             yield
 
     @contextmanager
@@ -59,13 +59,15 @@ class SharedWritten(Part):
             yield
 
     @contextmanager
-    def _unless(self, good: str, stretch: str) -> Iterator[None]:
+    def _unless(self, good: str, stretch: str, write: bool = False) -> Iterator[None]:
+        """The same; after a read it is found out how far the stretch is written meanwhile."""
         if len(self.starts) > STRETCHES:
             yield
             return
         with self.t.unless(good), self.m.own_splats():
             yield
-            self.t.do(call(initcheck.reach, "%check.block", stretch))
+            if not write:
+                self.t.do(call(initcheck.reach, "%check.block", stretch))
 
     def _stretch(self, off: str) -> tuple[str, str, str]:
         """Of the stretch that an offset lies in: its number, where it begins, and up to where it is written."""

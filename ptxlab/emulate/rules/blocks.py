@@ -17,8 +17,10 @@ def started(block: Block, linear: u64) -> None:
     block.full = block.now
     block.simple = (1 << 64) - 1
     block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
-    clear_barriers(block)
-    clear_warps(block, 4 * block.warps)
+    if block.ordered != 0:
+        clear_barriers(block)
+        clear_warps(block, 4 * block.warps)
+    fill_bytes(block.polled.row(0), 0, 16 * block.warps)
     block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
     written, gaps, pending, records, stride = block.written, block.gaps, block.pending, block.records, block.stride
     tile_writes, tile_reads, tile_layout = block.tile_writes, block.tile_reads, block.tile_layout
@@ -71,7 +73,6 @@ def clear_warps(block: Block, words: u64) -> None:
     fill_bytes(block.whole_code, 0, words)
     fill_bytes(block.phases, 0, words)
     fill_bytes(block.proxy_fenced, 0, words)
-    fill_bytes(block.polled.row(0), 0, 4 * words)
     if block.fences != 0:
         fill_bytes(block.fenced, 0, words)
         fill_bytes(block.fenced_wide, 0, words)

@@ -16,6 +16,7 @@ from ptxlab.emulate.language import (
     any_of,
     bits,
     boolean,
+    count,
     fill_bytes,
     first,
     gather,
@@ -46,6 +47,8 @@ from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch
 
 ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
 """The records of four bytes that have been written, and of four in a gap between two arrays."""
+FEW = 4
+"""Lanes whose words are marked one by one: AMD's CPUs take as long to scatter one word as sixteen."""
 CLOSE = 256
 """Bytes by which the first and the last of some lanes may be apart to be looked at together."""
 
@@ -202,6 +205,11 @@ def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, o
     elif size < 4:
         for lane in lanes_of(mask):
             fill_bytes(written + (offsets[lane] + offset), WRITTEN, size)
+    elif count(mask) <= FEW:
+        for lane in lanes_of(mask):
+            word = (offsets[lane] + offset) >> 2  # such accesses are aligned to four bytes at least
+            for k in range(size >> 2):
+                written.cast(u32)[word + k] = ALL_WRITTEN
     elif not range_written(mask, written, offsets, offset, size):
         words, chosen, full = written.cast(u32), lanes(mask), narrow(splat(ALL_WRITTEN))
         first = (load_lanes(offsets) + u32(offset)) >> 2

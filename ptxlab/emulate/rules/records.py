@@ -151,6 +151,7 @@ class Block(Record):
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     warps: u64  # how many it has
+    ordered: u64  # whether racecheck or synccheck follow what orders its threads
     fences: u64  # 2: there was a fence; 1: a strong access; what they record is cleared for the next block if so
     syncs: u64  # the same of `.sync` instructions, and of barriers for some of the warps
     product_waited: u64  # the same of waits for products of `wgmma`
