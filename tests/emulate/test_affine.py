@@ -73,6 +73,15 @@ def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[l
      (K, "sext")),
     ("mul.wide.u32 %rd8, %r1, 4; cvt.u32.u64 %r9, %rd8;", ([4 * k for k in K], "")),
     ("add.u32 %r8, %r1, 1; mul.wide.u32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd8;", None),  # two sums, maybe wrapped
+    # numba's indices, from the end where they are negative: %tid is not, nor is its sum with a number
+    ("cvt.s64.s32 %rd8, %r1; cvt.u32.u64 %r8, %rd8; and.b32 %r7, %r8, 0x80000000; add.u32 %r9, %r8, %r7;", (K, "")),
+    *((f"cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, {more}; and.b64 %rd6, %rd7, 0x8000000000000000;"
+       "shr.u64 %rd5, %rd6, 55; add.s64 %rd9, %rd8, %rd5;", expected)
+      for more, expected in ((16, (K, "")), (0x7FFFFFFF, (K, "")), (-16, None), (0x80000001, None))),
+    ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 5; and.b64 %rd9, %rd7, 0x80000000;", None),
+    ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 5; and.b64 %rd9, %rd7, 0x100000000;", ([0] * 32, "")),
+    ("cvt.s64.s32 %rd8, %r1; L: add.s64 %rd8, %rd8, 16; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;"
+     "and.b64 %rd9, %rd8, 0x8000000000000000;", None),
     # a loop: every writer gives lanes of the same form
     ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, 64; setp.lt.u32 %p1, %r9, %r2; @%p1 bra L;", (K, "")),
     ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", None),

@@ -166,7 +166,7 @@ class Program:
                 f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};",
                 f"mul.lo.u32 {d}, {a}, {self.stride};", f"mad.lo.u32 {d}, {a}, {self.stride}, {b};",
                 self.element(d), self.element(d), self.element(d),
-                f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15))};", f"or.b32 {d}, {a}, 64;",
+                f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15, 0x80000000))};", f"or.b32 {d}, {a}, 64;",
                 f"shr.u32 {d}, {a}, {self.random.choice((1, 3, 4, 5))};", f"mov.u32 {d}, {a};", f"neg.s32 {d}, {a};",
                 f"min.u32 {d}, {a}, {b};", f"xor.b32 {d}, {a}, {b};", self.bits(d), self.bits(d), self.bits(d),
             )),
@@ -202,9 +202,23 @@ class Program:
                 f"shl.b64 {d}, {a}, {self.random.choice((1, 2, 33))};",
                 f"mul.lo.s64 {d}, {a}, {self.random.choice(('%rd21', '%rd22'))};",
                 f"cvt.u64.u32 {d}, {self.random.choice(('%tid.x', '%tid.y', self.r))}; mul.lo.s64 {d}, {d}, %rd21;",
+                self.wrapped(d), self.wrapped(d),
             )),
             guard,
         )  # fmt: skip
+
+    def wrapped(self, d: str) -> str:
+        """An index, or the same from the end where it is negative, as numba computes it."""
+        of, kind = (
+            self.random.choice(("%tid.x", "%tid.x", "%laneid", self.r)),
+            self.random.choice(("s64.s32", "u64.u32")),
+        )
+        more = self.random.choice((0, 1, 16, 128, -1, -40, 0x7FFFFFFF, 0x80000000))
+        sign = self.random.choice(("0x8000000000000000", "0x8000000000000000", "0xFFFFFFFF80000000", "0x100000000"))
+        return (
+            f"mov.u32 %r28, {of}; cvt.{kind} {d}, %r28; add.s64 %rd20, {d}, {more}; and.b64 %rd20, %rd20, {sign}; "
+            f"shr.u64 %rd20, %rd20, {self.random.choice((55, 31, 24))}; add.s64 {d}, {d}, %rd20;"
+        )
 
     def access(self) -> None:
         """A load or a store where a register points to, of the lanes for which that is inside."""

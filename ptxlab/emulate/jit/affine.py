@@ -202,6 +202,8 @@ class AffineOps(Ops):
                 stride = super().sub(self.const(a.type, 0), y.stride)
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
             form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
+            if form is not None and x.form.counted and sign > 0 and _below(b, 1 << 31):
+                form = replace(form, small=a.type == "i64")
             return None if form is None else self.made(form, operation(x.base, y.base), stride)
         if x.form.extension and y.form.level and y.inner is None:
             return Affine(self, x.form, operation(x.base, y.base), x.inner, x.stride)
@@ -268,7 +270,8 @@ class AffineOps(Ops):
             return None
         steps, times = value.form.steps, value.form.times
         if value.form.counted:  # below 2^31: nothing can wrap around
-            return Affine(self, Form("i64", steps, zeros=value.form.zeros), super().zext("i64", value.base))
+            form = Form("i64", steps, zeros=value.form.zeros, counted=True, small=True)
+            return Affine(self, form, super().zext("i64", value.base))
         return Affine(self, Form("i64", steps, extension, 1, times), self.const("i64", 0), value.base, value.stride)
 
     def trunc(self, type_: str, value: Value) -> Value:
@@ -281,7 +284,10 @@ class AffineOps(Ops):
             stride = super().mul(stride, self.const("i32", value.form.scale))
         elif stride is not None:
             stride = super().trunc("i32", stride)
-        form = form_of("i32", list(value.form.apart), times=value.form.times)
+        zeros = 0 if value.inner is not None else min(value.form.zeros, 32)
+        form = form_of("i32", list(value.form.apart), zeros, times=value.form.times)
+        if form is not None and value.form.counted:
+            form = replace(form, counted=True)
         return self.made(form, base, stride) or super().trunc(type_, value)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
@@ -299,6 +305,8 @@ class AffineOps(Ops):
 
     def and_(self, a: Value, b: Value) -> Value:
         for value, by in ((a, b), (b, a)):
+            if _no_bit(value, by):  # numba asks for the sign of each index
+                return self.const(a.type, 0)
             if isinstance(value, Affine) and value.form.disjoint and by.uniform and by.lanes is not None:
                 kept, form = int(by.lanes[0]), value.form
                 zeros = max(form.zeros, low_zeros(kept))
@@ -365,9 +373,7 @@ class AffineOps(Ops):
         t = self.t
         ends = [self.reached(one, step) for step in _ends(one.form)]
         first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)
-        agree = super().xor(super().xor(first, last), self.const("i1", 1))
-        if not one.form.counted:
-            agree = super().and_(agree, ordered(*ends))
+        agree = super().and_(super().xor(super().xor(first, last), self.const("i1", 1)), ordered(*ends))
         if one.inner is not None:
             agree = super().and_(agree, self.straight(one))
         mixed, known = t.label("mixed"), t.label("compared")
@@ -382,6 +388,19 @@ class AffineOps(Ops):
         t.go(known)
         t.at(known)
         return self.of_bits(t.let(f"phi i32 [{same}, %{before}], [{bits}, %{end}]"))
+
+
+def _below(value: Value, limit: int) -> bool:
+    """Whether a value is a constant that is not negative and below a limit."""
+    return value.uniform and value.lanes is not None and int(value.lanes[0]) % (1 << BITS[value.type]) < limit
+
+
+def _no_bit(value: Value, mask: Value) -> bool:
+    """Whether a mask is a constant that only has bits above those of a value."""
+    if not isinstance(value, Affine) or not mask.uniform or mask.lanes is None:
+        return False
+    bits = 31 if value.form.counted else 32 if value.form.small else 64
+    return int(mask.lanes[0]) % (1 << bits) == 0
 
 
 def _ends(form: Form) -> tuple[int, int]:

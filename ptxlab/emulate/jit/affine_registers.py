@@ -176,4 +176,4 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
     if not isinstance(source, Reg):
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
-    return form, lane, sketch.aligned.get(source.index, 0) if form is None else (form.zeros, form.counted)
+    return form, lane, sketch.aligned.get(source.index, 0) if form is None else (form.zeros, form.counted, form.small)

@@ -21,7 +21,8 @@ class Form:
     which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
 
     Forms that differ in what follows are equal. zeros: how many low bits of the base are known to be 0, in the first
-    form. counted: whether each lane is known to be a number below 2^31 that has not wrapped around."""
+    form. counted: whether each lane is known to be a number below 2^31 that has not wrapped around; small: whether it
+    is known to be one of 64 bits that 32 bits can hold."""
 
     type: str
     steps: tuple[int, ...]
@@ -30,6 +31,7 @@ class Form:
     times: tuple[int, ...] = ()
     zeros: int = field(default=0, compare=False)
     counted: bool = field(default=False, compare=False)
+    small: bool = field(default=False, compare=False)
 
     @property
     def disjoint(self) -> bool:
@@ -63,14 +65,15 @@ class Form:
 
     def knows(self, other: Form) -> bool:
         """Whether all that is known of the other, an equal form, is known of this one."""
-        return self.zeros >= other.zeros and self.counted >= other.counted
+        return self.zeros >= other.zeros and self.counted >= other.counted and self.small >= other.small
 
     def common(self, other: Form) -> Form:
         """What is known of both of two equal forms."""
         if other.knows(self):
             return self
         zeros, counted = min(self.zeros, other.zeros), self.counted and other.counted
-        return Form(self.type, self.steps, self.extension, self.scale, self.times, zeros, counted)
+        small = self.small and other.small
+        return Form(self.type, self.steps, self.extension, self.scale, self.times, zeros, counted, small)
 
 
 def signed(number: int, bits: int) -> int:
