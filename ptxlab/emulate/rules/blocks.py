@@ -17,10 +17,9 @@ def started(block: Block, linear: u64) -> None:
     block.full = block.now
     block.simple = (1 << 64) - 1
     block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
-    if block.ordered != 0:
-        clear_barriers(block)
-        clear_warps(block, 4 * block.warps)
-    fill_bytes(block.polled.row(0), 0, 16 * block.warps)
+    if block.synchronized != 0:
+        clear_arrivals(block, 4 * block.warps)
+    clear_warps(block, 4 * block.warps)
     block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
     written, gaps, pending, records, stride = block.written, block.gaps, block.pending, block.records, block.stride
     tile_writes, tile_reads, tile_layout = block.tile_writes, block.tile_reads, block.tile_layout
@@ -58,21 +57,21 @@ def started(block: Block, linear: u64) -> None:
 
 
 @rule(inline=True)
-def clear_barriers(block: Block) -> None:
-    """Nothing has come to a barrier yet."""
+def clear_arrivals(block: Block, words: u64) -> None:
+    """Nothing has come to a barrier yet; `words`: the bytes of a word for each warp."""
     fill_bytes(block.expected, 0, 64)
     fill_bytes(block.expected_code, 0, 64)
     fill_bytes(block.expected_by, 0, 64)
-    fill_bytes(block.came.row(0), 0, 16 * 128)
+    fill_bytes(block.bar_code, 0, words)
+    fill_bytes(block.whole_code, 0, words)
+    fill_bytes(block.proxy_fenced, 0, words)
 
 
 @rule(inline=True)
 def clear_warps(block: Block, words: u64) -> None:
     """Nothing is known of the warps; `words`: the bytes of a word for each."""
-    fill_bytes(block.bar_code, 0, words)
-    fill_bytes(block.whole_code, 0, words)
     fill_bytes(block.phases, 0, words)
-    fill_bytes(block.proxy_fenced, 0, words)
+    fill_bytes(block.polled.row(0), 0, 4 * words)
     if block.fences != 0:
         fill_bytes(block.fenced, 0, words)
         fill_bytes(block.fenced_wide, 0, words)
@@ -82,6 +81,7 @@ def clear_warps(block: Block, words: u64) -> None:
         fill_bytes(block.acquired.row(0), 0, 32 * words)
         fill_bytes(block.seen.row(0), 0, 32 * words)
     if block.syncs != 0:
+        fill_bytes(block.came.row(0), 0, 16 * 128)
         fill_bytes(block.sync.row(0), 0, 32 * words)
         fill_bytes(block.subsets.row(0), 0, 16 * words)
     if block.copies != 0:

@@ -43,7 +43,7 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     one of them is cleared when the next begins (`blocks.started`)."""
     record = Block.new()
     record.warps, record.shared_size = launch.warps, shared_size
-    record.ordered = int("racecheck" in launch.checks or "synccheck" in launch.checks)
+    record.synchronized = int("synccheck" in launch.checks)
     if "synccheck" in launch.checks:  # for each 4 bytes the copy in flight to them
         record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
         if follows_tiles(program):

@@ -181,6 +181,7 @@ def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean,
 def arrived(block: Block, warp: u32, barrier: u32) -> None:
     """A warp has passed `bar.arrive`."""
     block.came[barrier, warp] = tick(block)
+    block.syncs = 1
 
 
 @rule

@@ -151,9 +151,9 @@ class Block(Record):
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     warps: u64  # how many it has
-    ordered: u64  # whether racecheck or synccheck follow what orders its threads
+    synchronized: u64  # whether synccheck follows which warps arrive at barriers
     fences: u64  # 2: there was a fence; 1: a strong access; what they record is cleared for the next block if so
-    syncs: u64  # the same of `.sync` instructions, and of barriers for some of the warps
+    syncs: u64  # the same of `.sync` instructions, of barriers for some of the warps and of `bar.arrive`
     product_waited: u64  # the same of waits for products of `wgmma`
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
     reached: Array[u64] = array(STRETCHES)  # initcheck: up to where each stretch between two gaps is written, at least
