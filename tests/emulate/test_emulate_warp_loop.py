@@ -142,6 +142,11 @@ PROGRAMS = {
         bar.sync 0;
         add.u32 %r14, %r14, %r30;
         st.global.u32 [%rd3], %r14;"""),
+    "one thread writes for all, and the others exit": (128, 9, PUT + "bar.sync 0;" + NEXT + """
+        setp.ne.u32 %p1, %r1, 70;
+        @%p1 bra END;
+        st.global.u32 [%rd3], %r14;
+    END:"""),
     "a warp of one block diverges behind a barrier": (128, 9, PUT + "bar.sync 0;" + NEXT + """
         setp.eq.u32 %p1, %r4, 600;
         mov.u32 %r30, 5;
@@ -250,6 +255,7 @@ def test_all_engines_do_the_same(what: str) -> None:
 SEGMENTS = {
     "a barrier": 2,
     "a tree": 3,
+    "one thread writes for all, and the others exit": 2,
     "a warp of one block exits early": 1,  # its first turn has two ends
     "votes at a barrier": 0,
     "more than a quantum": 0,

@@ -201,19 +201,24 @@ class Fast(Part):
         t.do(f"switch i32 {target.text}, label %fault [{cases}]")
 
     def leave(self, block: Block) -> None:
-        t = self.t
-        if self.e.code.guard is None or block.next < 0:
-            self.control.end_by_branch(self.e.code)
+        t, code, in_segment = self.t, self.e.code, self.segments.here is not None
+        if code.guard is None or block.next < 0:
+            self.control.end_by_branch(code)
             self._exited()
             return
         with t.ends_if(self.active.none()):
             self.go(block.next)
-        self.control.end_by_branch(self.e.code)
-        with t.ends_if(self.active.whole_block()):
-            self._exited()
+        if in_segment:
+            with t.ends_if(self.active.whole_block()):
+                self.segments.leaves(code)
+                self._exited()
+        self.control.end_by_branch(code)
+        if not in_segment:
+            with t.ends_if(self.active.whole_block()):
+                self._exited()
         t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
         t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
-        if self.segments.here is not None:
+        if in_segment:
             t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
             t.do(f"ret i32 {ELSEWHERE}")
             return

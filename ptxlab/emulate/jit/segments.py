@@ -21,13 +21,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.body import body_of
-from ptxlab.emulate.jit.irtext import COLD, KEPT
+from ptxlab.emulate.jit.irtext import COLD, KEPT, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.sides import sides_of
 from ptxlab.emulate.jit.warp_loop import CONVENTION, ELSEWHERE, OVER, PREDICTED, Segment
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import successors
-from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -131,6 +131,8 @@ class Segments(Part):
             if body_of(code) is not None and not code.properties.atomic:
                 return False
         last = codes[-1]
+        if last.leaves >= 0 and (last.guard is None or block.next < 0):
+            return False
         if ended != NONE or not last.properties.ends_block or last.action is Action.WARP_BARRIER:
             return True
         if last.action is not Action.BRANCH:
@@ -212,6 +214,13 @@ class Segments(Part):
         """A whole warp runs a block."""
         self.t.bump(self._ran(block.index), "add i64", "1")
         self.e.counted(block)
+
+    def leaves(self, code: Code) -> None:
+        """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""
+        if code.leaves >= 0:
+            executions = self.e.executions(code.target)
+            self.t.bump(self.t.field(S.Executions, "warps", executions), "add i64", "1")
+            self.t.bump(self.t.field(S.Executions, "threads", executions), "add i64", str(W))
 
     def _count(self, segment: Segment) -> None:
         """Executions of all blocks, by warps and by threads; and the quantum."""

@@ -93,7 +93,7 @@ class WarpLoop(Part):
 
     def next_warp(self, ended: int, *, in_segment: bool) -> None:
         """The end of a turn (see `rules.rounds`). in_segment: its function goes on with the next warp itself."""
-        if ended == EXITED and self.program.exits:
+        if ended == EXITED and self.program.exits and not in_segment:
             bits = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'ended')}")
             with self.t.unless(self.t.let(f"icmp eq i32 {bits}, 0"), cold=True):
                 self.t.do(call(count_ends, "%ctx", "%ws"))
