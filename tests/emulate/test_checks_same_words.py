@@ -94,6 +94,16 @@ CASES = {
         atom.global.cas.b32 %r8, [%rd21], 0, %r1;""",
         "WAR hazard in global memory", "block (0, 0, 0), thread (48, 0, 0)",
     ),
+    "rows of the halves, whose words have several records": ("""
+        shr.u32 %r10, %r20, 3; shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;
+        ld.shared.u8 %h1, [%r12];
+        mov.u32 %r11, 31; sub.u32 %r10, %r11, %r20; shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;
+        ld.shared.u32 %r6, [%r12];
+        and.b32 %r10, %r20, 15; shr.u32 %r11, %r20, 4; mad.lo.u32 %r10, %r11, 32, %r10; add.u32 %r10, %r10, 1;
+        shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;
+        st.shared.u32 [%r12], 7;""",
+        "WAR hazard in shared memory", "shared memory, byte 5 of 'tile'",
+    ),
 }  # fmt: skip
 """A program, and what stands in one of its findings."""
 

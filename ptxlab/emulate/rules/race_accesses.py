@@ -174,6 +174,9 @@ def by_lanes(
         if pattern == ALL_THE_SAME:
             low = u64(offsets[first(mask)])
             mine |= first(mask)
+    elif write and pattern == IN_ONE_ALLOCATION and mask == ALL and members[2] != launch.granule:
+        if found_pattern(offsets, mask, members) == HALVES_IN_A_ROW:  # word by word, as where that was known
+            pattern = HALVES_IN_A_ROW
     if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, mine, write):
         return 0
     if mask == ALL and joint_lines(launch, block, records, stride, offsets, pieces, mine, write):
