@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from ptxlab.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.dataclass import dataclass
 from ptxlab.errors import Span
 
 

@@ -8,7 +8,8 @@ the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, 
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.errors import TargetError
 
 WARP = 32

@@ -8,9 +8,9 @@ program gives from `ptxlab.emulate.program.accesses`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa import types
 from ptxlab.isa.actions import MBARRIER, Action, AsyncGroup
 

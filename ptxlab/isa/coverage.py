@@ -7,9 +7,9 @@ which entry (see tests/support/form_recorder.py); the list is never edited by ha
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from pathlib import Path
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa.table import TABLE, Op
 
 PATH = Path(__file__).with_name("shown.json")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa import modifiers
 from ptxlab.isa.matching import form
 from ptxlab.isa.table import Form, OperandSpec

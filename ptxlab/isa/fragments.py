@@ -29,11 +29,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa.actions import MBARRIER, Action
 
 if TYPE_CHECKING:

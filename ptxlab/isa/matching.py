@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.table import ON_CHANGE, TABLE, Form, FormError, Op, Slot
 from ptxlab.isa.types import SUB_BYTE, WIDTH

@@ -9,9 +9,9 @@ opcode's text, so that a new instruction is taught to all of them by its entry.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa.accesses import Access, accesses_of
 from ptxlab.isa.actions import ATOMICS, MBARRIER, SAMPLERS, Action, AsyncGroup
 from ptxlab.isa.work import NO_WORK, Work, work_of

@@ -20,11 +20,10 @@ undefined (an index twice, tf32's other values) is taken as the bits say.
 from __future__ import annotations
 
 import functools
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa import types
 from ptxlab.isa.fragments import Fragment, product
 from ptxlab.isa.table import Form

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.isa import types
 
 

@@ -19,10 +19,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa.actions import BODIED, COMPUTES, Action, AsyncGroup
 from ptxlab.isa.modifiers import NEEDS
 from ptxlab.isa.properties import Properties, properties_of

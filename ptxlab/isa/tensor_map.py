@@ -9,7 +9,7 @@ writes) are not known here.
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
 
 BYTES = 128
 TYPES = (

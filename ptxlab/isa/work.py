@@ -7,9 +7,9 @@ become many machine instructions and count for the pipe of the one they are name
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa import types
 from ptxlab.isa.actions import BODIED, SAMPLERS, Action, AsyncGroup
 

@@ -7,13 +7,13 @@ import sys
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ptxlab.dataclass import dataclass
 from ptxlab.errors import LaunchError, shown_file
 from ptxlab.options import is_whole
 

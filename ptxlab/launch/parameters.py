@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab.dataclass import dataclass
 from ptxlab.launch.buffers import Array, DeviceBuffer
 from ptxlab.launch.tensor_maps import TensorMap
 from ptxlab.launch.textures import Surface, Texture

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
 from ptxlab.launch.parameters import Bound, Parameter

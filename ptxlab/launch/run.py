@@ -12,14 +12,13 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.collection import resting
-from ptxlab.dataclass import dataclass
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.findings import Finding
 from ptxlab.launch.buffers import cpu_buffers, memory_of

@@ -10,10 +10,10 @@ order, the innermost dimension last; the coordinates in PTX are in the opposite 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
 from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field

@@ -8,8 +8,8 @@ an `.f32` instruction, `.b32`, `.u32` and `.s32` ones in a `.u32` instruction, a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.isa import types
 from ptxlab.text.model import Variable
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
-
-from ptxlab.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span

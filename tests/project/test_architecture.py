@@ -17,12 +17,11 @@ ROOT = PACKAGE.parent
 EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
     "targets", "collection", "reference", "attention", "performance", "sweeps", "lab", "course", "cli", "static",
-    "errors", "findings", "options", "dataclass",
+    "errors", "findings", "options",
 }  # fmt: skip
-FOR_ALL = {"collection", "dataclass", "errors", "findings", "targets", "options", "__version__"}
+FOR_ALL = {"collection", "errors", "findings", "targets", "options", "__version__"}
 ARROWS: dict[str, set[str]] = {
     "collection": set(),
-    "dataclass": set(),
     "errors": set(),
     "findings": {"errors"},
     "options": {"errors"},

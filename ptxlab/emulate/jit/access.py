@@ -8,11 +8,11 @@ vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.affine_access import AffineAccesses
 from ptxlab.emulate.jit.called_access import CalledAccesses

@@ -9,11 +9,11 @@ that are not affine.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.groups import STRIDED, Group

@@ -7,10 +7,9 @@ all that makes a vector of them once more, which takes LLVM longer to build than
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value

@@ -7,9 +7,9 @@ All writers of a register count, wherever they stand.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 

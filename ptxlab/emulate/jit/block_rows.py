@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.emulate.jit.aligned_registers import low_zeros
 from ptxlab.emulate.jit.irtext import W
 

@@ -8,12 +8,12 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.collection import resting
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
 from ptxlab.emulate.jit.block_rows import Rows

@@ -20,13 +20,13 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.irtext import KEPT
 from ptxlab.emulate.jit.llvm_thread import soon, uninterrupted
 

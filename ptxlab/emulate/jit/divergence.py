@@ -9,8 +9,8 @@ block that is missing, the whole function is built, and they continue in it wher
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.model import Code, Group, Program, Reg

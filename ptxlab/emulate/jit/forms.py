@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import gcd
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.values import BITS
 
 FARTHEST = 1 << 30

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.emulate.jit.groups import access_shape
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Mem, Program, Reg

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.liveness import writes

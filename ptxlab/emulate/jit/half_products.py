@@ -16,8 +16,8 @@ An f16 product is exact in f32, so that without fused multiply-adds a multiplica
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.fragments import join, shuffle, slot
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.numbers import fma, narrow, widen

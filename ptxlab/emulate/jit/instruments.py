@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.runtime.report import Launch
 
 

@@ -7,8 +7,8 @@ does without it where its code is known.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.analyses import analyses
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.compile import Cpu

@@ -10,12 +10,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from ptxlab.collection import resting
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
 from ptxlab.emulate.jit.compile import Cpu

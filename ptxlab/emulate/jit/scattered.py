@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.neighbours import BYTES, Bundle, transposed
 from ptxlab.emulate.jit.part import Part

@@ -8,7 +8,8 @@ choose groups.
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Block, Code, Program
 from ptxlab.isa.actions import Action

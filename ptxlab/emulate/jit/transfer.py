@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.groups import STRIDED, Group
 from ptxlab.emulate.jit.interleaved import Interleaved

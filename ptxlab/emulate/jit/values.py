@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.irtext import W
 
 if TYPE_CHECKING:

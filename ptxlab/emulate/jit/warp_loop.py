@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call, declaration

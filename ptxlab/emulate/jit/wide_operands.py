@@ -8,10 +8,9 @@ room for a few of each; what is needed last, or not at all, makes room.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit import dot_products, half_products
 from ptxlab.emulate.jit.half_products import is_half_product
 from ptxlab.emulate.jit.part import Part

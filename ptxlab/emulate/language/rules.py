@@ -6,9 +6,8 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar, overload
-
-from ptxlab.dataclass import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,13 +13,12 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxlab.collection import uncollected
-from ptxlab.dataclass import dataclass
 from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.accesses import Access

@@ -16,7 +16,8 @@ Correct programs must never be reported, so some wrong ones are not:
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.emulate.program.liveness import live_in, registers_of
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
 from ptxlab.isa import Action, types

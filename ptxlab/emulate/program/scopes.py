@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol

@@ -10,8 +10,8 @@ instructions are checked while it runs; whether one of them does break a rule is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
 from ptxlab.emulate.program.model import Code, Group, Literal, Program
 from ptxlab.isa.actions import Action

@@ -6,9 +6,9 @@ moves of 64 bits. Only atomic operations need the two as one value (see `access`
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source
 from ptxlab.isa import Action, action_of
 

@@ -5,7 +5,8 @@ A wait never blocks: `try_wait` answers at once, which the manual allows, and th
 
 from __future__ import annotations
 
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
+
 from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at

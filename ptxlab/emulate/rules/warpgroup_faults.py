@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.errors import DeviceFault

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import bisect
 import threading
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 ALIGNMENT = 512

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from ptxlab.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-
-from ptxlab.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False)

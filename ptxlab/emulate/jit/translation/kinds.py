@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import types
 import typing
+from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.dataclass import dataclass
 from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.language import types as language
 from ptxlab.emulate.language.records import Record
