@@ -162,9 +162,10 @@ def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
 
     for count, kept in ((MANY - 1, 0), (MANY, 1)):
         text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), slow=False, small=False).text
-        assert text.count("%kept0 = alloca") == kept
         assert text.count("define internal i32 @each.") == 1
-        assert text.count("call i32 @each.") == count + 1  # the last stores what the kernel gives
+        turn = text[text.index("i32 @turn(ptr") :].partition("\n}\n")[0]  # short kernels have a loop over warps besides
+        assert turn.count("%kept0 = alloca") == kept
+        assert turn.count("call i32 @each.") == count + 1  # the last stores what the kernel gives
 
 
 @pytest.mark.parametrize("quality", ["quick", "good"])
