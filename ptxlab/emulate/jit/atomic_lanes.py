@@ -21,17 +21,14 @@ from ptxlab.emulate.runtime import state as S
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
-WORDS = frozenset({"add", "and", "or", "xor", "min", "max", "umin", "umax"})
-"""LLVM's words for the operations that are made like this."""
-
 
 class AtomicLanes(Part):
     """Writes that way, and the functions that it calls."""
 
-    def apply(self, word: str, address: Address) -> bool:
-        """Whether an operation may go this way."""
+    def apply(self, address: Address) -> bool:
+        """Whether an operation whose old values nobody reads, and whose order makes no difference, may go this way."""
         e, base = self.e, address.base
-        if e.small or e.slow or e.instruments or base.uniform or isinstance(base, Affine) or word not in WORDS:
+        if e.small or e.slow or e.instruments or base.uniform or isinstance(base, Affine):
             return False
         return e.code.space == "global" or (e.code.space == "shared" and base.type == "i32")
 

@@ -109,7 +109,7 @@ class Atomics(Part):
         if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.slow):
             with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
                 self._call(name, address, values, lane, site)
-        elif sums and self.lanes.apply(word, address):
+        elif sums and self.lanes.apply(address):
             with self.lanes.each(i, word, lane, address, values[0], site):
                 self._call(name, address, values, lane, site)
         else:
