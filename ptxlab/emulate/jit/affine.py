@@ -371,7 +371,7 @@ class AffineOps(Ops):
         if called is not None or one.stride is not None:
             return called or holds(a, b)
         t = self.t
-        ends = [self.reached(one, step) for step in _ends(one.form)]
+        ends = [self.reached(one, step) for step in one.form.ends]
         first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)
         agree = super().and_(super().xor(super().xor(first, last), self.const("i1", 1)), ordered(*ends))
         if one.inner is not None:
@@ -401,8 +401,3 @@ def _no_bit(value: Value, mask: Value) -> bool:
         return False
     bits = 31 if value.form.counted else 32 if value.form.small else 64
     return int(mask.lanes[0]) % (1 << bits) == 0
-
-
-def _ends(form: Form) -> tuple[int, int]:
-    """The steps of the lanes with the least and the greatest value, where no lane wraps around."""
-    return (form.low, form.high) if form.scale > 0 else (form.high, form.low)

@@ -33,6 +33,11 @@ class Form:
     small: bool = field(default=False, compare=False)
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """The steps of the lanes with the least and the greatest value, where no lane wraps around."""
+        return (self.low, self.high) if self.scale > 0 else (self.high, self.low)
+
+    @property
     def disjoint(self) -> bool:
         """Whether no bit is 1 in the base and in a step."""
         return not self.extension and not self.times and self.low >= 0 and self.high >> self.zeros == 0
