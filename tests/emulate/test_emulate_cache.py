@@ -99,7 +99,10 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     )
     assert emitter <= first
     assert emitter.isdisjoint(second)
-    rare = {f"ptxlab.emulate.jit.{name}" for name in ("tracing", "counting", "checked", "lane_by_lane", "asked_rules")}
+    rare = {
+        f"ptxlab.emulate.jit.{name}"
+        for name in ("tracing", "counting", "checked", "lane_by_lane", "records_at_once", "asked_rules")
+    }
     rare |= {
         f"ptxlab.emulate.rules.{name}" for name in ("initcheck", "race_accesses", "copies_in_flight", "tile_layouts")
     }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxlab.emulate.jit.lane_by_lane import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.records_at_once import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import barriers, race_accesses, race_later, race_lines, race_order, race_rows, races
@@ -677,6 +677,39 @@ def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> 
         world = that_agree(worlds, seed, steps=30)
         taken = {what: count + world.taken[what] for what, count in taken.items()}
     assert min(taken.values()) > 20
+
+
+class Atomics(World):
+    """Accesses are writes that are recorded at once, where they may be: each instruction has a size of its own."""
+
+    def __init__(self, call: Call, granule: int, *, summaries: bool) -> None:
+        super().__init__(call, granule, summaries=summaries)
+        self.done: list[bool] = []
+
+    def step(self, draw: random.Random) -> None:
+        block, warp, code = draw.choice(self.blocks), draw.randrange(3), draw.choice([6, 6, 6, 2, 4])
+        if draw.random() < 0.15:
+            self.call(barriers.order, block, 0, 7, True, False)
+        strong, size = code != 4, {6: 4, 2: 8, 4: self.granule}[code]
+        far = draw.choice([WORDS, WORDS, 4 * WORDS]) // size
+        slots, mask = draw.choices(range(far), k=32), draw.choice([0xFFFFFFFF, draw.getrandbits(32) | 1, 1 << warp])
+        addresses = Pointer[int](np.array(slots, np.uint64) * np.uint64(size))
+        me = block.now | warp << WARP | code << CODE | strong << STRONG
+        given = self.launch, block, self.shadow.records, self.shadow.stride, addresses, 0, mask, size, me
+        self.done.append(bool(self.call(recorded_writes, *given)))
+
+
+@pytest.mark.parametrize("granule", [4, 1])
+def test_atomics_find_hazards_and_leave_records_with_summaries_as_without(granule: int) -> None:
+    compiled, done = _compiled(granule), []
+    for seed in range(24):
+        found, plain = Atomics(compiled, granule, summaries=True), Atomics(compiled, granule, summaries=False)
+        called = Atomics(_called, granule, summaries=True)
+        worlds = [found, plain, *([called] * (seed < 2))]
+        that_agree(worlds, seed, steps=40)
+        assert all(world.done == found.done for world in worlds)
+        done += found.done
+    assert 100 < sum(done) < len(done) - 100
 
 
 @pytest.mark.parametrize("warps", [3, 32])

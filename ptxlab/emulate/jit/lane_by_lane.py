@@ -6,18 +6,16 @@ lie in one allocation, and there is nothing to report, it leaves the same record
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.records_at_once import CODE_FIELD, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.language import (
     Pointer,
-    all_of,
     any_of,
     boolean,
     extract,
     fill_bytes,
     first,
     gather,
-    lane_ids,
     lanes,
-    lanes_bool,
     lanes_of,
     lanes_u32,
     load_lanes,
@@ -31,28 +29,18 @@ from ptxlab.emulate.language import (
     store_lanes,
     u32,
     u64,
-    widen,
 )
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules import initcheck, race_accesses, races
+from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.race_accesses import recorded_now
-from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none_written
-from ptxlab.emulate.rules.race_rows import by_words, word_fine
-from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
     ATOMIC,
-    BLOCK,
     CODE,
-    ID,
-    LANE,
     LAST_CODE,
-    MANY,
     STRONG,
-    VOLATILE,
     WARP,
     WRITTEN,
     Block,
@@ -62,10 +50,6 @@ from ptxlab.emulate.runtime.state import GLOBAL, SHARED, Context, Cta, Site, War
 
 PIECES = 3 + 128 + 16
 """Room for the table of an access of up to 128 bytes, each of them a word."""
-OTHER_LANE = (1 << MANY) | (31 << LANE)
-"""The bits in which the records of one instruction's lanes differ."""
-SAME_ACCESS = ~OTHER_LANE & (1 << 64) - 1
-CODE_FIELD = LAST_CODE << CODE
 
 
 @rule
@@ -164,119 +148,6 @@ def mark(site: Site, at: lanes_u32, size: u64, mask: u32) -> None:
     words, chosen, full = site.written.cast(u32), lanes(mask), narrow(splat(initcheck.ALL_WRITTEN))
     for word in range(size >> 2):
         scatter(words, (at >> 2) + u32(word), full, chosen)
-
-
-@rule(inline=True)
-def same_instruction(record: u64, me: u64, strong: boolean) -> boolean:
-    """Whether a record is that of the atomic instruction that makes this access, with other blocks in its scope."""
-    return strong and (record ^ me) & CODE_FIELD == 0
-
-
-@rule
-def recorded_writes(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, mask: u32,
-    size: u64, me: u64,
-) -> boolean:  # fmt: skip
-    """racecheck's part of stores and atomic operations: the records of the words that the lanes access, where none of
-    them may be a hazard. False if that is not so; then nothing has changed. extra: what added to an address is the
-    offset in the allocation.
-
-    One lane after the other: of lanes at one word the last stays, which is the lowest, and many CPUs have neither
-    gathers nor scatters that are faster."""
-    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
-        return False
-    recorded_now(launch, block, records, stride, True)
-    by_words(launch, records, stride)
-    low = block.now >> BLOCK << BLOCK
-    span = u64(block.full - low)
-    readers = records + stride
-    others = readers + stride
-    words, shift = size // launch.granule, first(u32(launch.granule))
-    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
-    no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
-    if not (no_writer and no_reader):
-        for lane in lanes_of(mask):
-            begin, mine = u64(addresses[lane] + extra) >> shift, me | lane
-            for word in range(begin, begin + words):
-                record = records[word]
-                if not (word_fine(record, mine, low, span) or same_instruction(record, me, strong)):
-                    return False
-                if no_reader:
-                    continue
-                record = readers[word]
-                if not (word_fine(record, mine, low, span) or same_instruction(record, me, strong)):
-                    return False
-                record = others[word]
-                if not (word_fine(record, mine, low, span) or same_instruction(record, me, strong)):
-                    return False
-    accessed(launch, block, records, stride, True)
-    for opposite in lanes_of(reversed_bits(mask)):
-        mine = me | 31 - opposite
-        begin = u64(addresses[31 - opposite] + extra) >> shift
-        for word in range(begin, begin + words):
-            records[word] = mine | OF_MANY if (records[word] ^ me) & SAME_ACCESS == 0 else mine
-    return True
-
-
-@rule
-def recorded_as_one(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, mask: u32, size: u64, me: u64
-) -> boolean:
-    """The same where all lanes access one place: what they find of each other is that of one instruction."""
-    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
-        return False
-    recorded_now(launch, block, records, stride, True)
-    by_words(launch, records, stride)
-    low = block.now >> BLOCK << BLOCK
-    span = u64(block.full - low)
-    lane, alone = first(mask), mask & mask - 1 == 0
-    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
-    begin, words = offset // launch.granule, size // launch.granule
-    for word in range(begin, begin + words):
-        for third in range(3):
-            record = records[third * stride + word]
-            if record == 0 or u64(record - low) < span or same_instruction(record, me, strong):
-                continue
-            if not alone or (record ^ (me | lane)) & ID != 0:
-                return False
-    accessed(launch, block, records, stride, True)
-    for word in range(begin, begin + words):
-        many = not alone or (records[word] ^ me) & SAME_ACCESS == 0
-        records[word] = me | lane | (u64(1 << MANY) if many else u64(0))
-    return True
-
-
-@rule
-def recorded_reads(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, at: lanes_u32, chosen: lanes_bool, size: u64,
-    me: u64,
-) -> boolean:  # fmt: skip
-    """The same of loads. The vectors begin with lane 31, as in `race_words.scattered`."""
-    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
-        return False
-    recorded_now(launch, block, records, stride, False)
-    by_words(launch, records, stride)
-    low = block.now >> BLOCK << BLOCK
-    span = u64(block.full - low)
-    readers = records + stride
-    now = widen(reversed_lanes(lane_ids())) | me
-    begin = widen(at) >> first(u32(launch.granule))
-    words = size // launch.granule
-    if not none_written(launch, block, records, stride):
-        for k in range(words):
-            if not all_of(lanes_fine(gather(records, begin + k, chosen), now, low, span)):
-                return False
-    accessed(launch, block, records, stride, False)
-    disturbed(launch, block, records, stride)
-    for k in range(words):
-        index = begin + k
-        reader = gather(readers, index, chosen)
-        scatter(readers, index, now, chosen)
-        shared = any_of(chosen & (gather(readers, index, chosen) != now))  # two lanes read one word
-        if shared or not all_of(lanes_fine(reader, now, low, span)):
-            scatter(readers, index, reader, chosen)
-            return False
-    return True
 
 
 @rule

@@ -1,0 +1,205 @@
+"""racecheck on scattered accesses, all lanes of an instruction at once: where no record may be a hazard.
+
+Each rule here returns False where one may be; then nothing has changed, and `race_accesses` goes lane by lane.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    all_of,
+    any_of,
+    boolean,
+    first,
+    gather,
+    lane_ids,
+    lanes_bool,
+    lanes_of,
+    lanes_u32,
+    reversed_bits,
+    reversed_lanes,
+    rule,
+    scatter,
+    u32,
+    u64,
+    widen,
+)
+from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.race_accesses import recorded_now
+from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none_written
+from ptxlab.emulate.rules.race_rows import by_words, word_fine
+from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
+from ptxlab.emulate.rules.records import (
+    BLOCK,
+    CODE,
+    ID,
+    LANE,
+    LAST_CODE,
+    MANY,
+    STRONG,
+    VOLATILE,
+    Block,
+    Launch,
+)
+
+OTHER_LANE = (1 << MANY) | (31 << LANE)
+"""The bits in which the records of one instruction's lanes differ."""
+SAME_ACCESS = ~OTHER_LANE & (1 << 64) - 1
+CODE_FIELD = LAST_CODE << CODE
+FOUR = 4
+"""Words of an access of 4 bytes where the program has accesses of single bytes: most often they have one record."""
+
+
+@rule(inline=True)
+def same_instruction(record: u64, me: u64, strong: boolean) -> boolean:
+    """Whether a record is that of the atomic instruction that makes this access, with other blocks in its scope."""
+    return strong and (record ^ me) & CODE_FIELD == 0
+
+
+@rule
+def recorded_writes(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, mask: u32,
+    size: u64, me: u64,
+) -> boolean:  # fmt: skip
+    """racecheck's part of stores and atomic operations: the records of the words that the lanes access, where none of
+    them may be a hazard. False if that is not so; then nothing has changed. extra: what added to an address is the
+    offset in the allocation.
+
+    One lane after the other: of lanes at one word the last stays, which is the lowest, and many CPUs have neither
+    gathers nor scatters that are faster."""
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        return False
+    recorded_now(launch, block, records, stride, True)
+    by_words(launch, records, stride)
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    words, shift = size // launch.granule, first(u32(launch.granule))
+    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
+    no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
+    left = mask
+    if not no_writer and no_reader and strong:
+        left = not_yet_accessed(records, addresses, extra, shift, words, mask, me)
+    alike = left == 0  # the words of each lane have one record, and go on having one while lanes of this access write
+    if not (no_writer and no_reader):
+        for lane in lanes_of(left):
+            at, mine = records + (u64(addresses[lane] + extra) >> shift), me | lane
+            if not harmless(at, words, mine, low, span, strong):
+                return False
+            if not no_reader:
+                if not harmless(at + stride, words, mine, low, span, strong):
+                    return False
+                if not harmless(at + 2 * stride, words, mine, low, span, strong):
+                    return False
+    accessed(launch, block, records, stride, True)
+    for opposite in lanes_of(reversed_bits(mask)):
+        mine = me | 31 - opposite
+        at = records + (u64(addresses[31 - opposite] + extra) >> shift)
+        if alike and words == FOUR:
+            found = together(at[0], me, mine)
+            at[0], at[1], at[2], at[3] = found, found, found, found
+        else:
+            for word in range(words):
+                at[word] = together(at[word], me, mine)
+    return True
+
+
+@rule(inline=True)
+def not_yet_accessed(
+    records: Pointer[u64], addresses: Pointer[u64], extra: u64, shift: u32, words: u64, mask: u32, me: u64
+) -> u32:
+    """Lanes that may not find the atomic instruction that makes this access as the last writer of all their words: the
+    first of those, and the lanes above it."""
+    left = mask
+    if words == FOUR:
+        while left != 0:
+            at = records + (u64(addresses[first(left)] + extra) >> shift)
+            record = at[0]
+            if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) | (record ^ me) & CODE_FIELD != 0:
+                break
+            left &= left - 1
+    elif words == 1:
+        while left != 0:
+            if (records[u64(addresses[first(left)] + extra) >> shift] ^ me) & CODE_FIELD != 0:
+                break
+            left &= left - 1
+    return left
+
+
+@rule(inline=True)
+def together(record: u64, me: u64, mine: u64) -> u64:
+    """The record of a lane that writes to a word: marked as many if another lane of the instruction has before."""
+    return mine | OF_MANY if (record ^ me) & SAME_ACCESS == 0 else mine
+
+
+@rule(inline=True)
+def harmless(at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, strong: boolean) -> boolean:
+    """Whether the records of some words in a row are no hazard to an access of one lane."""
+    left = words
+    if words == FOUR and (at[0] ^ at[1]) | (at[0] ^ at[2]) | (at[0] ^ at[3]) == 0:
+        left = 1
+    for word in range(left):
+        record = at[word]
+        if not (same_instruction(record, mine, strong) or word_fine(record, mine, low, span)):
+            return False
+    return True
+
+
+@rule
+def recorded_as_one(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, mask: u32, size: u64, me: u64
+) -> boolean:
+    """The same where all lanes access one place: what they find of each other is that of one instruction."""
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        return False
+    recorded_now(launch, block, records, stride, True)
+    by_words(launch, records, stride)
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    lane, alone = first(mask), mask & mask - 1 == 0
+    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
+    begin, words = offset // launch.granule, size // launch.granule
+    for word in range(begin, begin + words):
+        for third in range(3):
+            record = records[third * stride + word]
+            if record == 0 or u64(record - low) < span or same_instruction(record, me, strong):
+                continue
+            if not alone or (record ^ (me | lane)) & ID != 0:
+                return False
+    accessed(launch, block, records, stride, True)
+    for word in range(begin, begin + words):
+        many = not alone or (records[word] ^ me) & SAME_ACCESS == 0
+        records[word] = me | lane | (u64(1 << MANY) if many else u64(0))
+    return True
+
+
+@rule
+def recorded_reads(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, at: lanes_u32, chosen: lanes_bool, size: u64,
+    me: u64,
+) -> boolean:  # fmt: skip
+    """The same of loads. The vectors begin with lane 31, as in `race_words.scattered`."""
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        return False
+    recorded_now(launch, block, records, stride, False)
+    by_words(launch, records, stride)
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    readers = records + stride
+    now = widen(reversed_lanes(lane_ids())) | me
+    begin = widen(at) >> first(u32(launch.granule))
+    words = size // launch.granule
+    if not none_written(launch, block, records, stride):
+        for k in range(words):
+            if not all_of(lanes_fine(gather(records, begin + k, chosen), now, low, span)):
+                return False
+    accessed(launch, block, records, stride, False)
+    disturbed(launch, block, records, stride)
+    for k in range(words):
+        index = begin + k
+        reader = gather(readers, index, chosen)
+        scatter(readers, index, now, chosen)
+        shared = any_of(chosen & (gather(readers, index, chosen) != now))  # two lanes read one word
+        if shared or not all_of(lanes_fine(reader, now, low, span)):
+            scatter(readers, index, reader, chosen)
+            return False
+    return True
