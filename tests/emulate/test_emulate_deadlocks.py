@@ -189,3 +189,26 @@ def test_what_spins(loop: str, endless: bool) -> None:
     program = lower(parse(text(START + loop)))
     (wait,) = [code for code in program.codes if "test_wait" in (code.form.opcode if code.form else "")]
     assert spins(program, wait) is endless
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lanes_that_came_to_one_barrier_at_different_times_are_one_line(engine: str) -> None:
+    """Lane 1 of warp 2 goes through the loop once more than the others of its warp."""
+    body = """
+    and.b32 %r20, %r1, 31; shr.u32 %r21, %r1, 5; mov.u32 %r15, 0;
+    setp.eq.u32 %p1, %r21, 0;
+    @%p1 ret;
+L1:
+    mov.u32 %r16, 0;
+L4:
+    bar.sync 1, 64;
+    setp.lt.u32 %p1, %r20, 1;
+    @%p1 ret;
+    add.u32 %r16, %r16, 1; setp.le.u32 %p4, %r16, %r20; setp.lt.and.u32 %p4, %r16, 3, %p4;
+    @%p4 bra L4;
+    add.u32 %r15, %r15, 1; setp.le.u32 %p4, %r15, %r21; setp.lt.and.u32 %p4, %r15, 3, %p4;
+    @%p4 bra L1;
+    bar.sync 0;"""
+    with pytest.raises(DeviceFault) as fault:
+        run(engine, kernel(body), threads=96)
+    assert "warp 2, lanes 1-31: waits for barrier 1 (bar.sync, line" in str(fault.value)

@@ -176,11 +176,18 @@ class BlockRun:
                     place = f"({code.form.opcode}, line {code.line})"
                     lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
                     first = first or (code, warp, mask)
+            waiting: dict[
+                tuple[int, str], np.ndarray
+            ] = {}  # lanes that came to one place at different times are one line
             for group in sorted((g for g in warp.others if g.wait is not None or not spinning), key=lambda g: g.pc):
                 what = waiting_for(group.wait) if group.wait is not None else "its turn"
-                lines.append(f"warp {warp.warp}, {lanes_in_words(group.mask)}: waits for {what}")
+                mask = waiting.setdefault((group.pc, what), np.zeros(LANES, bool))
+                mask |= group.mask
                 if first is None and group.wait is not None:
-                    first = group.wait.code, warp, group.mask
+                    first = group.wait.code, warp, mask
+            lines += [
+                f"warp {warp.warp}, {lanes_in_words(mask)}: waits for {what}" for (_, what), mask in waiting.items()
+            ]
         assert first is not None
         code, warp, mask = first
         what = "block" if self.machine.launch.cluster_blocks == 1 else "cluster"
