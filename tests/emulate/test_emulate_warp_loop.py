@@ -223,6 +223,11 @@ PROGRAMS = {
         @%p1 bra AGAIN;
         st.global.u32 [%rd3], %r30;"""),
     "every block adds to a sum": (96, 9, "red.global.add.u32 [%rd1], %r4;"),
+    "many blocks": (64, 200, WRITES),
+    "many blocks, one of which ends otherwise": (64, 200, """
+        setp.eq.u32 %p1, %r4, 4444;
+        @%p1 exit;
+        """ + WRITES),
 }  # fmt: skip
 """What: (threads of a block, blocks, body)."""
 
@@ -278,6 +283,26 @@ def test_segments(what: str) -> None:
     text, quick = (module_text(program, host(), Instruments(), slow=False, small=small).text for small in (False, True))
     assert len(re.findall(r"^define .*@segment", text, re.MULTILINE)) == SEGMENTS[what]
     assert "@segment" not in quick
+
+
+@pytest.mark.parametrize(
+    ("body", "follows"),
+    [(WRITES, True), ("bar.sync 0;" + WRITES, False), (WRITES + "bar.sync 0;" + WRITES, False)],
+)
+def test_the_next_block_follows_in_the_function_of_all_of_a_block(
+    monkeypatch: pytest.MonkeyPatch, body: str, follows: bool
+) -> None:
+    segments = pytest.importorskip("ptxlab.emulate.jit.segments", reason="needs llvmlite", exc_type=ImportError)
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    program, found, emit = lower(parse(kernel(body))), list[Any](), segments.Segments.emit
+    monkeypatch.setattr(segments.Segments, "emit", lambda self: (emit(self), found.extend(self.found))[0])
+    module_text(program, host(), Instruments(), slow=False, small=False)
+    assert [each.whole for each in found][:1] == [follows]
 
 
 @pytest.mark.parametrize("blocks", [(3, 3), (1, 4, 2), (300, 2)])

@@ -42,7 +42,9 @@ SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
-GRID: Functions = (scheduling.run_grid, rounds.end_alike, rounds.leave_round, turns.count_ends)
+GRID: Functions = (
+    scheduling.run_grid, rounds.end_alike, rounds.begin_in_place, rounds.leave_round, turns.count_ends,
+)  # fmt: skip
 """The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
 
 

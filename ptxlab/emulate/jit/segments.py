@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.body import body_of
 from ptxlab.emulate.jit.irtext import COLD, KEPT, W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.jit.sides import sides_of
 from ptxlab.emulate.jit.warp_loop import CONVENTION, ELSEWHERE, OVER, PREDICTED, Segment
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code
-from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, begin_in_place
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -120,7 +121,9 @@ class Segments(Part):
             return None
         goes_on = [at for at in order if self._ended(self.program.blocks[at]) < AT_BARRIER]
         goes_back = any(s <= at for at in goes_on for s in successors(self.program, at))
-        return Segment((start, *sorted(set(order) - {start})), ends.pop(), goes_back)
+        ended = ends.pop()
+        whole = start == self.program.entry and ended == EXITED and not goes_back
+        return Segment((start, *sorted(set(order) - {start})), ended, goes_back, whole)
 
     def _simple(self, block: Block, ended: int) -> bool:
         """Whether a block is of the kinds that segments may have."""
@@ -161,7 +164,8 @@ class Segments(Part):
         t.do(f"%{KEPT}.result = alloca i32")
         t.go("warp")
         t.at("warp")
-        t.do("%ws = phi ptr [%first, %entry], [%ws.next, %warp.next]")
+        again = ", [%warp.0, %another]" if segment.whole else ""
+        t.do(f"%ws = phi ptr [%first, %entry], [%ws.next, %warp.next]{again}")
         e.enter_warp()
         counter = t.let("load i32, ptr %fast.pc.at")
         at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
@@ -179,6 +183,16 @@ class Segments(Part):
         t.at("fault")
         self._result(str(S.FAULT))
         t.at("through")
+        if segment.whole:
+            t.do("br i1 %new, label %place, label %over")
+            t.at("place")
+            t.declared.add(declaration(begin_in_place))
+            t.do(f"br i1 {t.let(call(begin_in_place, '%ctx', '%cta'))}, label %another, label %over")
+            t.at("another")
+            behind = t.let(f"mul i64 {t.let('sub i64 1, %warps')}, {e.file.size}")
+            t.do(f"%warp.0 = getelementptr i8, ptr %last, i64 {behind}")
+            t.go("warp")
+            t.at("over")
         self._result(str(OVER + segment.ended))
         t.at("leave")
         self._count(segment)

@@ -47,7 +47,7 @@ others are those of the function."""
 ELSEWHERE = OVER - 1
 """The result of a segment where a warp has to go on from its program counter elsewhere."""
 FEW = 3
-"""Warps of a CTA from which on segments are worth their beginning and their end."""
+"""Warps of a CTA from which on segments are worth their beginning and their end, if no other CTA follows in them."""
 PREDICTED = '"no-jump-tables"="true"'
 """The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
 place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
@@ -57,11 +57,13 @@ of a warp on Zen 4)."""
 @dataclass(frozen=True)
 class Segment:
     """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
-    and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards."""
+    and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards. whole: whether it is all that
+    the warps of a CTA run, so that the next CTA may follow in its function."""
 
     blocks: tuple[int, ...]
     ended: int
     goes_back: bool
+    whole: bool
 
     @property
     def start(self) -> int:
@@ -262,7 +264,8 @@ class WarpLoop(Part):
         if not self.segments:
             t.go("round.first")
             return
-        t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {FEW}')}, label %round.choose, label %round.first")
+        few = 1 if self.segments[0].whole else FEW
+        t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {few}')}, label %round.choose, label %round.first")
         t.at("round.choose")
         cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
         t.do(f"switch i32 {counter}, label %round.first [{cases}]")

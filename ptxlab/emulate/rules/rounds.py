@@ -35,6 +35,39 @@ def end_alike(context: Context, cta: Cta, ended: u32, noted: boolean) -> boolean
     return all_go_on(context, cta, ended - AT_BARRIER, noted)
 
 
+IN_PLACE = 32
+"""CTAs from one look to the next at what begins in place: meanwhile nobody sees how often blocks have run."""
+
+
+@rule
+def begin_in_place(context: Context, cta: Cta) -> boolean:
+    """All warps of a CTA have exited, without a barrier since it began: whether the next one has begun in its place,
+    where that takes no more than its number. Else `end_alike` is to be asked, as it is once in a while."""
+    x, number = u64(cta.ctaid_x) + 1, cta.linear + 1
+    if number % IN_PLACE == 0 or x >= context.grid_x or cta.shared_size != 0 or cta.local_size != 0:
+        return False
+    if context.stop[0] != 0 or context.outdated != 0 or context.steps_left <= 0 or cta.cluster.count != 1:
+        return False
+    if context.bulk_copies or context.clears or context.random != 0 or cta.thinned != 0 or cta.converged == 0:
+        return False
+    if not simple(context):
+        return False
+    ticket, end = context.ticket, context.tickets_end
+    if context.only:
+        ticket, end = context.next[0], context.total
+    if ticket != number or ticket >= end or ticket >= context.total:
+        return False
+    if context.only:
+        context.next[0] = ticket + 1
+    else:
+        context.ticket = ticket + 1
+    context.steps_left -= 1
+    context.finished += 1
+    cta.ctaid_x = u32(x)
+    cta.linear = number
+    return True
+
+
 @rule(inline=True)
 def next_ticket(context: Context, cta: Cta) -> u64:
     """All warps have exited: the number of the CTA that may begin in the same place; a number beyond the last if there
