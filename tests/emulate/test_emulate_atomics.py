@@ -201,6 +201,68 @@ def test_a_histogram(op: str, kind: str, same: bool, space: str) -> None:
     same_in_all_code(text, start)
 
 
+ROWS = [("add", kind) for kind in ("u32", "u64", "f32", "f64")] + [("max", "u32")]
+ROWS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize(("op", "kind"), ROWS)
+def test_neighbours_in_a_row_that_is_known(op: str, kind: str) -> None:
+    """In good code a vector operation in place; with whole warps, a part of one, a guard, and a NaN that is added."""
+    size = int(kind[1:]) // 8
+    special = "0dFFF4000000000123" if size == 8 else "0fFFA00123"
+    held = "%rd5" if size == 8 else "%r20"
+    turned = f"cvt.rn.{kind}.u32 %value, %r4; setp.eq.u32 %p1, %r4, 201; selp.{kind} %value, {special}, %value, %p1;"
+    if kind[0] != "f":
+        turned = f"mov.b{8 * size} %value, {held};"
+    body = f"""
+        .reg .{kind} %value, %old;
+        mad.lo.u32 %r20, %r4, 0x9e3779b1, 12345;
+        cvt.u64.u32 %rd5, %r20;
+        {turned}
+        mul.wide.u32 %rd6, %r1, {size};
+        add.u64 %rd7, %rd2, %rd6;
+        red.global.{op}.{kind} [%rd7], %value;
+        atom.global.{op}.{kind} %old, [%rd7+{8 * size}], %value;
+        setp.lt.u32 %p2, %r4, 100;
+        @%p2 red.global.{op}.{kind} [%rd7+{16 * size}], %value;"""
+    start = np.arange(128).astype(f"f{size}").view(f"u{size}")
+    same_in_all_code(kernel(body), start if kind[0] == "f" else start * np.array(0x9E3779B1, start.dtype))
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+def test_a_known_row_needs_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither do rows of other warps of a launch: the site knows the allocation after the first one."""
+    rows = pytest.importorskip("ptxlab.emulate.jit.atomic_rows", reason="needs llvmlite", exc_type=ImportError)
+    made, row = [], rows.in_a_row
+    monkeypatch.setattr(rows, "in_a_row", lambda *given: (made.append(given[2]), row(*given))[1])
+    improve(kernel("red.global.add.f32 [%rd3+128], %f1; red.global.add.u32 [%rd3], %r1;"), (32,), False, ("memcheck",))
+    assert set(made) == {"loop", "add"}
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize("wrong", [2, 4 * 65, -4 * 32, 1 << 33])
+def test_a_row_that_leaves_its_array(wrong: int) -> None:
+    body = f"""
+        mul.wide.u32 %rd6, %r1, 4;
+        add.u64 %rd7, %rd2, %rd6;
+        red.global.add.u32 [%rd7], 1;
+        setp.eq.u32 %p1, %r2, 3;
+        selp.b64 %rd8, {wrong}, 0, %p1;
+        add.u64 %rd7, %rd7, %rd8;
+        red.global.add.u32 [%rd7], 1;"""
+    faults = []
+    for way in ("step", "jit", "good"):
+        text, x = kernel(body), np.zeros(96, np.uint32)
+        if way == "good":
+            improve(text, (64,), False, ("memcheck",))
+        with pytest.raises(DeviceFault) as caught:
+            run("step" if way == "step" else "jit", text, threads=64, blocks=5, x=x)
+        faults.append((str(caught.value), x.tolist()))
+    assert "block (3, 0, 0)" in faults[0][0]
+    assert faults[1:] == faults[:1] * 2
+
+
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("wrong", [2, 4096, -4096])

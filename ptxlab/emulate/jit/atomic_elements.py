@@ -59,14 +59,28 @@ def raw_sum(t: Text, form: Form, word: str, lane: str, old: str, given: list[str
 
 def _computed(t: Text, form: Form, lane: str, old: str, x: str) -> Value:
     """What the instruction that computes the new value gives."""
-    computes = plain_form(form)
+    computes = _plain_form(form)
     assert computes.op.sem is not None
     found = computes.op.sem(Ops(t), computes, Value(old, lane, True), Value(x, lane, True))
     assert isinstance(found, Value)
     return found
 
 
-def plain_form(form: Form) -> Form:
+def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str) -> str:
+    """The operations of 32 neighbours at a pointer as those of a vector; the old values."""
+    kind, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
+    old = t.let(f"load {kind}, ptr {start}, align {size}")
+    if word == "loop":
+        plain = _plain_form(form)
+        assert plain.op.sem is not None
+        new = plain.op.sem(Ops(t), plain, Value(old, lane, False), Value(x, lane, False)).text
+    else:
+        new = t.let(f"{word} {kind} {old}, {x}")
+    t.do(f"store {kind} {new}, ptr {start}, align {size}")
+    return old
+
+
+def _plain_form(form: Form) -> Form:
     """The instruction that computes what an atomic one does."""
     return table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
 

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, new_value, plain_form, raw_sum, whole
+from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, in_a_row, new_value, raw_sum, whole
 from ptxlab.emulate.jit.atomic_lanes import AtomicLanes
+from ptxlab.emulate.jit.atomic_rows import IN_A_ROW, AtomicRows
 from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
@@ -58,8 +59,6 @@ def operation_of(form: Form) -> str:
     return _INTEGER[word]
 
 
-IN_A_ROW = ("add", "and", "or", "xor")
-"""Operations that are one instruction for a vector, too."""
 MANY = 8
 """Active lanes from which on all 32 floats are added, those of the others as -0: three cycles each, in a loop eight."""
 NEUTRAL: dict[str, Callable[[int], int]] = {
@@ -75,7 +74,7 @@ class Atomics(Part):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        self.lanes = AtomicLanes(e)
+        self.lanes, self.rows = AtomicLanes(e), AtomicRows(e)
 
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
         after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
@@ -105,12 +104,16 @@ class Atomics(Part):
         if name not in self.e.helpers:
             self.e.helpers[name] = self._function(name, i, word, lane, count, shared=shared, returns=returns)
         site = self.e.own_site()
-        sums = count == 1 and not i.whole and not returns and word in NEUTRAL
+        silent = count == 1 and not i.whole and not returns
+        sums = silent and word in NEUTRAL
         if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.slow):
             with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
                 self._call(name, address, values, lane, site)
         elif sums and self.lanes.apply(address):
             with self.lanes.each(i, word, lane, address, values[0], site):
+                self._call(name, address, values, lane, site)
+        elif silent and self.rows.applies(word, lane, address):
+            with self.rows.row(i, word, lane, address, values[0], site):
                 self._call(name, address, values, lane, site)
         else:
             self._call(name, address, values, lane, site)
@@ -197,7 +200,7 @@ class Atomics(Part):
             t.go("plain" if shared else "locked")
         for plain in ways:
             t.at("plain" if plain else "locked")
-            if plain and alone and (word in IN_A_ROW or word == "loop"):
+            if plain and alone and word in IN_A_ROW:
                 _row(t, form, word, lane, returns=returns)
             _lane_by_lane(t, form, word, lane, count, plain=plain, returns=returns)
         t.at("done")
@@ -276,15 +279,8 @@ def _row(t: Text, form: Form, word: str, lane: str, *, returns: bool) -> None:
     one = t.let(f"icmp eq i64 {span}, {(W - 1) * size}")
     full = t.let(f"icmp eq i32 {t.let(f'and i32 {equal}, %mask')}, -1")
     with t.if_then(t.let(f"and i1 {full}, {one}"), to="done"):
-        old = t.let(f"load <{W} x {ty}>, ptr {start}, align {size}")
         x = t.let(f"load <{W} x {ty}>, ptr %xs, align 64")
-        if word == "loop":
-            plain = plain_form(form)
-            assert plain.op.sem is not None
-            new = plain.op.sem(Ops(t), plain, Value(old, lane, False), Value(x, lane, False)).text
-        else:
-            new = t.let(f"{word} <{W} x {ty}> {old}, {x}")
-        t.do(f"store <{W} x {ty}> {new}, ptr {start}, align {size}")
+        old = in_a_row(t, form, word, lane, start, x)
         if returns:
             t.do(f"store <{W} x {ty}> {old}, ptr %out, align 64")
 
