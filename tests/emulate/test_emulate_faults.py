@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
+from longer import slow
+from random_faults import differences
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.errors import DeviceFault, LaunchError, PtxError, UnsupportedInstruction
@@ -362,3 +364,10 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
     assert str(together.value) == (
         "cooperative: all blocks have to be resident at once, at most 8,192; the grid has 2,147,483,647"
     )
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("first", [0, 6, *slow(range(12, 600, 6))])
+def test_engines_stop_random_programs_at_the_same_place(first: int) -> None:
+    assert differences(first, 6) == []
