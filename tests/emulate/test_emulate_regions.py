@@ -212,7 +212,7 @@ def test_what_runs_under_masks() -> None:
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.analysis import uniform_registers
     from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.regions import masked_regions
+    from ptxlab.emulate.jit.masked import masked_regions
     from ptxlab.emulate.program.liveness import live_in
     from ptxlab.text import parse
 

@@ -78,31 +78,40 @@ class Control(Part):
             self.e.registers.flush(self.e.alive_after(block))
             self._barrier(block, code)
             return
-        if action is Action.CALL:
-            self.e.registers.write(code.register, self.m.const("i32", self.e.pc(block.next)))
-            target: Value = self.m.const("i32", self.e.pc(code.target))
-        elif action is Action.RETURN:
-            target = self.e.registers.read(code.register)
-        elif action is Action.INDEXED_BRANCH:
-            target = self._brx_target(code)
-        else:
-            if code.leaves >= 0:
-                self._branches(None)
-                self.e.registers.flush(self.e.alive_after(block))
-                self.flow.leave(block)
-                return
-            target = self.m.const("i32", self.e.pc(code.target))
+        if code.leaves >= 0:
+            self.branches(None)
+            self.e.registers.flush(self.e.alive_after(block))
+            self.flow.leave(block)
+            return
+        target = self._target(block, code)
         self.e.registers.flush(self.e.alive_after(block))
-        self._branches(target)
+        self.branches(target)
         self.flow.jump(block, target)
+
+    def target(self, block: Block, code: Code) -> Value:
+        """The end of a block that is a branch, a call or a return: where it leads."""
+        for instrument in self.e.instruments:
+            instrument.ends(code)
+        return self._target(block, code)
+
+    def _target(self, block: Block, code: Code) -> Value:
+        """The program counters that a branch, a call or a return leads to."""
+        if code.action is Action.CALL:
+            self.e.registers.write(code.register, self.m.const("i32", self.e.pc(block.next)))
+        elif code.action is Action.RETURN:
+            return self.e.registers.read(code.register)
+        elif code.action is Action.INDEXED_BRANCH:
+            return self._brx_target(code)
+        return self.m.const("i32", self.e.pc(code.target))
 
     def passes(self, code: Code) -> None:
         """A plain branch at the end of a side (see `sides`): nobody needs to jump."""
         for instrument in self.e.instruments:
             instrument.ends(code)
-        self._branches(self.m.const("i32", self.e.pc(code.target)))
+        self.branches(self.m.const("i32", self.e.pc(code.target)))
 
-    def _branches(self, target: Value | None) -> None:
+    def branches(self, target: Value | None) -> None:
+        """Tells the instruments where lanes go."""
         for instrument in self.e.instruments:
             instrument.branches(target)
 

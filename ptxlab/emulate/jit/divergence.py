@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.model import Code, Group, Program, Reg
-from ptxlab.emulate.program.reconvergence import body
+from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import Action
 
 BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
@@ -55,6 +55,24 @@ def regions(program: Program, uniform: list[bool]) -> list[Region]:
     flow = _flow(program)
     ways, meeting = flow.after, flow.meeting
     return [Region(at, frozenset(_between(program, ways, ways[at], meeting[at])), meeting[at]) for at in apart]
+
+
+def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
+    """The same within functions: a call is followed by the block behind it, and all that it runs belongs to a region in
+    which it is."""
+    if not any(code.action is Action.CALL for code in program.codes):
+        return regions(program, uniform)
+    blocks, codes = program.blocks, program.codes
+    apart = [b.index for b in blocks if codes[b.last - 1].action in BRANCHES and _varies(codes[b.last - 1], uniform)]
+    if not apart:
+        return []
+    ways = [onward(codes, block) for block in blocks]
+    meeting = _immediate_post_dominators(ways)
+    found = []
+    for at in apart:
+        between = _reached(ways, ways[at], meeting[at])
+        found.append(Region(at, frozenset(bodies(codes, blocks, between)), meeting[at]))
+    return found
 
 
 def written_apart(program: Program, apart: Iterable[Region], alive: list[int]) -> set[int]:
@@ -99,9 +117,14 @@ def _flow(program: Program) -> _Flow:
 
 def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:
     """The blocks on ways from some blocks to another, that one not included; functions called on the way are."""
-    found = reachable((s for s in starts if s != end), lambda at: (s for s in after[at] if s != end))
+    found = _reached(after, starts, end)
     calls = [program.blocks[b] for b in found if program.codes[program.blocks[b].last - 1].action is Action.CALL]
     return found.union(*(body(program.codes, program.blocks, start) for block in calls for start in block.targets))
+
+
+def _reached(after: list[list[int]], starts: list[int], end: int) -> set[int]:
+    """The same without the functions."""
+    return reachable((s for s in starts if s != end), lambda at: (s for s in after[at] if s != end))
 
 
 def size_of(program: Program, blocks: Iterable[int]) -> int:

@@ -125,8 +125,13 @@ class Fast(Part):
         if sides is not None:
             self._run_sides(sides)
             return
-        if self.regions.enter(block):
+        if self.regions.enter(block, target):
             return
+        self.part(block, target)
+
+    def part(self, block: Block, target: Value) -> None:
+        """The warp diverges at the end of a block: lanes whose guard holds go to `target`."""
+        t = self.t
         others = f"splat (i32 {self.e.pc(block.next)})"
         pcs = t.let(
             f"select <{W} x i1> {self.active.vector}, <{W} x i32> {self.m.vector(target)}, <{W} x i32> {others}"

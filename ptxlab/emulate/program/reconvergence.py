@@ -54,6 +54,16 @@ def body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
     return reachable([start], lambda at: onward(codes, blocks[at]))
 
 
+def bodies(codes: list[Code], blocks: list[Block], some: set[int]) -> set[int]:
+    """Some blocks, and those of all functions that are called there or in these."""
+    found, new = set[int](), set(some)
+    while new:
+        found |= new
+        called = {codes[blocks[b].last - 1].target for b in new if codes[blocks[b].last - 1].action is Action.CALL}
+        new = set[int]().union(*(body(codes, blocks, start) for start in called)) - found
+    return found
+
+
 def onward(codes: list[Code], block: Block) -> list[int]:
     """The blocks of its own function that may follow a block; after a call, the one it returns to."""
     jumps = () if codes[block.last - 1].action in (Action.CALL, Action.RETURN) else block.targets

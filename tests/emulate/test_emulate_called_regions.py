@@ -1,0 +1,143 @@
+"""Calls where lanes have diverged, in code of full quality: as the stepping engine runs them, without the function for
+diverged warps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+
+from ptxlab.emulate import lower
+from ptxlab.text import parse
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+
+
+def function(name: str, body: str) -> str:
+    """A function of a number."""
+    return f"""
+.func (.param .b32 r) {name}(.param .b32 n)
+{{
+    .reg .pred %p, %q; .reg .b32 %n<9>;
+    ld.param.u32 %n0, [n];
+    {body}
+    st.param.b32 [r], %n0;
+    ret;
+}}
+"""
+
+
+def call(name: str, given: str, result: str, guard: str = "") -> str:
+    """A call of one."""
+    return (
+        f"{{ .param .b32 a; .param .b32 b; st.param.b32 [a], {given}; st.param.b32 [b], 9; "
+        f"{guard}call (b), {name}, (a); ld.param.b32 {result}, [b]; }}"
+    )
+
+
+MIXED = "activemask.b32 %n7; mad.lo.u32 %n0, %n0, 5, %n7;"
+FIBONACCI = function(
+    "fibonacci",
+    f"setp.lt.s32 %p, %n0, 2; @%p bra DONE; sub.u32 %n1, %n0, 1; {call('fibonacci', '%n1', '%n2')} "
+    f"sub.u32 %n3, %n0, 2; {call('fibonacci', '%n3', '%n4')} add.u32 %n0, %n4, %n2; {MIXED} DONE:",
+)
+MUTUAL = ".func (.param .b32 r) odd(.param .b32 n);\n" + "".join(
+    function(
+        name,
+        f"setp.eq.u32 %p, %n0, 0; @%p bra DONE; sub.u32 %n1, %n0, 1; {call(other, '%n1', '%n2')} "
+        f"mad.lo.u32 %n0, %n2, {factor}, %n0; {MIXED} DONE:",
+    )
+    for name, other, factor in (("even", "odd", 3), ("odd", "even", 7))
+)
+EARLY = function(
+    "early",
+    f"setp.lt.u32 %p, %n0, 9; mov.u32 %n1, 0; @%p bra DONE; and.b32 %n1, %n0, 7; LOOP: add.u32 %n0, %n0, %n1; {MIXED} "
+    "setp.eq.u32 %q, %n1, 0; @%q bra DONE; sub.u32 %n1, %n1, 1; and.b32 %n3, %n0, 64; setp.ne.u32 %q, %n3, 0; "
+    "@%q bra LOOP; DONE:",
+)
+OFTEN = "and.b32 %r5, %r1, 15; AGAIN:" + call("early", "%r5", "%r6") + "add.u32 %r5, %r5, %r6;"
+PROGRAMS = {
+    "recursion": (FIBONACCI, f"and.b32 %r5, %r1, 7; {call('fibonacci', '%r5', '%r6')}"),
+    "two functions": (MUTUAL, f"and.b32 %r5, %r1, 11; {call('even', '%r5', '%r6')}"),
+    "a loop": (
+        EARLY,
+        f"mov.u32 %r5, %r1; LOOP: {call('early', '%r5', '%r6')} xor.b32 %r6, %r6, %r5; sub.u32 %r5, %r5, 3; "
+        "setp.gt.s32 %p1, %r5, 0; @%p1 bra LOOP;",
+    ),
+    "two places": (
+        EARLY,
+        f"{call('early', '%r1', '%r6')} and.b32 %r5, %r6, 3; setp.ne.u32 %p1, %r5, 0; @%p1 bra ON; "
+        f"{call('early', '%r6', '%r7')} add.u32 %r6, %r6, %r7; ON: activemask.b32 %r7; xor.b32 %r6, %r6, %r7;",
+    ),
+    "guards": (
+        EARLY,
+        f"setp.gt.u32 %p1, %r1, 7; {call('early', '%r1', '%r6', '@%p1 ')} setp.gt.u32 %p2, %r6, 50; "
+        f"{call('early', '%r6', '%r7', '@!%p2 ')} add.u32 %r6, %r6, %r7;",
+    ),
+    "eleven places": (
+        EARLY,
+        "and.b32 %r5, %r1, 15; W: .branchtargets " + ", ".join(f"W{k}" for k in range(11)) + ";"
+        "min.u32 %r5, %r5, 10; brx.idx %r5, W;"
+        + "".join(f"W{k}: {call('early', '%r1', '%r6')} add.u32 %r6, %r6, {k}; bra ON;" for k in range(11))
+        + "ON: activemask.b32 %r7; xor.b32 %r6, %r6, %r7;",
+    ),
+    "a switch": (
+        "",
+        "mov.u32 %r5, %r1; mov.u32 %r6, 1; W: .branchtargets W0, W1, W2; LOOP: rem.u32 %r7, %r5, 3; brx.idx %r7, W; "
+        "W0: mad.lo.u32 %r6, %r6, 3, 1; bra ON; W1: mad.lo.u32 %r6, %r6, 5, %r5; bra ON; W2: add.u32 %r6, %r6, 9; "
+        "ON: activemask.b32 %r8; xor.b32 %r6, %r6, %r8; sub.u32 %r5, %r5, 2; setp.gt.s32 %p1, %r5, 0; @%p1 bra LOOP;",
+    ),
+}
+"""Functions, and the body of a kernel that calls them."""
+
+
+def text_of(name: str) -> str:
+    before, body = PROGRAMS[name]
+    return kernel(f"{body} st.global.u32 [%rd3], %r6;", before)
+
+
+def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
+    """What a kernel leaves: results, counts by line, counters, what the checks find."""
+    if way == "good":
+        improve(text, (75,), "counters" in options, options.get("checks", ("memcheck",)))
+    out, report = run("step" if way == "step" else "jit", text, threads=75, blocks=2, **options)
+    return out.tolist(), report.lines, report.counters, [str(each) for each in report.findings]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"counters": True}, {"checks": ALL_CHECKS}, {"seed": 7}],
+    ids=["plain", "counters", "checks", "short quanta"],
+)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_engines_agree(name: str, options: dict[str, Any]) -> None:
+    step, *others = (left(way, text_of(name), **options) for way in WAYS)
+    assert others == [step] * len(others)
+
+
+def test_what_runs_under_masks() -> None:
+    """Regions have calls, returns and indexed branches; those of functions end behind their calls."""
+    from ptxlab.emulate.jit.analysis import uniform_registers
+    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.masked import MOST_JOINS, Masked, masked_regions
+    from ptxlab.emulate.program.liveness import live_in
+    from ptxlab.isa.actions import Action
+
+    def regions(name: str) -> tuple[dict[int, Masked], list[Action]]:
+        program = lower(parse(text_of(name)))
+        uniform = uniform_registers(program, Rows(), live_in(program))
+        found = masked_regions(program, uniform, uniform)
+        return found, [program.codes[block.last - 1].action for block in program.blocks]
+
+    recursive, ends = regions("recursion")
+    (region,) = set(recursive.values())
+    assert [ends[at] for at in sorted(recursive)] == [Action.BRANCH, Action.RETURN]
+    assert region.joins == (max(region.blocks) + 2,), "behind the call in the kernel"
+    many, _ = regions("eleven places")
+    assert max(len(region.joins) for region in many.values()) == MOST_JOINS
+    loop, ends = regions("a loop")
+    assert any(ends[at] is Action.CALL for region in loop.values() for at in region.blocks)
+    switch, ends = regions("a switch")
+    assert any(ends[at] is Action.INDEXED_BRANCH for at in switch)
+    assert any(ends[at] is Action.INDEXED_BRANCH for region in switch.values() for at in region.blocks)
