@@ -7,9 +7,11 @@ import pytest
 from conformance import canonical, combinations, register_type, values
 from emulate_programs import ENGINES, improve, kernel, launch, run
 
+from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import form, types
 from ptxlab.isa.table import Form, all_ops
+from ptxlab.text import parse
 
 FORMS = [
     opcode
@@ -261,6 +263,34 @@ def test_a_row_that_leaves_its_array(wrong: int) -> None:
         faults.append((str(caught.value), x.tolist()))
     assert "block (3, 0, 0)" in faults[0][0]
     assert faults[1:] == faults[:1] * 2
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("watched", ["counters", "initcheck", "racecheck"])
+def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
+    """So it is in code with counters and checks. One place in shared memory has never been written, and a block reads
+    what another one adds to."""
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+
+    given = {"kind": "u32", "op": "add", "size": 4, "bits": "b32", "word": "%r17", "space": space}
+    given["at"] = "%rd7" if space == "global" else "%r16"
+    text = kernel(HISTOGRAM.format(value="%r12", **given), ".shared .align 8 .b8 bins[144];")
+    counters, checks = watched == "counters", ("memcheck", *([watched] if watched != "counters" else []))
+    instruments = Instruments(counters, frozenset(checks) - {"memcheck"})
+    assert "call void @lanes.add" in module_text(lower(parse(text)), host(), instruments, slow=False, small=False).text
+    ran = []
+    for way in ("step", "jit", "good"):
+        if way == "good":
+            improve(text, (77,), counters, checks)
+        x = np.arange(96, dtype=np.uint64) * 0x9E3779B97F4A7C15
+        engine = "step" if way == "step" else "jit"
+        _, report = run(engine, text, threads=77, blocks=5, x=x, counters=counters, checks=checks)
+        ran.append((x.tolist(), report.counters, [str(finding) for finding in report.findings]))
+    assert all(each == ran[0] for each in ran)
+    assert bool(ran[0][2]) == ((watched, space) in (("initcheck", "shared"), ("racecheck", "global")))
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")

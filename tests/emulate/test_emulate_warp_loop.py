@@ -271,7 +271,8 @@ SEGMENTS = {
 
 
 @pytest.mark.parametrize("what", SEGMENTS)
-def test_segments(what: str) -> None:
+@pytest.mark.parametrize("counters", [False, True], ids=["plain", "counted"])
+def test_segments(what: str, counters: bool) -> None:
     pytest.importorskip("llvmlite")
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.compile import host
@@ -280,7 +281,9 @@ def test_segments(what: str) -> None:
     from ptxlab.text import parse
 
     program = lower(parse(kernel(PROGRAMS[what][2], SHARED)))
-    text, quick = (module_text(program, host(), Instruments(), slow=False, small=small).text for small in (False, True))
+    text, quick = (
+        module_text(program, host(), Instruments(counters), slow=False, small=small).text for small in (False, True)
+    )
     assert len(re.findall(r"^define .*@segment", text, re.MULTILINE)) == SEGMENTS[what]
     assert "@segment" not in quick
 
@@ -303,6 +306,23 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     monkeypatch.setattr(segments.Segments, "emit", lambda self: (emit(self), found.extend(self.found))[0])
     module_text(program, host(), Instruments(), slow=False, small=False)
     assert [each.whole for each in found][:1] == [follows]
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_counters_of_all_engines(what: str) -> None:
+    """For each warpgroup what its own warps have issued, too."""
+    threads, blocks, body = PROGRAMS[what]
+    more = [5 * threads] if what in SEGMENTS and 5 * threads <= 1024 else []  # several warpgroups, the last not whole
+    for each in [threads, *more]:
+        text, x, counted = kernel(body, SHARED if "tile" in body else ""), np.zeros(64, np.uint32), []
+        for way in WAYS:
+            if way == "good":
+                improve(text, (each,), True, ("memcheck",))
+            engine = "step" if way == "step" else "jit"
+            counted.append(run(engine, text, threads=each, blocks=blocks, x=x.copy(), counters=True)[1].counters)
+        assert counted[0] is not None
+        assert len(counted[0].issue_slots) == -(-each // 128)
+        assert all(other == counted[0] for other in counted[1:])
 
 
 @pytest.mark.parametrize("blocks", [(3, 3), (1, 4, 2), (300, 2)])

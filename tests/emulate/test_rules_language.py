@@ -26,6 +26,7 @@ from ptxlab.emulate.language import (
     copy_bytes,
     count,
     distinct,
+    either,
     exchanged,
     extract,
     fill_bytes,
@@ -180,7 +181,7 @@ def on_lanes(a: lanes_u32, b: lanes_u64, m: lanes_bool, mask: u32, x: u32) -> tu
     low = narrow(picked) + lane_ids() * 3
     low = minimum(low, a) ^ maximum(low, x)
     low = insert(reversed_lanes(exchanged(low, 4)), x & 31, extract(a, mask & 31))
-    x = u32(x + distinct(a, mask) + distinct(b, mask & 0xFFFF) + least(a) + least(b))
+    x = u32(x + distinct(a, mask) + distinct(b, mask & 0xFFFF) + least(a) + least(b) + either(a) + either(b))
     return picked + splat(u64(x)), low, reversed_bits(bits(chosen)), any_of(a == x) or all_of(m)
 
 

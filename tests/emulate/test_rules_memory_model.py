@@ -31,7 +31,8 @@ def addresses(rng: np.random.Generator, size: int) -> list[np.ndarray]:
     """Aligned addresses of 32 lanes: in a row, all one, with strides, in pairs, swizzled, anywhere."""
     lane = np.arange(32, dtype=np.uint64)
     orders = [lane, lane * 0, lane * 2, lane * 32, lane // 2, lane ^ 5, lane & 1 | lane >> 2 << 1, lane % 8 * 8 + lane]
-    orders += [rng.integers(0, limit, 32).astype(np.uint64) for limit in (4, 64, 4096)]
+    orders += [rng.integers(0, limit, 32).astype(np.uint64) for limit in (4, 64, 1000, 4096)]
+    orders += [lane * 1024, lane * 1024 + lane % 3, lane // 3 * 32]  # in rows far apart, three in each row
     return [(order + np.uint64(rng.integers(0, 256))) * np.uint64(size) for order in orders]
 
 
@@ -72,9 +73,11 @@ def test_sectors(compiled: Any) -> None:
 def test_wavefronts(compiled: Any, pairs: bool) -> None:
     rng = np.random.default_rng(2)
     for at, mask, size in every(rng):
-        offset, expected = at.astype(np.uint32), recounted_wavefronts(at, mask, size, pairs)
-        assert M.wavefronts(offset, mask, size, pairs) == expected
-        assert compiled(M.wavefronts, offset, mask, size, pairs) == expected
+        for lower in (0, 40, 5000):  # as far from the address of another lane
+            place = at.astype(np.int64) - lower * size
+            offset, expected = place.astype(np.uint32), recounted_wavefronts(place, mask, size, pairs)
+            assert M.wavefronts(offset, mask, size, pairs) == expected
+            assert compiled(M.wavefronts, offset, mask, size, pairs) == expected
 
 
 def test_a_remembered_answer_is_that_of_the_question(compiled: Any) -> None:

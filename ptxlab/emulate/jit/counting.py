@@ -50,6 +50,8 @@ FAR = 1 << 31
 class Counting(Instrument):
     """Emits what counted code does in addition."""
 
+    in_loop = lazy = by_warpgroup = True
+
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.leader = leaders(self.program)

@@ -116,6 +116,8 @@ class Emitter:
         self.checks: Checks | None = None
         """The checks, in a build that has any."""
         self.instruments = instruments(self)
+        self.by_warpgroup = any(each.by_warpgroup for each in self.instruments)
+        """Whether executions are counted for each warpgroup."""
         in_table = small and len(program.codes) > tabled.LONG and not self.instruments and not file.products
         self.tabled = Tabled(self) if in_table else None
 
@@ -168,10 +170,11 @@ class Emitter:
             t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
         self.memory.laid.room()
         for record, field, kind in (
-            (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
-            (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
+            (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "warps", "i64"),
+            (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
         ):  # fmt: skip
             self.held(record, field, kind)
+        self.held(S.Context, "counts", "ptr", "all.counts" if self.by_warpgroup else "")
 
     def enter_warp(self) -> None:
         """The entry of a warp: fields of its state."""
@@ -183,8 +186,16 @@ class Emitter:
             ("pcs", S.Warp, "pc"),
         ):  # fmt: skip
             t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
+        if self.by_warpgroup:
+            t.do(f"%counts = {self.of_warpgroup('%all.counts', len(self.program.blocks))}")
         for instrument in reversed(self.instruments):
             instrument.enters()
+
+    def of_warpgroup(self, all_: str, each: int) -> str:
+        """A pointer to the warpgroup's part of `Executions`, of which each has so many."""
+        number = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'warp_id')}")
+        group = self.t.let(f"zext i32 {self.t.let(f'lshr i32 {number}, {S.LOG_WARPGROUP}')} to i64")
+        return f"getelementptr [{each * S.Executions.size} x i8], ptr {all_}, i64 {group}"
 
     def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
         """Loads a field when the function begins, as `%field`; underscores become dots."""

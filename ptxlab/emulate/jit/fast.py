@@ -34,7 +34,7 @@ class Fast(Part):
         self.control, self.regions = Control(e, self), Regions(e, self)
         self.segments = Segments(e, self)
         self.loop = WarpLoop(e) if all(each.in_loop for each in e.instruments) else None
-        """The loop over warps. With counters, each has its turn from the scheduler, which says where it is counted."""
+        """The loop over warps, unless an instrument needs each to have its turn from the scheduler."""
 
     def function(self) -> str:
         """Its LLVM text."""

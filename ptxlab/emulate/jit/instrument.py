@@ -24,6 +24,10 @@ class Instrument(Part):
 
     in_loop = False
     """Whether warps may have their turns in the fast function's loop: nothing that the scheduler does is needed."""
+    lazy = False
+    """Whether nothing of it reads in warps' states that they have exited or wait."""
+    by_warpgroup = False
+    """Whether executions are counted for each warpgroup."""
 
     # -- the function and its blocks
 

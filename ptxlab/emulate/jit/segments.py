@@ -164,7 +164,7 @@ class Segments(Part):
         t.do(f"%{KEPT}.result = alloca i32")
         t.go("warp")
         t.at("warp")
-        again = ", [%warp.0, %another]" if segment.whole else ""
+        again = f", [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}]" if segment.whole else ""
         t.do(f"%ws = phi ptr [%first, %entry], [%ws.next, %warp.next]{again}")
         e.enter_warp()
         counter = t.let("load i32, ptr %fast.pc.at")
@@ -173,7 +173,10 @@ class Segments(Part):
         t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
         t.lines += blocks
         t.at("warp.done")
-        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %warp.next")
+        goes_on = "warp.group" if e.by_warpgroup else "warp.next"
+        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %{goes_on}")
+        if e.by_warpgroup:
+            self._next_group(segment)
         t.at("warp.next")
         t.do(f"%ws.next = getelementptr i8, ptr %ws, i64 {e.file.size}")
         t.go("warp")
@@ -189,6 +192,11 @@ class Segments(Part):
             t.declared.add(declaration(begin_in_place))
             t.do(f"br i1 {t.let(call(begin_in_place, '%ctx', '%cta'))}, label %another, label %over")
             t.at("another")
+            if e.by_warpgroup:
+                with t.if_then(t.let(f"icmp ugt i64 %warps, {1 << S.LOG_WARPGROUP}")):
+                    self._count_anew(segment)
+                t.go("next.block")
+                t.at("next.block")
             behind = t.let(f"mul i64 {t.let('sub i64 1, %warps')}, {e.file.size}")
             t.do(f"%warp.0 = getelementptr i8, ptr %last, i64 {behind}")
             t.go("warp")
@@ -202,6 +210,21 @@ class Segments(Part):
         head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
         head += f"ptr noalias %first, ptr %last, i1 %new, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
         self.texts.append("\n".join([head, "entry:", *t.lines, "}"]) + "\n")
+
+    def _next_group(self, segment: Segment) -> None:
+        """The next warp may be of another warpgroup, which has its own counts."""
+        t = self.t
+        t.at("warp.group")
+        number, mask = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}"), (1 << S.LOG_WARPGROUP) - 1
+        with t.if_then(t.let(f"icmp eq i32 {t.let(f'and i32 {number}, {mask}')}, {mask}")):
+            self._count_anew(segment)
+        t.go("warp.next")
+
+    def _count_anew(self, segment: Segment) -> None:
+        """Executions so far; those of the next warps are counted apart."""
+        self._count(segment)
+        for at in segment.blocks:
+            self.t.do(f"store i64 0, ptr {self._ran(at)}")
 
     def _result(self, text: str) -> None:
         """The end of the function."""

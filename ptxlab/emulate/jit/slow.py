@@ -165,6 +165,8 @@ d.missing:
         if index + 1 == block.last:
             return
         rest = t.let(f"load ptr, ptr {t.field(S.Context, 'rest')}")
+        if self.e.by_warpgroup:
+            rest = t.let(self.e.of_warpgroup(rest, len(self.program.codes)))
         executions = t.let(f"getelementptr i8, ptr {rest}, i64 {S.Executions.size * index}")
         t.bump(t.field(S.Executions, "warps", executions), "add i64", str(sign))
         threads = t.field(S.Executions, "threads", executions)

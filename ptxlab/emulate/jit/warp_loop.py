@@ -89,7 +89,7 @@ class WarpLoop(Part):
         """The pieces of code that have functions of their own for all warps in turn."""
         self._goes_on = False
         """Whether any turn ends so that the next warp may have its own."""
-        self.lazy = not e.instruments and not any(scheduled(self.program.codes).values())
+        self.lazy = all(each.lazy for each in e.instruments) and not any(scheduled(self.program.codes).values())
         """Whether a turn leaves it to the loop to note that all lanes have exited or wait, because no check and no
         other warp asks for that."""
 

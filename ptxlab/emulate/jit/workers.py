@@ -99,7 +99,7 @@ class Image:
         context.warps, context.state_size = launch.warps, built.state_size
         context.site_count, context.clears = built.sites, built.clears
         if warpgroups > 1:
-            context.basic_blocks, context.instructions = len(program.blocks), len(program.codes)
+            context.basic_blocks = len(program.blocks)
         context.entry = 2 * program.blocks[program.entry].first
         for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)
@@ -178,8 +178,8 @@ class Worker:
         octets[: Context.size] = image.context
         self.context = context = Context.view(octets)
         first = start_of(octets)
-        for name, array in _POINTERS:
-            context.point(name, first + image.memory.offsets[array])
+        for name in _POINTERS:
+            context.point(name, first + image.memory.offsets[name])
         if self.moved.size:
             context.point("moved", first + image.memory.offsets["moved"])
         context.next, context.stop, context.budget, context.params = run.pointers
@@ -241,6 +241,5 @@ def _mates() -> Pointer[Mates]:
     return Mates.many(1)
 
 
-_POINTERS = [("sites", "sites"), ("counts", "counts"), ("all_counts", "counts"), ("rest", "rest")]
-_POINTERS += [("all_rest", "rest"), ("tally", "tally")]
-"""Pointers of the context and the arrays of the worker's memory that they point to."""
+_POINTERS = "sites", "counts", "rest", "tally"
+"""Pointers of the context that point to the array of that name in the worker's memory."""

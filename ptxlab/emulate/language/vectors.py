@@ -137,6 +137,12 @@ def least(values: np.ndarray) -> int:
     return found
 
 
+def either(values: np.ndarray) -> int:
+    """The bits that are set in any lane."""
+    found: int = np.bitwise_or.reduce(values).item()
+    return found
+
+
 def extract(values: np.ndarray, lane: int) -> Any:
     """One lane's value."""
     return values[lane].item()

@@ -22,21 +22,22 @@ from ptxlab.emulate.language import (
     boolean,
     count,
     distinct,
+    either,
     exchanged,
     extract,
     first,
-    gather,
     i64,
     lane_ids,
     lanes,
     lanes_u32,
     lanes_u64,
+    last,
+    least,
     load_lanes,
-    local,
     narrow,
     rule,
-    scatter,
     select,
+    splat,
     store_lanes,
     u32,
     u64,
@@ -51,6 +52,8 @@ SECTOR = 1 << LOG_SECTOR
 BANKS = 32
 WORD = 4
 """Bytes that a bank serves in one wavefront."""
+HALFWAY, NOWHERE = 1 << 31, 0xFFFFFFFF
+"""What makes offsets below 0 smaller than others; an offset behind all others."""
 
 
 @rule
@@ -63,6 +66,8 @@ def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
 @rule
 def groups(mask: u32, size: u32) -> u64:
     """How many groups of so many lanes (8, 16 or 32) have a lane in the mask."""
+    if size == WARP:
+        return u64(mask != 0)
     firsts = u32(1)
     if size == 8:
         firsts = u32(0x01010101)
@@ -87,18 +92,70 @@ def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple
     if pairs and size > WORD:
         if _partners_agree(place, exchanged(place, 1), mask, 1) or _partners_agree(place, exchanged(place, 2), mask, 2):
             group *= 2
-    # In each round every bank serves one place per group: the last lane to write its place into the bank's cell. Lanes
-    # that find their own place there are served with it.
-    cell = (lane_ids() & u32(0 - group)) | (place & (banks - 1))
-    table = local(u32, WARP)
+    cell = (lane_ids() & u32(0 - group)) | (place & (banks - 1))  # of a bank, in each group
+    best = groups(mask, group)
+    marks = narrow(splat(1)) << cell
+    if count(either(select(lanes(mask), marks, 0))) == count(mask):  # a cell for each lane
+        return best, best
+    return crowded((offset + HALFWAY) // (BANKS * WORD), marks, mask, group), best
+
+
+@rule
+def crowded(row: lanes_u32, marks: lanes_u32, mask: u32, group: u32) -> u64:
+    """The wavefronts of lanes that share cells: for each group as many as one of its cells has rows at most.
+
+    The cells of each row are added to 32 counters: `ones` has the lowest bits of all, `twos` the next ones, and so on.
+    """
+    ones, twos, fours, eights, rest, most = u32(0), u32(0), u32(0), u32(0), u32(0), u32(0)
+    lowest = least(select(lanes(mask), row, NOWHERE))
+    if bits(row - lowest >= WARP) & mask == 0:
+        left = mask
+        while left != 0:
+            here = row == lowest
+            left &= ~bits(here)
+            more = either(select(lanes(mask) & here, marks, 0))
+            ones, twos, fours, eights, rest, most = added(ones, twos, fours, eights, rest, most, more)
+            lowest += 1
+    else:
+        left = mask
+        while left != 0:
+            one, other = row == extract(row, first(left)), row == extract(row, last(left))
+            left &= ~bits(one | other)
+            more = either(select(lanes(mask) & one, marks, 0))
+            ones, twos, fours, eights, rest, most = added(ones, twos, fours, eights, rest, most, more)
+            more = either(select(lanes(mask) & other & ~one, marks, 0))
+            ones, twos, fours, eights, rest, most = added(ones, twos, fours, eights, rest, most, more)
     needed = u64(0)
-    left = mask
-    while left != 0:
-        needed += groups(left, group)
-        asking = lanes(left)
-        scatter(table, cell, place, asking)
-        left &= ~bits(gather(table, cell, asking) == place)
-    return needed, groups(mask, group)
+    cells = u32(0xFFFFFFFF >> WARP - group)  # of the first group
+    while cells != 0:
+        among, many = largest(cells, most, u64(0))
+        among, many = largest(among, rest, many)
+        among, many = largest(among, eights, many)
+        among, many = largest(among, fours, many)
+        among, many = largest(among, twos, many)
+        among, many = largest(among, ones, many)
+        needed += many
+        cells = u32(u64(cells) << u64(group))
+    return needed
+
+
+@rule(inline=True)
+def added(
+    ones: u32, twos: u32, fours: u32, eights: u32, rest: u32, most: u32, more: u32
+) -> tuple[u32, u32, u32, u32, u32, u32]:
+    """32 counters, each with 1 added where `more` has a bit."""
+    two = ones & more
+    four = twos & two
+    eight = fours & four
+    sixteen = eights & eight
+    return ones ^ more, twos ^ two, fours ^ four, eights ^ eight, rest ^ sixteen, most | (rest & sixteen)
+
+
+@rule(inline=True)
+def largest(among: u32, bit: u32, most: u64) -> tuple[u32, u64]:
+    """The numbers of those given that have the largest bits so far, of which this one is next, and these bits."""
+    some = among & bit
+    return some if some != 0 else among, most + most + u64(some != 0)
 
 
 @rule(inline=True)

@@ -135,10 +135,6 @@ def take_turns(context: Context, cta: Cta) -> u32:
         if warp.live & ~warp.wait == 0:
             cta.position += 1
             continue
-        if context.basic_blocks != 0:
-            warpgroup = u64(warp.warp_id >> 2)
-            context.counts = context.all_counts + warpgroup * context.basic_blocks
-            context.rest = context.all_rest + warpgroup * context.instructions
         if warp.mode == 0:
             result = fast(context, cta, warp)
             warp = warp_of(context, cta, context.order[cta.position])  # that of the last turn, of several

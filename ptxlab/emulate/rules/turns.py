@@ -24,9 +24,10 @@ from ptxlab.emulate.language import (
     rule,
     select,
     u32,
+    u64,
 )
 from ptxlab.emulate.program.reconvergence import POLLING
-from ptxlab.emulate.runtime.state import Context, Turns, Warp
+from ptxlab.emulate.runtime.state import LOG_WARPGROUP, Context, Turns, Warp
 
 PATIENCE = 4096
 """Loop rounds that lanes may make while others could go as well."""
@@ -127,5 +128,6 @@ def go_on(context: Context, warp: Warp) -> u32:
 @rule
 def count_ends(context: Context, warp: Warp) -> None:
     """The last lanes of a warp have exited: counts it for each `exit` or `ret` that lanes have left by in a branch."""
+    first_block = u64(warp.warp_id >> LOG_WARPGROUP) * context.basic_blocks
     for end in lanes_of(warp.ended):
-        context.counts[context.exits[end]].warps += 1
+        context.counts[first_block + context.exits[end]].warps += 1

@@ -93,6 +93,10 @@ class ScalarRegister(Record):
     low: u64  # the least step
 
 
+LOG_WARPGROUP = 2
+"""The logarithm of the warps of a warpgroup."""
+
+
 class Executions(Record):
     """How often code has run."""
 
@@ -216,10 +220,7 @@ class Context(Record, align=64):
     site_count: u64
     counts: Pointer[Executions]  # of each basic block, that it has begun
     rest: Pointer[Executions]  # of each instruction that synchronizes lanes, the rest of its block: more or less often
-    all_counts: Pointer[Executions]  # where each warpgroup has its own: `counts` of the first one,
-    all_rest: Pointer[Executions]
-    basic_blocks: u64  # and how many of them a warpgroup has; 0: all warps share one
-    instructions: u64
+    basic_blocks: u64  # where each warpgroup has its own `counts` and `rest`, one behind the other; 0: all share one
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64

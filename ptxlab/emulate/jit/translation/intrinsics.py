@@ -119,10 +119,10 @@ class Intrinsics(Expressions):
         less = self.b.compare("<", x, y)
         return Val(kind, self.b.select(less, *((y, x) if larger else (x, y))))
 
-    def _least(self, node: ast.Call) -> Val:
+    def _reduced(self, node: ast.Call, operation: str) -> Val:
         values = self.vector(node.args[0])
         element = values.ir.type.element
-        name = f"llvm.vector.reduce.umin.v{values.kind.width}i{element.bits}"
+        name = f"llvm.vector.reduce.{operation}.v{values.kind.width}i{element.bits}"
         return Val(values.kind.element, self.b.call(self.named(name, element, [values.ir.type]), [values.ir]))
 
     def _extract(self, node: ast.Call) -> Val:
@@ -344,7 +344,8 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.select: Intrinsics._select,
     L.minimum: Intrinsics._smaller,
     L.maximum: partial(Intrinsics._smaller, larger=True),
-    L.least: Intrinsics._least,
+    L.least: partial(Intrinsics._reduced, operation="umin"),
+    L.either: partial(Intrinsics._reduced, operation="or"),
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
