@@ -712,6 +712,29 @@ def test_atomics_find_hazards_and_leave_records_with_summaries_as_without(granul
     assert 100 < sum(done) < len(done) - 100
 
 
+@pytest.mark.parametrize("call", [_called, _compiled], ids=["called", "compiled"])
+@pytest.mark.parametrize("granule", [4, 1])
+def test_atomics_of_several_instructions_are_recorded_at_once(granule: int, call: Call) -> None:
+    """As in a loop that has been unrolled: by which of them a word was changed last makes no difference."""
+    run = call(granule) if call is _compiled else call
+    for readers in (False, True):
+        world = World(run, granule, summaries=True)
+        where, slots = (world.shadow.records, world.shadow.stride), np.arange(32, dtype=np.uint64)
+        if readers:  # of another word, so that the records of readers are looked at
+            given = (
+                Pointer[int](np.array([1, 0, 1, 0, *[0] * 15], np.uint64)),
+                Pointer[int](np.array([1, 0, 4, 0], np.uint64)),
+            )
+            world.call(race_accesses.at_one_address, world.launch, world.blocks[0], 0, 1, *where, 256, START, *given, 0)
+        for warp, code in ((0, 6), (1, 2), (2, 6), (1, 4), (1, 5)):
+            addresses, me = Pointer[int](slots % 7 * 4), world.blocks[0].now | warp << WARP | code << CODE | 1 << STRONG
+            given = world.launch, world.blocks[0], *where, addresses, 0, 0xFFFFFFFF, 4, me
+            assert bool(world.call(recorded_writes, *given)) == (code != 5)  # the scope of that one is its block
+        other = world.blocks[1].now | 6 << CODE
+        given = world.launch, world.blocks[1], *where, Pointer[int](slots * 0), 0, 1, 4, other
+        assert not world.call(recorded_writes, *given)  # not strong
+
+
 @pytest.mark.parametrize("warps", [3, 32])
 def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None:
     """All that the warps of a block may have changed is as in new records."""

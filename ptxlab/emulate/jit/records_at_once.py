@@ -51,9 +51,10 @@ FOUR = 4
 
 
 @rule(inline=True)
-def same_instruction(record: u64, me: u64, strong: boolean) -> boolean:
-    """Whether a record is that of the atomic instruction that makes this access, with other blocks in its scope."""
-    return strong and (record ^ me) & CODE_FIELD == 0
+def no_race(launch: Launch, record: u64, me: u64, strong: boolean) -> boolean:
+    """Whether a record is that of the atomic instruction that makes this access, with other blocks in its scope, or of
+    another strong access that it does not race with."""
+    return strong and ((record ^ me) & CODE_FIELD == 0 or races.both_strong(launch, record, me))
 
 
 @rule
@@ -78,17 +79,17 @@ def recorded_writes(
     no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
     left = mask
     if not no_writer and no_reader and strong:
-        left = not_yet_accessed(records, addresses, extra, shift, words, mask, me)
+        left = not_yet_told(launch, records, addresses, extra, shift, words, mask, me, low, span)
     alike = left == 0  # the words of each lane have one record, and go on having one while lanes of this access write
     if not (no_writer and no_reader):
         for lane in lanes_of(left):
             at, mine = records + (u64(addresses[lane] + extra) >> shift), me | lane
-            if not harmless(at, words, mine, low, span, strong):
+            if not harmless(launch, at, words, mine, low, span, strong):
                 return False
             if not no_reader:
-                if not harmless(at + stride, words, mine, low, span, strong):
+                if not harmless(launch, at + stride, words, mine, low, span, strong):
                     return False
-                if not harmless(at + 2 * stride, words, mine, low, span, strong):
+                if not harmless(launch, at + 2 * stride, words, mine, low, span, strong):
                     return False
     accessed(launch, block, records, stride, True)
     for opposite in lanes_of(reversed_bits(mask)):
@@ -104,22 +105,28 @@ def recorded_writes(
 
 
 @rule(inline=True)
-def not_yet_accessed(
-    records: Pointer[u64], addresses: Pointer[u64], extra: u64, shift: u32, words: u64, mask: u32, me: u64
-) -> u32:
-    """Lanes that may not find the atomic instruction that makes this access as the last writer of all their words: the
-    first of those, and the lanes above it."""
+def not_yet_told(
+    launch: Launch, records: Pointer[u64], addresses: Pointer[u64], extra: u64, shift: u32, words: u64, mask: u32,
+    me: u64, low: u64, span: u64,
+) -> u32:  # fmt: skip
+    """Lanes whose words may have several writers, or one that this atomic instruction may race with: the first of
+    those, and the lanes above it."""
     left = mask
     if words == FOUR:
         while left != 0:
-            at = records + (u64(addresses[first(left)] + extra) >> shift)
+            lane = first(left)
+            at = records + (u64(addresses[lane] + extra) >> shift)
             record = at[0]
-            if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) | (record ^ me) & CODE_FIELD != 0:
+            if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) != 0:
+                break
+            if not (no_race(launch, record, me, True) or word_fine(record, me | lane, low, span)):
                 break
             left &= left - 1
     elif words == 1:
         while left != 0:
-            if (records[u64(addresses[first(left)] + extra) >> shift] ^ me) & CODE_FIELD != 0:
+            lane = first(left)
+            record = records[u64(addresses[lane] + extra) >> shift]
+            if not (no_race(launch, record, me, True) or word_fine(record, me | lane, low, span)):
                 break
             left &= left - 1
     return left
@@ -132,14 +139,16 @@ def together(record: u64, me: u64, mine: u64) -> u64:
 
 
 @rule(inline=True)
-def harmless(at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, strong: boolean) -> boolean:
+def harmless(
+    launch: Launch, at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, strong: boolean
+) -> boolean:  # fmt: skip
     """Whether the records of some words in a row are no hazard to an access of one lane."""
     left = words
     if words == FOUR and (at[0] ^ at[1]) | (at[0] ^ at[2]) | (at[0] ^ at[3]) == 0:
         left = 1
     for word in range(left):
         record = at[word]
-        if not (same_instruction(record, mine, strong) or word_fine(record, mine, low, span)):
+        if not (word_fine(record, mine, low, span) or no_race(launch, record, mine, strong)):
             return False
     return True
 
@@ -161,7 +170,7 @@ def recorded_as_one(
     for word in range(begin, begin + words):
         for third in range(3):
             record = records[third * stride + word]
-            if record == 0 or u64(record - low) < span or same_instruction(record, me, strong):
+            if record == 0 or u64(record - low) < span or no_race(launch, record, me, strong):
                 continue
             if not alone or (record ^ (me | lane)) & ID != 0:
                 return False
