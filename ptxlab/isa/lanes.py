@@ -29,12 +29,9 @@ def _shfl(m: Machine, i: Form, a: Value, b: Value, c: Value, membermask: Value |
     elif i.mode == "down":
         j = m.add(lane, b)
         valid = m.sle(j, most)
-    elif i.mode == "bfly":
-        j = m.xor(lane, b)
-        valid = m.sle(j, most)
     else:
-        j = m.or_(least, m.and_(b, outside))
-        valid = m.sle(j, most)
+        j = m.xor(lane, b) if i.mode == "bfly" else m.or_(least, m.and_(b, outside))
+        valid = m.select(m.eq(most, low5), m.const("i1", 1), m.sle(j, most))  # true of a constant c of a whole warp
     j = m.select(valid, j, lane)
     return m.lane_read(a, m.and_(j, low5)), valid
 

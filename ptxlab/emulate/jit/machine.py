@@ -186,13 +186,33 @@ class LaneMachine(AffineOps):
             return a
         if index.uniform or index.lanes is not None:
             return self.beside(self._lane(a, index), lambda: self._lane(a.raw or a, index), a)
-        # through memory: 32 loads from the buffer that holds the lanes
         wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
+        if self.e.wide and BITS[wide.type] == 32:
+            value = self._permuted(wide, index)
+            return value if wide is a else self.trunc(a.type, value)
+        # through memory: 32 loads from the buffer that holds the lanes
         self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
         pointers = self.t.let(f"getelementptr {LLVM[wide.type]}, ptr %data, <{W} x i32> {self.vector(index)}")
         got = self.t.gather(LLVM[wide.type], BITS[wide.type] // 8, pointers, "splat (i1 true)", "poison")
         value = Value(got, wide.type, False)
         return value if wide is a else self.trunc(a.type, value)
+
+    def _permuted(self, a: Value, index: Value) -> Value:
+        """Lanes of 32 bits that any lanes choose: with 512-bit vectors an instruction for each half of the warp."""
+        t, word, each = self.t, LLVM[a.type], W // 2
+        part, integers = f"<{each} x {word}>", f"<{each} x i32>"
+
+        def half(ty: str, whole: str, first: int) -> str:
+            order = ", ".join(f"i32 {first + k}" for k in range(each))
+            return t.let(f"shufflevector <{W} x {ty}> {whole}, <{W} x {ty}> poison, <{each} x i32> <{order}>")
+
+        low, high = (half(word, self.vector(a), first) for first in (0, each))
+        name = f"llvm.x86.avx512.vpermi2var.{'d' if word == 'i32' else 'ps'}.512"
+        chosen = (half("i32", self.vector(index), first) for first in (0, each))
+        got = [t.call(part, name, [(part, low), (integers, lanes), (part, high)]) for lanes in chosen]
+        order = ", ".join(f"i32 {k}" for k in range(W))
+        text = t.let(f"shufflevector {part} {got[0]}, {part} {got[1]}, <{W} x i32> <{order}>")
+        return Value(text, a.type, False)
 
     def _lane(self, a: Value, index: Value) -> Value:
         """The value of one lane, or of those that are known, in each."""
