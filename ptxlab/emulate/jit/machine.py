@@ -13,6 +13,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine import AffineOps
 from ptxlab.emulate.jit.affine_calls import Given
+from ptxlab.emulate.jit.byte_products import dot_of_bytes, pair_products
 from ptxlab.emulate.jit.forms import form_of
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value, constant
@@ -76,6 +77,14 @@ class LaneMachine(AffineOps):
             parts = [t.let(f"shufflevector {part} {a}, {part} {b}, {order}") for a, b in pairs]
             lanes, part = 2 * lanes, f"<{2 * lanes} x {LLVM[type_]}>"
         return self.one_nan(Value(parts[0], type_, False))
+
+    # -- products of bytes
+    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
+        lanes = pair_products(self.e.features)
+        if lanes is None or (a.uniform and b.uniform):
+            return None
+        signs = a_type == "s32", b_type == "s32"
+        return Value(dot_of_bytes(self.t, lanes, self.vector(a), self.vector(b), *signs), "i32", False)
 
     def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
         if not self.e.small:

@@ -314,6 +314,10 @@ class Ops:
     fmul, fdiv = _operation("fmul", "fmul", rounded=True), _operation("fdiv", "fdiv", rounded=True)
     fma, fsqrt = _operation("fma", ".fma", rounded=True), _operation("fsqrt", ".sqrt", rounded=True)
 
+    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
+        """Products of bytes: none, without knowing the CPU."""
+        return None
+
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
         """The operation in another rounding mode: none, without knowing the CPU."""
         return None

@@ -162,6 +162,10 @@ class Lanes:
     def fsqrt(self, a: Value) -> Value:
         return one_nan(np.sqrt(a))
 
+    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
+        """numpy multiplies one by one."""
+        return None
+
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
         """numpy rounds to nearest."""
         return None

@@ -1,0 +1,83 @@
+"""dp4a in compiled code: an instruction that multiplies pairs, in vectors of every size, gives the bits of `step`."""
+
+from __future__ import annotations
+
+import platform
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, WAYS, improve, kernel, run
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+TYPES = [(a, b) for a in ("s32", "u32") for b in ("s32", "u32")]
+EDGES = [0x80808080, 0x7F7F7F7F, 0xFFFFFFFF, 0x00FF807F, 0x807F00FF, 0, 0x01010101, 0x80007FFF]
+"""Bytes that are the least and the greatest, signed and not."""
+
+
+def text(a_type: str, b_type: str) -> str:
+    """Each lane's a and c, another lane's b, and b that is the same in all lanes."""
+    return kernel(f"""
+        add.u64 %rd6, %rd2, %rd4; ld.global.u32 %r5, [%rd6]; ld.global.u32 %r6, [%rd6+256]; ld.global.u32 %r7, [%rd2+4];
+        dp4a.{a_type}.{b_type} %r8, %r5, %r6, %r6; dp4a.{a_type}.{b_type} %r8, %r5, %r7, %r8;
+        dp4a.{a_type}.{b_type} %r8, %r7, %r7, %r8; st.global.u32 [%rd3], %r8;""")
+
+
+def expected(a_type: str, b_type: str, x: np.ndarray) -> np.ndarray:
+    def each(words: np.ndarray, type_: str) -> np.ndarray:
+        return words.view(np.int8 if type_ == "s32" else np.uint8).reshape(-1, 4).astype(np.int64)
+
+    a, b, one = x[:64], x[64:], np.full(64, x[1])
+    total = sum((each(p, a_type) * each(q, b_type)).sum(1) for p, q in ((a, b), (a, one), (one, one)))
+    return ((total + b) & 0xFFFFFFFF).astype(np.uint32)
+
+
+def given() -> np.ndarray:
+    x = np.random.default_rng(5).integers(0, 1 << 32, 128, dtype=np.uint32)
+    x[:8], x[8:64:8], x[64:72], x[72:80] = EDGES, EDGES[0], EDGES, EDGES[0]
+    return x
+
+
+@pytest.mark.parametrize(("a_type", "b_type"), TYPES)
+def test_every_engine(a_type: str, b_type: str) -> None:
+    x = given()
+    for way in WAYS:
+        if way == "good":
+            improve(text(a_type, b_type), (64,), False, ("memcheck",))
+        found, _ = run("step" if way == "step" else "jit", text(a_type, b_type), threads=64, x=x)
+        assert found.tolist() == expected(a_type, b_type, x).tolist(), way
+
+
+@pytest.mark.skipif(not X86, reason="needs an x86 CPU")
+@pytest.mark.parametrize(("cpu", "features", "lanes"), [("haswell", "+avx,+avx2", 8), ("x86-64", "+sse2", 4)])
+def test_shorter_vectors(cpu: str, features: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxlab.emulate.jit import compile as native
+    from ptxlab.emulate.jit.byte_products import pair_products
+
+    if not set(features.split(",")) <= set(native.host().features.split(",")):
+        pytest.skip(f"needs a CPU with {features}")
+    assert pair_products(features) == lanes
+    older, x = native.Cpu(cpu, features), given()
+    monkeypatch.setattr(native, "host", lambda: older)
+    for a_type, b_type in TYPES:
+        found, _ = run("jit", text(a_type, b_type), threads=64, x=x)
+        assert found.tolist() == expected(a_type, b_type, x).tolist(), (a_type, b_type)
+
+
+def test_one_instruction_for_pairs() -> None:
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.compile import Cpu
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    def emitted(cpu: Cpu) -> str:
+        program = lower(parse(text("s32", "u32")))
+        return module_text(program, cpu, Instruments(), Rows(), slow=False, small=False).text
+
+    wide, apple = emitted(Cpu("znver4", "+sse2,+avx2,+avx512f,+avx512bw")), emitted(Cpu("apple-m1", "+neon"))
+    assert "call <16 x i32> @llvm.x86.avx512.pmaddw.d.512" in wide
+    assert "mul <32 x i32>" not in wide
+    assert "pmadd" not in apple
+    assert "mul <32 x i32>" in apple
