@@ -57,6 +57,7 @@ from ptxlab.emulate.language.vectors import (
     splat,
     store_lanes,
     store_row,
+    unlike,
     widen,
 )
 
@@ -116,5 +117,6 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "unlike",
     "widen",
 ]

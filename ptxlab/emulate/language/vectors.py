@@ -166,6 +166,14 @@ def reversed_lanes(values: np.ndarray) -> np.ndarray:
     return values[::-1]
 
 
+def unlike(values: np.ndarray, mask: int) -> int:
+    """u32: the lanes of a mask whose value no lower one of it has."""
+    firsts: dict[int, int] = {}
+    for lane in lanes_of(mask):
+        firsts.setdefault(values[lane].item(), 1 << lane)
+    return sum(firsts.values())
+
+
 def distinct(values: np.ndarray, mask: int) -> int:
     """u32: how many different values the lanes of a mask have."""
     return len(set(values[lanes(mask)].tolist()))

@@ -31,8 +31,6 @@ from ptxlab.emulate.language import (
     lanes,
     lanes_u32,
     lanes_u64,
-    last,
-    least,
     load_lanes,
     narrow,
     rule,
@@ -41,6 +39,7 @@ from ptxlab.emulate.language import (
     store_lanes,
     u32,
     u64,
+    unlike,
 )
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import CLUSTER, GENERIC, GLOBAL, LOCAL, SHARED
@@ -52,8 +51,6 @@ SECTOR = 1 << LOG_SECTOR
 BANKS = 32
 WORD = 4
 """Bytes that a bank serves in one wavefront."""
-HALFWAY, NOWHERE = 1 << 31, 0xFFFFFFFF
-"""What makes offsets below 0 smaller than others; an offset behind all others."""
 
 
 @rule
@@ -97,58 +94,54 @@ def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple
     marks = narrow(splat(1)) << cell
     if count(either(select(lanes(mask), marks, 0))) == count(mask):  # a cell for each lane
         return best, best
-    return crowded((offset + HALFWAY) // (BANKS * WORD), marks, mask, group), best
+    alone = unlike(place | (lane_ids() & u32(0 - group)) << 27, mask)  # one lane of each place, in each group
+    return in_cells(select(lanes(alone), marks, 0), group), best
 
 
 @rule
-def crowded(row: lanes_u32, marks: lanes_u32, mask: u32, group: u32) -> u64:
-    """The wavefronts of lanes that share cells: for each group as many as one of its cells has rows at most.
-
-    The cells of each row are added to 32 counters: `ones` has the lowest bits of all, `twos` the next ones, and so on.
-    """
-    ones, twos, fours, eights, rest, most = u32(0), u32(0), u32(0), u32(0), u32(0), u32(0)
-    lowest = least(select(lanes(mask), row, NOWHERE))
-    if bits(row - lowest >= WARP) & mask == 0:
-        left = mask
-        while left != 0:
-            here = row == lowest
-            left &= ~bits(here)
-            more = either(select(lanes(mask) & here, marks, 0))
-            ones, twos, fours, eights, rest, most = added(ones, twos, fours, eights, rest, most, more)
-            lowest += 1
-    else:
-        left = mask
-        while left != 0:
-            one, other = row == extract(row, first(left)), row == extract(row, last(left))
-            left &= ~bits(one | other)
-            more = either(select(lanes(mask) & one, marks, 0))
-            ones, twos, fours, eights, rest, most = added(ones, twos, fours, eights, rest, most, more)
-            more = either(select(lanes(mask) & other & ~one, marks, 0))
-            ones, twos, fours, eights, rest, most = added(ones, twos, fours, eights, rest, most, more)
+def in_cells(marks: lanes_u32, group: u32) -> u64:
+    """The wavefronts of lanes that each mark the cell of a place of their own. The marks of each cell are added, by
+    pairs of lanes, pairs of pairs, and so on: bit k of `ones` is the lowest bit of the sum for cell k, of `twos` the
+    next."""
+    ones, twos = half(marks, exchanged(marks, 16))
+    ones, carry = half(ones, exchanged(ones, 8))
+    twos, fours = sum_of(twos, exchanged(twos, 8), carry)
+    ones, carry = half(ones, exchanged(ones, 4))
+    twos, carry = sum_of(twos, exchanged(twos, 4), carry)
+    fours, eights = sum_of(fours, exchanged(fours, 4), carry)
+    ones, carry = half(ones, exchanged(ones, 2))
+    twos, carry = sum_of(twos, exchanged(twos, 2), carry)
+    fours, carry = sum_of(fours, exchanged(fours, 2), carry)
+    eights, sixteens = sum_of(eights, exchanged(eights, 2), carry)
+    ones, carry = half(ones, exchanged(ones, 1))
+    twos, carry = sum_of(twos, exchanged(twos, 1), carry)
+    fours, carry = sum_of(fours, exchanged(fours, 1), carry)
+    eights, carry = sum_of(eights, exchanged(eights, 1), carry)
+    sixteens, all_ = sum_of(sixteens, exchanged(sixteens, 1), carry)
     needed = u64(0)
     cells = u32(0xFFFFFFFF >> WARP - group)  # of the first group
     while cells != 0:
-        among, many = largest(cells, most, u64(0))
-        among, many = largest(among, rest, many)
-        among, many = largest(among, eights, many)
-        among, many = largest(among, fours, many)
-        among, many = largest(among, twos, many)
-        among, many = largest(among, ones, many)
+        among, many = largest(cells, extract(all_, 0), u64(0))
+        among, many = largest(among, extract(sixteens, 0), many)
+        among, many = largest(among, extract(eights, 0), many)
+        among, many = largest(among, extract(fours, 0), many)
+        among, many = largest(among, extract(twos, 0), many)
+        among, many = largest(among, extract(ones, 0), many)
         needed += many
         cells = u32(u64(cells) << u64(group))
     return needed
 
 
 @rule(inline=True)
-def added(
-    ones: u32, twos: u32, fours: u32, eights: u32, rest: u32, most: u32, more: u32
-) -> tuple[u32, u32, u32, u32, u32, u32]:
-    """32 counters, each with 1 added where `more` has a bit."""
-    two = ones & more
-    four = twos & two
-    eight = fours & four
-    sixteen = eights & eight
-    return ones ^ more, twos ^ two, fours ^ four, eights ^ eight, rest ^ sixteen, most | (rest & sixteen)
+def half(a: lanes_u32, b: lanes_u32) -> tuple[lanes_u32, lanes_u32]:
+    """The sums of two bits, and what is carried."""
+    return a ^ b, a & b
+
+
+@rule(inline=True)
+def sum_of(a: lanes_u32, b: lanes_u32, c: lanes_u32) -> tuple[lanes_u32, lanes_u32]:
+    """The sums of three bits, and what is carried."""
+    return a ^ b ^ c, (a & b) | (c & (a | b))
 
 
 @rule(inline=True)

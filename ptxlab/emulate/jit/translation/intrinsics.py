@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ptxlab.emulate.jit.translation import ir
+from ptxlab.emulate.jit.translation.distinct import Distinct
 from ptxlab.emulate.jit.translation.expressions import Expressions
 from ptxlab.emulate.jit.translation.kinds import (
     I1,
@@ -145,97 +146,14 @@ class Intrinsics(Expressions):
         return Val(values.kind, self.b.shuffle(values.ir, range(values.kind.width - 1, -1, -1)))
 
     def _distinct(self, node: ast.Call) -> Val:
-        """Where no lane of the mask has less than the one before, as with a stride: the lanes at which the value
-        changes. Else, where all are near one another, a bit for each value. Else a loop: counts the first and the
-        last remaining lane, and removes all lanes with their values."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
-        partly, steps, near, marks, again, inside, after = (
-            self.b.block(name) for name in ("partly", "steps", "near", "marks", "lanes", "do", "after")
-        )
-        full = self.b.compare("==", mask, ir.Constant(I32, -1))
-        whole = self.b.here
-        self.b.branch(full, steps, partly)
-        self.b.at(partly)
-        filled = self._filled(values, mask)
-        part = self.b.here
-        self.b.go(steps)
-        self.b.at(steps)
-        each = self.b.phi(values.ir.type)
-        each.comes(values.ir, whole)
-        each.comes(filled, part)
-        lower = self._lower(each, 1)
-        ascending = self.b.convert("bitcast", self.b.compare(">=", values.ir, lower), I32)
-        simple = self.b.compare("==", self.b.binary("or", ascending, self.b.invert(mask)), ir.Constant(I32, -1))
-        changes = self.b.convert("bitcast", self.b.compare("!=", each, lower), I32)
-        some = self.b.convert("zext", self.b.compare("!=", mask, ir.Constant(I32, 0)), I32)
-        counted = self.b.binary("add", self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [changes]), some)
-        self.b.branch(simple, after, near)
-        self.b.at(near)
-        distance, close = self._distances(values, mask)
-        before = self.b.here
-        self.b.branch(close, marks, again)
-        self.b.at(marks)
-        marked = self._marked(distance, mask)
-        self.b.go(after)
-        self.b.at(again)
-        left, found = self.b.phi(I32), self.b.phi(I32)
-        self.b.branch(self.b.compare("!=", left, ir.Constant(I32, 0)), inside, after)
-        self.b.at(inside)
-        sides = [self.named(f"llvm.{name}.i32", I32, [I32, I1]) for name in ("cttz", "ctlz")]
-        low, high = (self.b.call(side, [left, ir.Constant(I1, 1)]) for side in sides)
-        one = self.b.extract(values.ir, low)
-        two = self.b.extract(values.ir, self.b.binary("xor", high, ir.Constant(I32, W - 1)))
-        same = [
-            self.b.convert("bitcast", self.b.compare("==", values.ir, self.broadcast(v, values.kind)), I32)
-            for v in (one, two)
-        ]
-        rest = self.b.binary("and", left, self.b.invert(self.b.binary("or", *same)))
-        unlike = self.b.convert("zext", self.b.compare("!=", one, two), I32)
-        more = self.b.binary("add", self.b.binary("add", found, ir.Constant(I32, 1)), unlike)
-        self.b.go(again)
-        for phi, first, next_ in ((left, mask, rest), (found, ir.Constant(I32, 0), more)):
-            phi.comes(first, before)
-            phi.comes(next_, inside)
-        self.b.at(after)
-        result = self.b.phi(I32)
-        result.comes(counted, steps)
-        result.comes(marked, marks)
-        result.comes(found, again)
-        return Val(U32, result)
+        return Val(U32, Distinct(self).count(values.ir, mask))
 
-    def _distances(self, values: Val, mask: Any) -> tuple[Any, Any]:
-        """How far each lane is above the lowest of the mask, and whether these are all less than a value has bits."""
-        element, kind = values.ir.type.element, values.ir.type
-        chosen = self.b.convert("bitcast", mask, ir.vector(I1, W))
-        filled = self.b.select(chosen, values.ir, ir.Constant(kind, -1))
-        lowest = self.b.call(self.named(f"llvm.vector.reduce.umin.v{W}i{element.bits}", element, [kind]), [filled])
-        distance = self.b.binary("sub", values.ir, self.broadcast(lowest, values.kind))
-        close = self.b.convert("bitcast", self.b.compare("<", distance, ir.Constant(kind, element.bits)), I32)
-        return distance, self.b.compare("==", self.b.binary("or", close, self.b.invert(mask)), ir.Constant(I32, -1))
-
-    def _marked(self, distance: Any, mask: Any) -> Any:
-        """How many different distances the lanes of the mask have."""
-        element, kind = distance.type.element, distance.type
-        marks = self.b.binary("shl", ir.Constant(kind, 1), distance)
-        chosen = self.b.select(self.b.convert("bitcast", mask, ir.vector(I1, W)), marks, ir.Constant(kind, 0))
-        together = self.b.call(self.named(f"llvm.vector.reduce.or.v{W}i{element.bits}", element, [kind]), [chosen])
-        found = self.b.call(self.named(f"llvm.ctpop.i{element.bits}", element, [element]), [together])
-        return self.b.convert("trunc", found, I32) if element.bits > I32.bits else found
-
-    def _lower(self, values: Any, distance: int) -> Any:
-        """Each lane's neighbour so far below; the lowest lanes have their own values."""
-        return self.b.shuffle(values, [lane - distance if lane >= distance else lane for lane in range(W)])
-
-    def _filled(self, values: Val, mask: Any) -> Any:
-        """Lanes that are not in the mask get the largest value of those below that are, or that of the first lane."""
-        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
-        number = self.b.binary("and", self.b.call(zeros, [mask, ir.Constant(I1, 0)]), ir.Constant(I32, W - 1))
-        start = self.broadcast(self.b.extract(values.ir, number), values.kind)
-        found = self.b.select(self.b.convert("bitcast", mask, ir.vector(I1, W)), values.ir, start)
-        for distance in (1, 2, 4, 8, 16):
-            lower = self._lower(found, distance)
-            found = self.b.select(self.b.compare(">", lower, found), lower, found)
-        return found
+    def _unlike(self, node: ast.Call) -> Val:
+        values, mask = self.vector(node.args[0]), self.mask(node.args[1])
+        if values.kind.element.bits != I32.bits:
+            self.fail(node, "unlike is for lanes_u32")
+        return Val(U32, Distinct(self).firsts(values.ir, mask))
 
     # -- memory
 
@@ -349,6 +267,7 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
+    L.unlike: Intrinsics._unlike,
     L.exchanged: Intrinsics._exchanged,
     L.reversed_lanes: Intrinsics._reversed,
     L.load_lanes: partial(Intrinsics._loaded, width=W),
