@@ -32,7 +32,7 @@ from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import run as launch
-from ptxlab.emulate.jit.half_products import vectors
+from ptxlab.emulate.jit.half_forms import vectors
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.text import parse
 

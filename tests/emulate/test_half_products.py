@@ -6,14 +6,17 @@ vdpbf16ps stands a function that does what the instruction does.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import ml_dtypes
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 from matrix_programs import NUMPY, multiply, pack, program, unpack
 
-from ptxlab.emulate.jit import half_products
-from ptxlab.emulate.jit.half_products import Vectors
+from ptxlab.emulate.jit import half_forms, half_products
+from ptxlab.emulate.jit.half_forms import Vectors
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.isa.fragments import Fragment
 
@@ -101,7 +104,7 @@ def afresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.mark.parametrize("opcode", FORMS)
 @pytest.mark.parametrize("cpu", VECTORS)
 def test_code_for_all_vectors_agrees(opcode: str, cpu: str, afresh: pytest.MonkeyPatch) -> None:
-    afresh.setattr(half_products, "vectors", lambda features: VECTORS[cpu])
+    afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
     afresh.setattr(half_products, "dot", dot)
     compare(opcode)
 
@@ -222,16 +225,86 @@ PROGRAMS |= {
     ),
 }  # fmt: skip
 
+SUMS = ["{" + ", ".join(f"%s{4 * n + i}" for i in range(4)) + "}" for n in range(5)]
+A_OF, B_OF = (A, OTHER), (B, NEXT)
+
+
+def sums(*steps: str) -> str:
+    """Five sums of f32 that begin as %f0 to %f3, what is done with them, and all of them added to these."""
+    first = "".join(f"    mov.f32 %s{4 * n + i}, %f{i};\n" for n in range(5) for i in range(4))
+    last = "".join(f"    add.f32 %f{i}, %f{i}, %s{4 * n + i};\n" for n in range(5) for i in range(4))
+    return "    .reg .f32 %s<20>, %z<4>;\n" + first + "".join(steps) + last
+
+
+def each_step(t: str, more: tuple[str, ...] = ("", "", "")) -> list[str]:
+    """Three steps along k, each with a product for each of the five sums; `more` follows each step."""
+    return [
+        "".join(mma(t, s, A_OF[k % 2], B_OF[(n + k) % 2], s) for n, s in enumerate(SUMS)) + more[k] for k in range(3)
+    ]
+
+
+PROGRAMS |= {
+    "steps of many sums": lambda t: sums(*each_step(t)),
+    "a sum is read between steps": lambda t: sums(*each_step(t, ("    add.f32 %s9, %s9, %s3;\n", "", ""))),
+    "a sum is written between steps": lambda t: sums(*each_step(t, ("", "    mov.f32 %s6, %f1;\n", ""))),
+    "a sum is shuffled between steps": lambda t: sums(
+        *each_step(t, ("    shfl.sync.bfly.b32 %s5, %s4, 1, 31, -1;\n", "", ""))
+    ),
+    "a sum is stored between steps": lambda t: sums(
+        *each_step(t, ("", "    st.global.f32 [%rd7], %s17;\n    ld.global.f32 %s2, [%rd7];\n", ""))
+    ),
+    "A and B change between steps": lambda t: sums(
+        *each_step(t, ("    mov.b32 %r11, %r22;\n    mov.b32 %r15, %r21;\n", "    mov.b32 %r12, %r14;\n", ""))
+    ),
+    "sums begin with other registers": lambda t: sums(
+        "".join(f"    mul.f32 %z{i}, %f{i}, 0f40400000;\n" for i in range(4)),
+        *(mma(t, s, A, B, "{%z0, %z1, %z2, %z3}") for s in SUMS[:3]),
+        "    mov.f32 %z1, %f2;\n",
+        *(mma(t, s, A, NEXT, "{%z0, %z1, %z2, %z3}") for s in SUMS[3:]),
+        *each_step(t),
+    ),
+    "a sum begins with another": lambda t: sums(
+        mma(t, SUMS[0], A, B, SUMS[0]), mma(t, SUMS[1], A, NEXT, SUMS[0]), mma(t, SUMS[0], OTHER, B, SUMS[1]),
+        mma(t, SUMS[2], A, B, SUMS[2]), mma(t, SUMS[1], A, B, SUMS[1]), mma(t, SUMS[0], A, NEXT, SUMS[0]),
+    ),
+    "two sums change places": lambda t: sums(
+        *each_step(t), mma(t, SUMS[0], A, B, SUMS[1]), mma(t, SUMS[1], A, B, SUMS[0]), *each_step(t)
+    ),
+    "a sum that others multiply": lambda t: sums(
+        *each_step(t), "".join(f"    mov.b32 %r{20 + i}, %s{i};\n" for i in range(4)), *each_step(t)
+    ),
+    "more steps than are put off at once": lambda t: sums(*(each_step(t) * 7)),
+    "steps beside a product of other types": lambda t: sums(
+        *each_step(t)[:2],
+        f"    {_MMA}.m16n8k8.row.col.f32.{t}.{t}.f32 {SUMS[1]}, {{%r10, %r11}}, {{%r14}}, {SUMS[1]};\n",
+        *each_step(t),
+    ),
+    "steps around a guard": lambda t: sums(
+        *each_step(t), "    setp.lt.u32 %p1, %r1, 32;\n    @%p1 " + mma(t, SUMS[1], A, B, SUMS[1]).strip() + "\n",
+        *each_step(t), "    @!%p1 " + mma(t, SUMS[2], A, B, SUMS[2]).strip() + "\n", *each_step(t),
+    ),
+    "steps in a loop": lambda t: sums(
+        "    mov.u32 %r5, 0;\nAGAIN:\n", *each_step(t),
+        "    add.u32 %r5, %r5, 1;\n    setp.lt.u32 %p1, %r5, 3;\n    @%p1 bra AGAIN;\n",
+    ),
+    "all of B loaded before": lambda t: sums(
+        TILE, *(ldmatrix("{" + ", ".join(f"%r{30 + 4 * k + i}" for i in range(4)) + "}", ".trans" * (k % 2))
+                for k in range(12)),
+        *(mma(t, SUMS[(k + n) % 5], A_OF[n], f"{{%r{30 + 4 * k + 2 * n}, %r{31 + 4 * k + 2 * n}}}", SUMS[(k + n) % 5])
+          for k in range(12) for n in range(2)),
+    ),
+}  # fmt: skip
+
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
-@pytest.mark.parametrize("cpu", [None, "AVX-512 BF16"])
+@pytest.mark.parametrize("cpu", [None, "AVX-512 BF16", "AVX2"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_lies_widened_is_what_the_registers_hold(
     name: str, type_: str, cpu: str | None, afresh: pytest.MonkeyPatch
 ) -> None:
     if cpu is not None:
-        afresh.setattr(half_products, "vectors", lambda features: VECTORS[cpu])
+        afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
         afresh.setattr(half_products, "dot", dot)
     rng = np.random.default_rng(7)
     dtype = np.dtype(np.float16 if type_ == "f16" else ml_dtypes.bfloat16)
@@ -250,7 +323,7 @@ def test_what_lies_widened_is_what_the_registers_hold(
 
 def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatch) -> None:
     """Where vdpbf16ps would make them zeros, in products and in C, other code runs; and afterwards it runs again."""
-    afresh.setattr(half_products, "vectors", lambda features: VECTORS["AVX-512 BF16"])
+    afresh.setattr(half_forms, "vectors", lambda features: VECTORS["AVX-512 BF16"])
     afresh.setattr(half_products, "dot", dot)
     opcode = f"{_MMA}.m16n8k16.row.col.f32.bf16.bf16.f32"
     _, p = program(opcode)
@@ -261,3 +334,23 @@ def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatc
         step, jit = (unpack(p.d, multiply(engine, opcode, *packed)) for engine in ("step", "jit"))
         assert (step == jit).all()
         assert (step != 0).all()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "calls"),
+    [("AVX-512", {(2, 3): 2, (1, 3): 1}), ("AVX2", {(1, 3): 5}), ("AVX-512 BF16", {(2, 3): 2, (1, 3): 1})],
+)
+def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int], afresh: pytest.MonkeyPatch) -> None:
+    """Of five sums with three products each: how many calls there are for so many sums and steps."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
+    program = lower(parse(chain(PROGRAMS["steps of many sums"]("bf16"))))
+    text = module_text(program, native.host(), Instruments(), slow=False, small=False).text
+    found = re.findall(
+        r"call void @multiply_bf16_16x(8|16)x16_f32_f32\(ptr %ws, ptr \S+, ptr %factors, i64 (\d+)", text
+    )
+    assert Counter((int(columns) // 8, int(steps)) for columns, steps in found) == calls

@@ -163,7 +163,7 @@ class Emitter:
         for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
             t.do(f"%{buffer} = alloca [{size} x i8], align 64")
         t.do("%mask.p = alloca i32")
-        self.matrices.wide.room()
+        self.matrices.room()
         for word in self.words:
             t.do(f"{word} = alloca i32")
         for place in range(self.places):
@@ -276,6 +276,7 @@ class Emitter:
 
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
+        self.matrices.late.before(code)
         self.code = code
         if self.tabled is not None and self.tabled.has(code):
             return

@@ -1,281 +1,214 @@
-"""Products of f16 and bf16 matrices: A and B are widened to f32 once, and then multiplied as often as they are used.
+"""Products of f16 and bf16 matrices: sums of f32 in registers, to which the products of some instructions are added.
 
-Three kinds of functions. `widening_a` and `widening_b` bring a fragment's registers into memory as the product wants
-to read it; `product` multiplies from there into the registers of d. Who calls them keeps what was widened for as long
-as the registers stay as they are (`ptxlab.emulate.jit.wide_operands`). A register of A or B is by itself a dense 8x8
-matrix, 16 bytes to a row of A or a column of B; two registers of an f32 sum are 8 rows of 4 even and of 4 odd columns.
+A function multiplies one unit, or two beside each other that have one A (see `ptxlab.emulate.jit.half_forms`): it loads
+the sums, adds the products of one k after the other, each by a fused multiply-add, for as many instructions as there
+are in a row that add to the same sums, and stores them. What is widened of B beforehand, or is not:
 
-A wide B is a row of 8 columns, the even ones first, for each k. A wide A has each element four times over, so that a
-vector of sums, 1, 2 or 4 rows of 4 columns, is one multiply-add of two vectors that are loaded as they are: no
-shuffles, which on most CPUs begin on one of the ports that multiply. Where an instruction multiplies by one element of
-a register (NEON), four k of each row lie together instead.
+- `FLOATS`: two registers of an f32 sum are 8 rows of 4 even and of 4 odd columns, and stay in that layout: a vector of
+  sums is 1 or 2 rows of 4 columns. B's four columns are repeated by the load, A's number by a shuffle of 4 along k,
+  or, where there are such instructions (NEON), by the multiply-add.
+- `HALVES`: a vector of sums is a row of 8 columns, of 16 for two units. It is multiplied by one number of A, which the
+  multiply-add loads, and one vector of B, widened there: once for 16 rows. With 512-bit vectors that takes less than
+  to write a wide B and to read it.
+- `PAIRS`: as `FLOATS`, a vector of sums being 4 rows, and each instruction (vdpbf16ps) adding two products.
 
 An f16 product is exact in f32, so that without fused multiply-adds a multiplication and an addition give the same bits.
 """
 
 from __future__ import annotations
 
-import platform
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from ptxlab.emulate.jit.fragments import join, shuffle, slot
+from ptxlab.emulate.jit.half_forms import EVEN_FIRST, HALVES, PAIRS, Unit, Vectors
+from ptxlab.emulate.jit.half_operands import at, function
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.numbers import fma, narrow, widen
-from ptxlab.isa.fragments import Fragment, Product
 
-EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
-"""The columns of B in the order of d's registers."""
 REGISTER = 128
 """Bytes of a register of 32 lanes."""
-WIDE_BLOCK = 256
-"""Bytes of 8x8 elements of a wide B."""
-COPIES = 4
-"""How often an element lies in a wide A: four columns are multiplied by it."""
+FACTORS = "ptr %factors, i64 %steps"
+"""Parameters of a product, after the table: pointers to A and to each B, for so many instructions."""
+APART = ", ptr %c"
+"""One more, where C's registers are not in the warp's state."""
 
 
-@dataclass(frozen=True)
-class Vectors:
-    """What a CPU has for f32: lanes of a vector; fused: multiply-adds in hardware; by_element: those of a vector and
-    one element of another; dots: sums of products of pairs of bf16 (vdpbf16ps)."""
-
-    lanes: int
-    fused: bool = True
-    by_element: bool = False
-    dots: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Rows of 4 columns in a vector of sums."""
-        return self.lanes // 4
-
-
-def vectors(features: str) -> Vectors:
-    """By the CPU's features, as LLVM writes them. Not all ARM CPUs have theirs named; NEON is in all of them."""
-    neon = "+neon" in features or platform.machine().lower() in ("arm64", "aarch64")
-    lanes = 16 if "+avx512f" in features else 8 if "+avx" in features else 4
-    return Vectors(lanes, "+fma" in features or neon, neon, "+avx512bf16" in features)
-
-
-def is_half_product(p: Product) -> bool:
-    """Whether a product is made in this way: all of f16 and bf16 but sparse ones and the four matrices of m8n8k4."""
-    return p.a.type in ("f16", "bf16") and p.a.columns >= 8 and not p.packed
-
-
-def wide_a_bytes(f: Fragment) -> int:
-    return 4 * COPIES * f.rows * f.columns
-
-
-def wide_b_bytes(f: Fragment) -> int:
-    return 4 * f.rows * f.columns
-
-
-def at(t: Text, pointer: str, offset: int) -> str:
-    """A pointer to a byte after another."""
-    return t.let(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
-
-
-def function(t: Text, name: str, parameters: str) -> str:
-    """The text of a function whose body has been written."""
-    head = f"define internal void @{name}(ptr %ws, ptr %table, {parameters}) noinline nounwind alignstack(64) {{"
-    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
-
-
-# -- operands ----------------------------------------------------------------------------------------------------------
-
-
-def widening_a(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
-    """`f(ptr %ws, ptr %table, ptr %wide)`: the table begins with the registers of A."""
+def product(
+    name: str, unit: Unit, units: int, cpu: Vectors, declared: set[str], *, apart: bool, exact: bool = False
+) -> str:
+    """`f(ptr %ws, ptr %table, ptr %factors, i64 %steps)`: the table has the registers of d and of C, those of each unit
+    together. apart: C's registers lie one after the other at a pointer `%c`, since d may have some of them elsewhere.
+    exact: pairs are multiplied without vdpbf16ps."""
     t = Text()
     t.declared = declared
-    tall, blocks = min(2, f.rows // 8), f.columns // 8
-    for top in range(max(1, f.rows // 16)):
-        for block in range(blocks):
-            for half in range(tall):
-                held = slot(t, (top * blocks + block) * tall + half)
-                for row in range(0, 8, cpu.rows):
-                    for part in (0, 4):
-                        wide = _four_along_k(t, f.type, cpu.rows, held, row, part)
-                        _put_a(t, f.rows, cpu, 16 * top + 8 * half + row, 8 * block + part, wide)
-    return function(t, name, "ptr %wide")
+    form = cpu.form(unit.type)
+    kind = _Rows if form == HALVES else _Pairs if form == PAIRS else _Quads
+    made = kind(t, unit, units, cpu, apart=apart, exact=exact)
+    for first in range(0, unit.rows, made.at_once):
+        rows = range(first, min(unit.rows, first + made.at_once), made.step)
+        sums = made.read(rows)
+        vec = f"<{made.lanes} x float>"
+        sums = _loop(t, unit, units, vec, sums, lambda a, b, sums, rows=rows: made.block(rows, a, b, sums), form)
+        made.write(rows, sums)
+    return function(t, name, FACTORS + (APART if apart else ""))
 
 
-def _four_along_k(t: Text, type_: str, rows: int, held: str, row: int, part: int) -> str:
-    """Four neighbours along k of some rows, as f32."""
-    some = [t.let(f"load <4 x i16>, ptr {at(t, held, 16 * (row + r) + 2 * part)}, align 8") for r in range(rows)]
-    return widen(t, type_, 4 * rows, join(t, "i16", 4, some))
-
-
-def _put_a(t: Text, height: int, cpu: Vectors, row: int, k: int, wide: str) -> None:
-    """Writes elements k to k + 3 of some rows."""
-    vec, align = f"<{cpu.lanes} x float>", 4 * cpu.lanes
-    if cpu.by_element:
-        t.do(f"store {vec} {wide}, ptr {at(t, '%wide', 4 * (k * height + 4 * row))}, align {align}")
-        return
-    for i in range(4):
-        spread = shuffle(t, "float", cpu.lanes, wide, "poison", [4 * r + i for r in range(cpu.rows) for _ in range(4)])
-        t.do(f"store {vec} {spread}, ptr {at(t, '%wide', 16 * ((k + i) * height + row))}, align {align}")
-
-
-def widening_b(name: str, f: Fragment, declared: set[str]) -> str:
-    """`f(ptr %ws, ptr %table, ptr %wide)`: the table begins with the registers of B."""
-    t = Text()
-    t.declared = declared
-    blocks = f.rows // 8
-    for left in range(f.columns // 8):
-        for block in range(blocks):
-            held = slot(t, left * blocks + block)
-            columns = [t.let(f"load <8 x i16>, ptr {at(t, held, 16 * c)}, align 16") for c in range(8)]
-            put_b(t, f.type, columns, at(t, "%wide", 32 * (left * f.rows + 8 * block)), along_k=True)
-    return function(t, name, "ptr %wide")
-
-
-def put_b(t: Text, type_: str, lines: list[str], pointer: str, *, along_k: bool) -> None:
-    """Widens 8x8 elements of B: columns of 8 along k, or rows."""
-    if along_k:
-        rows = transposed(t, [lines[c] for c in EVEN_FIRST])
-    else:
-        rows = [shuffle(t, "i16", 8, line, "poison", EVEN_FIRST) for line in lines]
-    for k, row in enumerate(rows):
-        t.do(f"store <8 x float> {widen(t, type_, 8, row)}, ptr {at(t, pointer, 32 * k)}, align 32")
-
-
-def transposed(t: Text, lines: list[str]) -> list[str]:
-    """The transpose of 8 lines of 8 elements of 16 bits. To interleave lines i and i + 4 moves the highest bit of the
-    line's number to the end of the element's; after three times they have changed places."""
-    for _ in range(3):
-        lines = [x for i in range(4) for x in _interleaved(t, lines[i], lines[i + 4])]
-    return lines
-
-
-def _interleaved(t: Text, a: str, b: str) -> list[str]:
-    """The elements of two vectors in turn: those of the first halves, and those of the second ones."""
-    return [shuffle(t, "i16", 8, a, b, [i + n for i in range(h, h + 4) for n in (0, 8)]) for h in (0, 4)]
-
-
-# -- products ----------------------------------------------------------------------------------------------------------
-
-
-def product(name: str, p: Product, cpu: Vectors, declared: set[str], *, crossed: bool) -> str:
-    """`f(ptr %ws, ptr %table, ptr %a, ptr %b)`: the table has the registers of d, a, b and c. A loop over pieces of 8
-    columns and of 8 rows, or of 16 where they are one pass. crossed: c is copied first, since it may have registers
-    that d has elsewhere."""
-    t = Text()
-    t.declared = declared
-    if crossed:
-        _copy_c(t, p)
-    tall, lefts, groups = min(2, p.a.rows // 8), p.b.columns // 8, p.a.rows // 8
-    at_once = min(tall, cpu.rows // 2 or 1)
-    count = lefts * groups // at_once
-    if count == 1:
-        _piece(t, p, cpu, at_once, "0", "0", crossed=crossed)
-        return function(t, name, "ptr %a, ptr %b")
+def _loop(
+    t: Text, unit: Unit, units: int, vec: str, sums: list[str], block: Callable[..., list[str]], form: str
+) -> list[str]:
+    """Adds the products of all instructions, 8 along k at a time; `block` does that, of pointers to A and to each B."""
     again, end, i, following = t.label("again"), t.label("end"), t.name(), t.name()
+    before = t.here
     t.go(again)
     t.at(again)
-    t.do(f"{i} = phi i64 [0, %entry], [{following}, %{again}]")
-    left = t.let(f"udiv i64 {i}, {groups // at_once}")
-    group = t.let(f"mul i64 {t.let(f'urem i64 {i}, {groups // at_once}')}, {at_once}")
-    _piece(t, p, cpu, at_once, left, group, crossed=crossed)
+    here = len(t.lines)
+    held = [t.name() for _ in sums]
+    step, part = i, "0"
+    if unit.blocks == 2:
+        step, part = t.let(f"lshr i64 {i}, 1"), t.let(f"and i64 {i}, 1")
+    given = t.let(f"getelementptr [{1 + units} x ptr], ptr %factors, i64 {step}")
+    a, *b = (t.let(f"load ptr, ptr {at(t, given, 8 * n)}") for n in range(1 + units))
+    if unit.blocks == 2:
+        of_a, of_b = (16 * unit.rows, 16) if form == PAIRS else (32 * unit.rows, 16 if form == HALVES else 256)
+        a = t.let(f"getelementptr [{of_a} x i8], ptr {a}, i64 {part}")
+        b = [t.let(f"getelementptr [{of_b} x i8], ptr {x}, i64 {part}") for x in b]
+    added = block(a, b, held)
+    phis = [f"  {i} = phi i64 [0, %{before}], [{following}, %{again}]"]
+    for name, first, last in zip(held, sums, added, strict=True):
+        phis.append(f"  {name} = phi {vec} [{first}, %{before}], [{last}, %{again}]")
+    t.lines[here:here] = phis
     t.do(f"{following} = add i64 {i}, 1")
+    count = t.let(f"shl i64 %steps, {unit.blocks - 1}")
     t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {count}')}, label %{again}, label %{end}")
     t.at(end)
-    return function(t, name, "ptr %a, ptr %b")
+    return added
 
 
-def _piece(t: Text, p: Product, cpu: Vectors, at_once: int, left: str, group: str, *, crossed: bool) -> None:
-    """The sums of 8 columns and of `at_once` groups of 8 rows."""
-    tall, lefts = min(2, p.a.rows // 8), p.b.columns // 8
-    number = left
-    if tall == 2:
-        above = t.let(f"mul i64 {t.let(f'lshr i64 {group}, 1')}, {lefts}")
-        number = t.let(f"shl i64 {t.let(f'add i64 {above}, {left}')}, 1")
-        number = t.let(f"add i64 {number}, {t.let(f'and i64 {group}, 1')}")
-    a = t.let(f"getelementptr [128 x i8], ptr %a, i64 {group}")  # 16 bytes for each row of 8, in both forms
-    b = t.let(f"getelementptr [{32 * _steps(p, cpu)} x i8], ptr %b, i64 {left}")
-    d, c = (
-        [_registers(t, f, first, number, half) for half in range(at_once)]
-        for f, first in ((p.d, 0), (p.c, _first_c(p)))
-    )
-    if crossed:
-        c = [_copied(t, p.c, number, half) for half in range(at_once)]
-    rows = 8 * at_once
-    step = rows if cpu.by_element else min(rows, 4 * cpu.rows)
-    for row in range(0, rows, step):
-        if row:
-            t.do('fence syncscope("singlethread") acq_rel')  # or sums of both passes would be held at once
-        _pass(t, p, cpu, (a, b), d, c, range(row, row + step, cpu.rows))
+class _Sums:
+    """Some rows of the sums of a product: how they are read, added to, and written."""
+
+    lanes: int
+    """Of a vector."""
+    step: int
+    """Rows of a vector."""
+    at_once: int
+    """Rows whose sums are in registers at once."""
+
+    def __init__(self, t: Text, unit: Unit, units: int, cpu: Vectors, *, apart: bool, exact: bool) -> None:
+        self.t, self.unit, self.units, self.cpu, self.apart, self.exact = t, unit, units, cpu, apart, exact
+
+    def read(self, rows: range) -> list[str]:
+        raise NotImplementedError
+
+    def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
+        """The sums with the products of 8 numbers along k."""
+        raise NotImplementedError
+
+    def write(self, rows: range, sums: list[str]) -> None:
+        raise NotImplementedError
+
+    def register(self, of: str, number: int, row: int) -> str:
+        """A pointer to a row in a register of d ("d") or C."""
+        t, place = self.t, 16 * (row % 8)
+        if of == "c" and self.apart:
+            return at(t, "%c", REGISTER * number + place)
+        d = self.units * self.unit.registers(self.unit.d)
+        return at(t, slot(t, number + (d if of == "c" else 0)), place)
+
+    def added(self, a: str, b: str, c: str) -> str:
+        """A sum and one more product."""
+        if self.cpu.fused or self.unit.type == "bf16":
+            return fma(self.t, "float", self.lanes, a, b, c)
+        vec = f"<{self.lanes} x float>"
+        return self.t.let(f"fadd {vec} {self.t.let(f'fmul {vec} {a}, {b}')}, {c}")
 
 
-def _steps(p: Product, cpu: Vectors) -> int:
-    """Numbers along k, or pairs of them."""
-    return p.a.columns // 2 if cpu.dots else p.a.columns
+class _Quads(_Sums):
+    """Vectors of rows of 4 columns: even and odd ones of each unit, as in the registers of an f32 sum."""
 
+    def __init__(self, t: Text, unit: Unit, units: int, cpu: Vectors, *, apart: bool, exact: bool) -> None:
+        super().__init__(t, unit, units, cpu, apart=apart, exact=exact)
+        self.lanes, self.step = cpu.lanes, cpu.rows
+        self.at_once = 16 if cpu.lanes == 16 else 8 if cpu.lanes == 8 or cpu.by_element else 4
 
-def _first_c(p: Product) -> int:
-    """Where the registers of C begin in the table."""
-    return p.d.registers + p.a.registers + p.b.registers
-
-
-def _copy_c(t: Text, p: Product) -> None:
-    t.do(f"%c = alloca [{REGISTER * p.c.registers} x i8], align 64")
-    for k in range(p.c.registers):
-        value = t.let(f"load <32 x i32>, ptr {slot(t, _first_c(p) + k)}, align 64")
-        t.do(f"store <32 x i32> {value}, ptr {at(t, '%c', REGISTER * k)}, align 64")
-
-
-def _copied(t: Text, f: Fragment, number: str, half: int) -> list[str]:
-    """As `_registers`, of the copy of C."""
-    each = 2 if f.type == "f32" else 1
-    index = t.let(f"add i64 {t.let(f'mul i64 {number}, {each}')}, {each * half}")
-    first = t.let(f"getelementptr [{REGISTER} x i8], ptr %c, i64 {index}")
-    return [at(t, first, REGISTER * k) for k in range(each)]
-
-
-def _registers(t: Text, f: Fragment, first: int, number: str, half: int) -> list[str]:
-    """Pointers to the registers of 8 rows of a sum: those of even and odd columns, or one with both."""
-    each = 2 if f.type == "f32" else 1
-    index = t.let(f"add i64 {t.let(f'mul i64 {number}, {each}')}, {first + each * half}")
-    pointers = []
-    for k in range(each):
-        entry = t.let(f"getelementptr i32, ptr %table, i64 {t.let(f'add i64 {index}, {k}')}")
-        offset = t.let(f"zext i32 {t.let(f'load i32, ptr {entry}')} to i64")
-        pointers.append(t.let(f"getelementptr i8, ptr %ws, i64 {offset}"))
-    return pointers
-
-
-def _pass(
-    t: Text, p: Product, cpu: Vectors, factors: tuple[str, str], d: list[list[str]], c: list[list[str]], rows: range
-) -> None:
-    """Some rows of 8 columns: all sums in registers."""
-    n, height = cpu.lanes, p.a.rows
-    sums = {row: _read(t, p.c.type, cpu, c[row // 8], row % 8) for row in rows}
-    a, b = factors
-    for k in range(_steps(p, cpu)):
-        columns = [_four_columns(t, cpu, at(t, b, 32 * k + 16 * odd)) for odd in range(2)]
+    def read(self, rows: range) -> list[str]:
+        t, n, type_ = self.t, self.lanes, self.unit.c
+        sums = []
         for row in rows:
-            if cpu.by_element:
-                four = t.let(f"load <4 x float>, ptr {at(t, a, 4 * ((k & ~3) * height + 4 * row))}, align 16")
-                left = shuffle(t, "float", 4, four, "poison", [k & 3] * 4)
-            else:
-                left = t.let(f"load <{n} x float>, ptr {at(t, a, 16 * (k * height + row))}, align {4 * n}")
-            sums[row] = [_added(t, p, cpu, left, columns[odd], sums[row][odd]) for odd in range(2)]
-    for row in rows:
-        _write(t, p.d.type, cpu, d[row // 8], row % 8, sums[row])
+            for u in range(self.units):
+                first = u * self.unit.registers(type_) + row // 8 * (2 if type_ == "f32" else 1)
+                if type_ == "f32":
+                    for odd in range(2):
+                        where = self.register("c", first + odd, row)
+                        sums.append(t.let(f"load <{n} x float>, ptr {where}, align {4 * n}"))
+                else:
+                    where = self.register("c", first, row)
+                    both = t.let(f"load <{2 * n} x i16>, ptr {where}, align {4 * n}")
+                    some = [shuffle(t, "i16", 2 * n, both, "poison", range(odd, 2 * n, 2)) for odd in range(2)]
+                    sums += [widen(t, type_, n, x) for x in some]
+        return sums
+
+    def write(self, rows: range, sums: list[str]) -> None:
+        t, n, type_ = self.t, self.lanes, self.unit.d
+        parts = iter([narrow(t, type_, n, x) for x in sums])
+        for row in rows:
+            for u in range(self.units):
+                first = u * self.unit.registers(type_) + row // 8 * (2 if type_ == "f32" else 1)
+                even, odd = next(parts), next(parts)
+                if type_ == "f32":
+                    for k, bits in enumerate((even, odd)):
+                        where = self.register("d", first + k, row)
+                        t.do(f"store <{n} x i32> {bits}, ptr {where}, align {4 * n}")
+                else:
+                    low, high = (t.let(f"zext <{n} x i16> {part} to <{n} x i32>") for part in (even, odd))
+                    both = t.let(f"or <{n} x i32> {low}, {t.let(f'shl <{n} x i32> {high}, splat (i32 16)')}")
+                    t.do(f"store <{n} x i32> {both}, ptr {self.register('d', first, row)}, align {4 * n}")
+
+    def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
+        for k in range(8):
+            part, i = divmod(k, 4)
+            columns = [self._four(at(self.t, x, 32 * k + 16 * odd)) for x in b for odd in range(2)]
+            sums = self._added(rows, at(self.t, a, 16 * part * self.unit.rows), i, columns, sums)
+        return sums
+
+    def _four(self, pointer: str) -> str:
+        """Four columns, for each row of a vector."""
+        four = self.t.let(f"load <4 x float>, ptr {pointer}, align 16")
+        return shuffle(self.t, "float", 4, four, "poison", [0, 1, 2, 3] * self.step)
+
+    def _added(self, rows: range, a: str, i: int, columns: list[str], sums: list[str]) -> list[str]:
+        t, n, out = self.t, self.lanes, []
+        for k, row in enumerate(rows):
+            four = t.let(f"load <{n} x float>, ptr {at(t, a, 16 * row)}, align {4 * n}")
+            left = shuffle(t, "float", n, four, "poison", [4 * r + i for r in range(self.step) for _ in range(4)])
+            own = sums[k * len(columns) : (k + 1) * len(columns)]
+            out += [self.added(left, right, c) for right, c in zip(columns, own, strict=True)]
+        return out
 
 
-def _four_columns(t: Text, cpu: Vectors, pointer: str) -> str:
-    """Four columns of one k, for each row of a vector."""
-    four = t.let(f"load <4 x float>, ptr {pointer}, align 16")
-    return shuffle(t, "float", 4, four, "poison", [0, 1, 2, 3] * cpu.rows)
+class _Pairs(_Quads):
+    """The same with pairs of numbers along k."""
 
+    def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
+        blocks = self.unit.blocks
+        for q in range(4):
+            columns = [self._four(at(self.t, x, blocks * (32 * q + 16 * odd))) for x in b for odd in range(2)]
+            sums = self._added(rows, a, q, columns, sums)
+        return sums
 
-def _added(t: Text, p: Product, cpu: Vectors, a: str, b: str, c: str) -> str:
-    if cpu.dots:
-        return dot(t, a, b, c)
-    if cpu.fused or p.a.type == "bf16":
-        return fma(t, "float", cpu.lanes, a, b, c)
-    vec = f"<{cpu.lanes} x float>"
-    return t.let(f"fadd {vec} {t.let(f'fmul {vec} {a}, {b}')}, {c}")
+    def added(self, a: str, b: str, c: str) -> str:
+        """First the product of the upper halves."""
+        if not self.exact:
+            return dot(self.t, a, b, c)
+        t, words = self.t, "<16 x i32>"
+        some = [t.let(f"bitcast <16 x float> {x} to {words}") for x in (a, b)]
+        for cut in ("and", "shl"):
+            by = -65536 if cut == "and" else 16
+            left, right = (
+                t.let(f"bitcast {words} {t.let(f'{cut} {words} {x}, splat (i32 {by})')} to <16 x float>") for x in some
+            )
+            c = fma(t, "float", 16, left, right, c)
+        return c
 
 
 def dot(t: Text, a: str, b: str, c: str) -> str:
@@ -285,22 +218,93 @@ def dot(t: Text, a: str, b: str, c: str) -> str:
     return t.call(vec, "llvm.x86.avx512bf16.dpbf16ps.512", [(vec, c), (pairs, a), (pairs, b)])
 
 
-def _read(t: Text, type_: str, cpu: Vectors, registers: list[str], row: int) -> list[str]:
-    """The even and the odd columns of some rows of a sum, as f32."""
-    n = cpu.lanes
-    if type_ == "f32":
-        return [t.let(f"load <{n} x float>, ptr {at(t, r, 16 * row)}, align {4 * n}") for r in registers]
-    both = t.let(f"load <{2 * n} x i16>, ptr {at(t, registers[0], 16 * row)}, align {4 * n}")
-    some = [shuffle(t, "i16", 2 * n, both, "poison", range(odd, 2 * n, 2)) for odd in range(2)]
-    return [widen(t, type_, n, x) for x in some]
+class _Rows(_Sums):
+    """Vectors of rows of 8 columns, or of 16 of two units, the even ones of 8 first."""
+
+    step, at_once = 1, 16
+
+    def __init__(self, t: Text, unit: Unit, units: int, cpu: Vectors, *, apart: bool, exact: bool) -> None:
+        super().__init__(t, unit, units, cpu, apart=apart, exact=exact)
+        self.lanes = 8 * units
+
+    def read(self, rows: range) -> list[str]:
+        sums: list[str] = []
+        t, type_ = self.t, self.unit.c
+        if type_ == "f32":
+            for row in rows[::4]:
+                some = [
+                    t.let(f"load <16 x float>, ptr {self.register('c', number, row)}, align 64")
+                    for number in self._registers(type_, row)
+                ]
+                sums += _turned(t, some) if self.units == 2 else _lines(t, *some)
+            return sums
+        for row in rows:
+            own = [
+                t.let(f"load <8 x i16>, ptr {self.register('c', number, row)}, align 16")
+                for number in self._registers(type_, row)
+            ]
+            own = [shuffle(t, "i16", 8, x, "poison", EVEN_FIRST) for x in own]
+            sums.append(widen(t, type_, self.lanes, join(t, "i16", 8, own)))
+        return sums
+
+    def _registers(self, type_: str, row: int) -> list[int]:
+        """The numbers of the registers that hold a row."""
+        each = 2 if type_ == "f32" else 1
+        first = row // 8 * each
+        return [u * self.unit.registers(type_) + first + k for u in range(self.units) for k in range(each)]
+
+    def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
+        t, vec = self.t, f"<{self.lanes} x float>"
+        for k in range(8):
+            own = [t.let(f"load <8 x i16>, ptr {at(t, x, 16 * self.unit.blocks * k)}, align 16") for x in b]
+            right = widen(t, self.unit.type, self.lanes, join(t, "i16", 8, own))
+            out = []
+            for row, c in zip(rows, sums, strict=True):
+                number = t.let(f"load float, ptr {at(t, a, 32 * row + 4 * k)}")
+                one = t.let(f"insertelement {vec} poison, float {number}, i64 0")
+                left = t.let(f"shufflevector {vec} {one}, {vec} poison, <{self.lanes} x i32> zeroinitializer")
+                out.append(self.added(left, right, c))
+            sums = out
+        return sums
+
+    def write(self, rows: range, sums: list[str]) -> None:
+        t, type_ = self.t, self.unit.d
+        if type_ == "f32":
+            for k, row in enumerate(rows[::4]):
+                own = sums[4 * k : 4 * k + 4]
+                parts = _turned(t, own) if self.units == 2 else _columns(t, own)
+                for number, part in zip(self._registers(type_, row), parts, strict=True):
+                    bits = narrow(t, type_, 16, part)
+                    t.do(f"store <16 x i32> {bits}, ptr {self.register('d', number, row)}, align 64")
+            return
+        for row, value in zip(rows, sums, strict=True):
+            halves = narrow(t, type_, self.lanes, value)
+            for u, number in enumerate(self._registers(type_, row)):
+                order = [8 * u + EVEN_FIRST.index(c) for c in range(8)]
+                line = shuffle(t, "i16", self.lanes, halves, "poison", order)
+                t.do(f"store <8 x i16> {line}, ptr {self.register('d', number, row)}, align 16")
 
 
-def _write(t: Text, type_: str, cpu: Vectors, registers: list[str], row: int, sums: list[str]) -> None:
-    """As `_read`, the other way round."""
-    n = cpu.lanes
-    parts = [narrow(t, type_, n, x) for x in sums]
-    if type_ == "f16":
-        low, high = (t.let(f"zext <{n} x i16> {part} to <{n} x i32>") for part in parts)
-        parts = [t.let(f"or <{n} x i32> {low}, {t.let(f'shl <{n} x i32> {high}, splat (i32 16)')}")]
-    for register, bits in zip(registers, parts, strict=True):
-        t.do(f"store <{n} x i32> {bits}, ptr {at(t, register, 16 * row)}, align {4 * n}")
+def _turned(t: Text, x: Sequence[str]) -> list[str]:
+    """The transpose of 4 vectors of 4 parts of 4 numbers."""
+    first = [_parts(t, x[i], x[i + 1], both) for i in (0, 2) for both in ((0, 1), (2, 3))]
+    return [_parts(t, first[k // 2], first[2 + k // 2], (k % 2, k % 2 + 2)) for k in range(4)]
+
+
+def _parts(t: Text, a: str, b: str, which: Sequence[int]) -> str:
+    """Two parts of 4 numbers of each of two vectors."""
+    return shuffle(t, "float", 16, a, b, [of + 4 * part + i for of in (0, 16) for part in which for i in range(4)])
+
+
+def _lines(t: Text, even: str, odd: str) -> list[str]:
+    """4 rows of 8 columns, of their even and their odd ones."""
+    return [shuffle(t, "float", 16, even, odd, [of + 4 * r + i for of in (0, 16) for i in range(4)]) for r in range(4)]
+
+
+def _columns(t: Text, rows: Sequence[str]) -> list[str]:
+    """As `_lines`, the other way round."""
+    both = join(t, "float", 8, rows)
+    return [
+        shuffle(t, "float", 32, both, "poison", [8 * r + 4 * odd + i for r in range(4) for i in range(4)])
+        for odd in range(2)
+    ]

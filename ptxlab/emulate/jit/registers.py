@@ -100,6 +100,8 @@ class Registers(Part):
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
+        if found is None:
+            self.e.matrices.late.needs((r,))
         form = self._form(r)
         if found is None and form is not None:
             found = self.values[r] = self._affine(r, form)
@@ -145,6 +147,7 @@ class Registers(Part):
 
     def flush(self, alive: int) -> None:
         """Stores the changed registers that are in `alive`, a bit set."""
+        self.e.matrices.late.finish()
         changed = 0
         for r in sorted(self.dirty):
             if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):

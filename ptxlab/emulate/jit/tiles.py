@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ptxlab.emulate.jit.fragments import Place, function, join, load, pick, places, shuffle, slot, store
-from ptxlab.emulate.jit.half_products import WIDE_BLOCK, put_b, transposed
+from ptxlab.emulate.jit.half_forms import COLUMNS, Vectors, b_bytes
+from ptxlab.emulate.jit.half_operands import at, put_b, transposed
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
@@ -33,19 +34,21 @@ memory), and a pointer to shared memory."""
 
 
 def rows(
-    name: str, f: Fragment, declared: set[str], *, stores: bool, wide: Sequence[tuple[str, tuple[int, ...]]] = ()
-) -> str:
+    name: str, f: Fragment, declared: set[str], *, stores: bool, cpu: Vectors,
+    wide: Sequence[tuple[Fragment, tuple[int, ...]]] = (),
+) -> str:  # fmt: skip
     """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give. wide: what ldmatrix brings
-    into the form of a wide B (see `half_products`) instead of into registers: the element type, and which of the 8x8
-    matrices follow each other along k. A pointer to each follows the other arguments."""
+    into the form of an operand B (see `half_forms`) instead of into registers: B, and which of the 8x8 matrices are its
+    registers. A pointer to each follows the other arguments."""
     t = Text()
     t.declared = declared
     _check_rows(t, f.rows)
     across = bool((f.row[0, :, 0] != f.row[0, 0, 0]).any())  # a register holds the transpose of what lies in memory
-    for n, (type_, numbers) in enumerate(wide):
-        for block, k in enumerate(numbers):
-            pointer = t.let(f"getelementptr i8, ptr %wide{n}, i64 {WIDE_BLOCK * block}")
-            put_b(t, type_, _eight_rows(t, k), pointer, along_k=not across)
+    for n, (b, numbers) in enumerate(wide):
+        form, blocks = cpu.form(b.type), b.rows // 8
+        for left in range(b.columns // COLUMNS):
+            blocks_of_b = [_eight_rows(t, k) for k in numbers[left * blocks : (left + 1) * blocks]]
+            put_b(t, b.type, form, blocks_of_b, at(t, f"%wide{n}", left * b_bytes(b.rows, form)), along_k=not across)
     for k in range(0 if wide else f.registers):
         lines = _eight_lines(t, k) if stores else _eight_rows(t, k)
         if across:

@@ -1,18 +1,19 @@
-"""Which operands of f16 and bf16 products lie widened in memory, while a basic block is emitted.
+"""Which operands of f16 and bf16 products lie in memory as products read them, while a basic block is emitted.
 
 An `mma` takes fragments that others take as well: a warp multiplies each row of tiles by each column of tiles. So A
-and B are widened when they are first needed, and stay where they are until one of their registers changes. There is
-room for a few of each; what is needed last, or not at all, makes room.
+and B are widened when they are first needed, and stay where they are until one of their registers changes, and until
+the products that are put off (`late_products`) have read them. There is room for a few of each; what is needed last, or
+not at all, makes room.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import dot_products, half_products
-from ptxlab.emulate.jit.half_products import is_half_product
+from ptxlab.emulate.jit import dot_products, half_forms, half_operands, half_products
+from ptxlab.emulate.jit.half_forms import PAIRS, Unit, is_half_product
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.matrix_operands import Elements
@@ -23,8 +24,9 @@ from ptxlab.isa.fragments import Fragment, Product
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
-PLACES = {"a": 8, "b": 16}
-"""Operands of each kind that are kept. Of those 16 deep an A of 16 rows takes 4 KiB, a B of 8 columns 512 bytes."""
+PLACES = {"a": 8, "b": 40}
+"""Operands of each kind that are kept. Of those 16 deep an A of 16 rows takes 1 KiB, a B of 8 columns 256 or 512 bytes.
+Four steps of 16 along k of 64 columns are 4 and 32 operands."""
 
 Key = tuple[str, tuple[int, ...]]
 """The function that widens an operand, and its registers."""
@@ -32,12 +34,15 @@ Key = tuple[str, tuple[int, ...]]
 
 @dataclass
 class Place:
-    """A piece of the function's stack: how large it must be, and what lies there."""
+    """A piece of the function's stack: its name, how large it must be, and what lies there."""
 
+    pointer: str
     size: int = 0
     key: Key | None = None
     alone: bool = False
     """Whether the registers do not hold it, so that it cannot be widened again."""
+    awaited: bool = False
+    """Whether a product that is put off will read it."""
 
 
 @dataclass
@@ -50,9 +55,9 @@ class Pool:
 
 @dataclass(frozen=True)
 class Loaded:
-    """An operand B that is loaded from memory: its type, the registers that are not written, and where it lies."""
+    """An operand B that is loaded from memory, the registers that are not written, and where it lies."""
 
-    type: str
+    fragment: Fragment
     registers: tuple[int, ...]
     pointer: str
 
@@ -91,7 +96,7 @@ class WideOperands(Part):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        self.cpu = half_products.vectors(e.features)
+        self.cpu = half_forms.vectors(e.features)
         self.pools = {"a": Pool("a"), "b": Pool("b")}
         self.uses = Uses(-1)
         self.arriving: list[tuple[Place, Key]] = []
@@ -112,23 +117,28 @@ class WideOperands(Part):
     def room(self) -> None:
         """At the function's entry: the places that were used."""
         for pool in self.pools.values():
-            for k, place in enumerate(pool.places):
-                self.t.do(f"%wide.{pool.name}{k} = alloca [{place.size} x i8], align 64")
+            for place in pool.places:
+                self.t.do(f"{place.pointer} = alloca [{place.size} x i8], align 64")
 
-    def pointer(self, which: str, f: Fragment, held: Elements, table: str) -> str:
+    def place(self, which: str, f: Fragment, held: Elements, table: str) -> Place:
         """Where A ("a") or B ("b") lies widened, from here on at least. table: of its registers' offsets."""
         name = self.function(which, f)
         key = _key(name, held)
         pool = self.pools[which]
-        known = next((k for k, place in enumerate(pool.places) if place.key == key), None) if key is not None else None
-        if known is not None:
-            return f"%wide.{pool.name}{known}"
-        k = self._place(pool)
-        place = pool.places[k]
+        for place in pool.places if key is not None else ():
+            if place.key == key:
+                return place
+        place = self._place(pool)
         place.size = max(place.size, self.size(which, f))
         place.key, place.alone = key if self.e.code.guard is None else None, False
-        self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr %wide.{pool.name}{k})")
-        return f"%wide.{pool.name}{k}"
+        self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr {place.pointer})")
+        return place
+
+    def done(self) -> None:
+        """The products that were put off have been computed."""
+        for pool in self.pools.values():
+            for place in pool.places:
+                place.awaited = False
 
     def loaded(self, code: Code) -> list[Loaded]:
         """The operands B that an ldmatrix brings into registers which nobody else reads, and where they are to lie: the
@@ -137,17 +147,23 @@ class WideOperands(Part):
             return []
         found = self._only_b(code)
         pool = self.pools["b"]
-        taken = sum(place.alone and self._next_use(place.key) is not None for place in pool.places)
-        if taken + len(found) >= PLACES["b"]:
+        if self._taken_b() + len(found) >= PLACES["b"]:
+            self.e.matrices.late.finish()
+        if self._taken_b() + len(found) >= PLACES["b"]:
             return []
         where = []
         for key, f in found.items():
-            k = self._place(pool)
-            place = pool.places[k]
+            place = self._place(pool)
             place.size, place.key, place.alone = max(place.size, self.size("b", f)), key, True
-            where.append(Loaded(f.type, key[1], f"%wide.b{k}"))
+            where.append(Loaded(f, key[1], place.pointer))
             self.arriving.append((place, key))
         return where
+
+    def _taken_b(self) -> int:
+        """The places that hold an operand B which must stay."""
+        return sum(
+            place.awaited or (place.alone and self._next_use(place.key) is not None) for place in self.pools["b"].places
+        )
 
     def arrived(self) -> None:
         """The instruction's registers count as changed: from here on, their operands lie where `loaded` has said."""
@@ -165,7 +181,7 @@ class WideOperands(Part):
         last = {r: end if end >= 0 else block.last for r, end in ends.items()}
         for index in sorted({k for r in ends for k in _between(uses.reads.get(r, []), code.index, last[r])}):
             product = uses.products.get(index)
-            if product is None or product.b is None or self.pairs(product.form.b) or product.guarded:
+            if product is None or product.b is None or product.guarded:
                 return {}
             beside = any(index <= last.get(r, -1) for r in product.beside_b)
             if beside or any(index > last.get(r, -1) for r in product.b[1]):
@@ -173,59 +189,54 @@ class WideOperands(Part):
             found[product.b] = product.form.b
         return found
 
-    def function(self, which: str, f: Fragment, *, exact: bool = False) -> str:
-        """The function that widens an A or B of this form, for the products that are made of it here; exact: to f32."""
-        pairs = self.pairs(f) and not exact
-        name = f"{'pair' if pairs else 'widen'}_{which}_{f.type}_{f.rows}x{f.columns}"
+    def function(self, which: str, f: Fragment) -> str:
+        """The function that widens an A or B of this form."""
+        name = f"{self.cpu.form(f.type)}_{which}_{f.type}_{f.rows}x{f.columns}"
         if name not in self.e.helpers:
-            declared = self.t.declared
-            if which == "a":
-                text = (
-                    dot_products.pairing_a(name, f, declared)
-                    if pairs
-                    else half_products.widening_a(name, f, self.cpu, declared)
-                )
-            else:
-                make = dot_products.pairing_b if pairs else half_products.widening_b
-                text = make(name, f, declared)
-            self.e.helpers[name] = text
+            make = half_operands.widening_a if which == "a" else half_operands.widening_b
+            self.e.helpers[name] = make(name, f, self.cpu, self.t.declared)
         return name
 
-    def pairs(self, f: Fragment) -> bool:
-        """Whether the products of an operand are made of pairs."""
-        return self.cpu.dots and f.type == "bf16"
+    @property
+    def units(self) -> int:
+        """How many units beside each other are multiplied at once."""
+        return 2 if self.cpu.lanes == 16 else 1
 
     def has_dots(self, p: Product) -> bool:
         """Whether a product is made of pairs."""
-        return is_half_product(p) and self.pairs(p.a)
+        return is_half_product(p) and self.cpu.form(p.a.type) == PAIRS
 
     def size(self, which: str, f: Fragment) -> int:
         """Bytes of an operand in the form that `function` gives it."""
-        if self.pairs(f):
-            return (dot_products.pairs_a_bytes if which == "a" else dot_products.pairs_b_bytes)(f)
-        return (half_products.wide_a_bytes if which == "a" else half_products.wide_b_bytes)(f)
+        form = self.cpu.form(f.type)
+        if which == "a":
+            rows = half_forms.unit_rows(f)
+            return f.rows // rows * half_forms.a_bytes(rows, f.columns, form)
+        return f.columns // half_forms.COLUMNS * half_forms.b_bytes(f.rows, form)
 
-    def product(self, name: str, p: Product, *, crossed: bool) -> None:
-        """Writes the function of a product, if it has not been written."""
-        if name in self.e.helpers:
-            return
-        if self.has_dots(p):
-            widening = self.function("a", p.a, exact=True), self.function("b", p.b, exact=True)
-            text = dot_products.product(name, p, self.cpu, self.t.declared, widening, crossed=crossed)
-        else:
-            text = half_products.product(name, p, replace(self.cpu, dots=False), self.t.declared, crossed=crossed)
-        self.e.helpers[name] = text
+    def product(self, unit: Unit, units: int, *, apart: bool) -> str:
+        """The function that multiplies so many units beside each other."""
+        shape = f"{unit.rows}x{half_forms.COLUMNS * units}x{unit.depth}"
+        name = f"multiply_{unit.type}_{shape}_{unit.d}_{unit.c}{'_apart' if apart else ''}"
+        if name not in self.e.helpers:
+            make = dot_products.product if self.cpu.form(unit.type) == PAIRS else half_products.product
+            self.e.helpers[name] = make(name, unit, units, self.cpu, self.t.declared, apart=apart)
+        return name
 
-    def _place(self, pool: Pool) -> int:
+    def _place(self, pool: Pool) -> Place:
         """A place for one more operand: that of the one whose next use is the farthest."""
-        following = {k: self._next_use(place.key) for k, place in enumerate(pool.places)}
-        free = [k for k, use in following.items() if use is None]
-        if free:
-            return free[0]
-        if len(pool.places) < PLACES[pool.name]:
-            pool.places.append(Place())
-            return len(pool.places) - 1
-        return max((k for k in following if not pool.places[k].alone), key=lambda k: following[k] or 0)
+        following = [(place, self._next_use(place.key)) for place in pool.places if not place.awaited]
+        free = next((place for place, use in following if use is None), None)
+        if free is None and len(pool.places) < PLACES[pool.name]:
+            free = Place(f"%wide.{pool.name}{len(pool.places)}")
+            pool.places.append(free)
+        if free is not None:
+            return free
+        others = [(use or 0, -n, place) for n, (place, use) in enumerate(following) if not place.alone]
+        if others:
+            return max(others)[2]
+        self.e.matrices.late.finish()
+        return self._place(pool)
 
     def _next_use(self, key: Key | None) -> int | None:
         """The next instruction of the block that takes an operand, this one included."""

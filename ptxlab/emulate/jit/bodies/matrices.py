@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import tiles
+from ptxlab.emulate.jit import half_forms, tiles
 from ptxlab.emulate.jit.affine_calls import Given
 from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.half_products import is_half_product
+from ptxlab.emulate.jit.half_forms import is_half_product
+from ptxlab.emulate.jit.half_operands import at
+from ptxlab.emulate.jit.half_products import REGISTER
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.late_products import Late, LateProducts
 from ptxlab.emulate.jit.products import product_function
 from ptxlab.emulate.jit.rulecode import ANYWHERE
 from ptxlab.emulate.jit.values import Value
@@ -27,7 +30,7 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
-from ptxlab.isa.fragments import Product
+from ptxlab.isa.fragments import Fragment, Product
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
@@ -59,6 +62,16 @@ class Matrices(Body):
         self._left: frozenset[int] = frozenset()
         self._held: dict[int, dict[str, Elements]] = {}
         self.wide = WideOperands(e)
+        self.late = LateProducts(e)
+        self._apart = 0
+        """Registers of C that a product takes from elsewhere, at most."""
+
+    def room(self) -> None:
+        """At the function's entry: memory for operands."""
+        self.wide.room()
+        self.late.room()
+        if self._apart:
+            self.t.do(f"%apart = alloca [{REGISTER * self._apart} x i8], align 64")
 
     def held(self, code: Code) -> dict[str, Elements]:
         """The registers behind its operands (see `elements`)."""
@@ -80,7 +93,7 @@ class Matrices(Body):
         table = self._table(
             [self._offset(e, literals, fragments.operands(form)[n].width) for n in dests + sources for e in held[n]]
         )
-        call = self._prepare(code, form)
+        call = self._prepare(code, form, literals)
         if code.guard is None:
             if self._whole != self.active.bits:
                 self.e.stops.unless_all_lanes(code, "")
@@ -125,12 +138,12 @@ class Matrices(Body):
         self.wide.changed(r)
 
     def _known(self, c: Elements) -> int:
-        """The last argument of a product of pairs (see `dot_products`). Its operands are in the warp's state by now."""
+        """What is known of C, for a product of pairs (see `dot_products`). It is in the warp's state by now."""
         if self._stretch != self.active.block_bits or self.e.code.guard is not None:
             self._stretch = self.active.block_bits if self.e.code.guard is None else ""
             self._left = frozenset()
-            return 4
-        return 2 if all(isinstance(e, Reg) and e.index in self._left for e in c) else 0
+            return 2
+        return 1 if all(isinstance(e, Reg) and e.index in self._left for e in c) else 0
 
     def _offset(self, e: Source | None, literals: dict[int, int], width: int) -> int:
         if isinstance(e, Reg):
@@ -143,7 +156,7 @@ class Matrices(Body):
 
     # -- the calls -----------------------------------------------------------------------------------------------------
 
-    def _prepare(self, code: Code, form: Form) -> Callable[[str], None]:
+    def _prepare(self, code: Code, form: Form, literals: dict[int, int]) -> Callable[[str], None]:
         """Reads the other operands; returns what emits the call, for the place where it is known to be made."""
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
         if code.action is Action.TRANSPOSE:
@@ -155,7 +168,7 @@ class Matrices(Body):
             return self._wmma_access(code, form, name)
         p = fragments.product(form)
         if is_half_product(p):
-            return self._half_product(code, p, name)
+            return self._half_product(code, p, literals)
         packed = metadata(self.program, code)
         if packed is not None:
             name += f"_{packed.selector}"
@@ -163,37 +176,70 @@ class Matrices(Body):
             self.e.helpers[name] = product_function(name, p, self.t.declared, bool(form.satfinite), packed)
         return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
 
-    def _half_product(self, code: Code, p: Product, name: str) -> Callable[[str], None]:
-        held = self.held(code)
+    def _half_product(self, code: Code, p: Product, literals: dict[int, int]) -> Callable[[str], None]:
+        """A product of halves, which is cut into units, and put off if it can be."""
+        held, late, unit = self.held(code), self.late, half_forms.unit(p)
         crossed = _crossed(held["d"], held["c"])
-        if crossed:
-            name += "_crossed"
-        self.wide.product(name, p, crossed=crossed)
-        more = f", i32 {self._known(held['c'])}" if self.wide.has_dots(p) else ""
+        if crossed or not late.may(code):
+            late.finish()
+        late.needs(e.index for name in "ab" for e in held[name] if isinstance(e, Reg))
+        known = self._known(held["c"]) if self.wide.has_dots(p) else 0
+        d, c = (
+            [self._offset(e, literals, fragments.operands(code.form)[name].width) for e in held[name]] for name in "dc"
+        )
 
         def call(table: str) -> None:
             of_a, of_b = (
                 f"getelementptr (i8, ptr {table}, i64 {4 * k})" for k in (p.d.registers, p.d.registers + p.a.registers)
             )
-            a = self.wide.pointer("a", p.a, held["a"], of_a)
-            b = self.wide.pointer("b", p.b, held["b"], of_b)
-            self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr {a}, ptr {b}{more})")
+            a = self.wide.place("a", p.a, held["a"], of_a)
+            b = self.wide.place("b", p.b, held["b"], of_b)
+            form, across = self.wide.cpu.form(unit.type), p.b.columns // half_forms.COLUMNS
+            of_d, of_c = unit.registers(unit.d), unit.registers(unit.c)
+            if crossed:
+                self._set_apart(c)
+            for k in range(p.a.rows // unit.rows * across):
+                some, others = slice(of_d * k, of_d * (k + 1)), slice(of_c * k, of_c * (k + 1))
+                written, read = (
+                    frozenset(e.index for e in of if isinstance(e, Reg)) for of in (held["d"][some], held["c"][others])
+                )
+                each = Late(unit, tuple(d[some]), tuple(c[others]), written, read, known if not k else known & 1)
+                top, left = divmod(k, across)
+                own_a = at(self.t, a.pointer, top * unit.a_bytes(form))
+                own_b = at(self.t, b.pointer, left * unit.b_bytes(form))
+                if crossed:
+                    each.steps.append((own_a, own_b))
+                    late.multiply([each], at(self.t, "%apart", REGISTER * others.start))
+                else:
+                    late.add(each, own_a, own_b)
+            if crossed or literals or not late.may(code):
+                late.finish()
+            else:
+                a.awaited = b.awaited = True
 
         return call
+
+    def _set_apart(self, c: list[int]) -> None:
+        """Copies the registers of C, since some of them are others of d."""
+        self._apart = max(self._apart, len(c))
+        for k, offset in enumerate(c):
+            source = self.t.let(f"getelementptr i8, ptr %ws, i64 {offset}")
+            value = self.t.let(f"load <{W} x i32>, ptr {source}, align 64")
+            self.t.do(f"store <{W} x i32> {value}, ptr {at(self.t, '%apart', REGISTER * k)}, align 64")
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.properties.stores
         code, more = self.e.code, ""
         (f,) = fragments.operands(form).values()
-        into: list[tuple[str, tuple[int, ...]]] = []
+        into: list[tuple[Fragment, tuple[int, ...]]] = []
         wide = [] if stores else self.wide.loaded(code)
         if wide:
             at_register = {e.index: k for k, e in enumerate(self.held(code)["d"]) if isinstance(e, Reg)}
-            into = [(each.type, tuple(at_register[r] for r in each.registers)) for each in wide]
-            name += "".join(f"_{type_}_{''.join(map(str, numbers))}" for type_, numbers in into)
+            into = [(each.fragment, tuple(at_register[r] for r in each.registers)) for each in wide]
+            name += "".join(f"_{of.type}_{of.rows}_{''.join(map(str, numbers))}" for of, numbers in into)
             more = "".join(f", ptr {each.pointer}" for each in wide)
         if name not in self.e.helpers:
-            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores, wide=into)
+            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores, wide=into, cpu=self.wide.cpu)
         mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies.matrices import SINK
 from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.fragments import store
-from ptxlab.emulate.jit.half_products import is_half_product
+from ptxlab.emulate.jit.half_forms import is_half_product
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.products import product_function
 from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.jit.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
@@ -30,9 +30,6 @@ from ptxlab.isa.fragments import Product, accumulator, operand_b
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checked import Checks
     from ptxlab.emulate.jit.emit import Emitter
-
-GROUP = 8
-"""Columns of d that one product of `mma.sync` computes."""
 
 
 @executes(
@@ -240,44 +237,21 @@ class Warpgroups(Body):
             t.do(f"store <{W} x i32> {value}, ptr {at_k}, align 64")
         scale = t.let(f"load i32, ptr {t.field(products.Begun, 'adds', entry)}")
         adds = t.let(f"icmp ne i32 {scale}, 0")
-        multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
-        multiply += "_satfinite" if form.satfinite else ""
-        multiply += f"_sparse{packed.selector}" if packed is not None else ""
-        operands, more = self.e.matrices.wide, ""
-        if wide := is_half_product(part):
-            operands.product(multiply, part, crossed=False)
-            for which, f in (("a", part.a), ("b", part.b)):
-                t.do(f"%wide.{which} = alloca [{operands.size(which, f)} x i8], align 64")
-            self._widen(t, "a", part, "%table")
-            more = f", ptr %wide.a, ptr %wide.b{', i32 4' if operands.has_dots(part) else ''}"
-        elif multiply not in self.e.helpers:
-            self.e.helpers[multiply] = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
-        t.do("%group = alloca i64")
-        t.do("store i64 0, ptr %group")
-        t.go("next")
-        t.at("next")
-        number = t.let("load i64, ptr %group")
-        part_of = t.let(f"getelementptr i8, ptr %table, i64 {t.let(f'mul i64 {number}, {4 * rows}')}")
-        with t.unless(adds):
-            t.do(f"call void @wgmma_zero_{part.d.registers}(ptr %ws, ptr {part_of})")
-        if wide:
-            self._widen(t, "b", part, part_of)
-        t.do(f"call void @{multiply}(ptr %ws, ptr {part_of}{more})")
-        following = t.let(f"add i64 {number}, 1")
-        t.do(f"store i64 {following}, ptr %group")
-        t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {whole.d.columns // GROUP}')}, label %next, label %end")
-        t.at("end")
-        zero = f"wgmma_zero_{part.d.registers}"
-        self.e.helpers.setdefault(zero, _zero(zero, part.d.registers))
+        groups = whole.d.columns // GROUP
+        if is_half_product(part):
+            multiply_halves(self.e, t, part, groups, adds)
+        else:
+            multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
+            multiply += "_satfinite" if form.satfinite else ""
+            multiply += f"_sparse{packed.selector}" if packed is not None else ""
+            if multiply not in self.e.helpers:
+                made = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
+                self.e.helpers[multiply] = made
+            with each(t, "%table", rows, groups) as row:
+                unless_added(self.e, t, adds, row, part.d.registers)
+                t.do(f"call void @{multiply}(ptr %ws, ptr {row})")
         head = f"define internal void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a) noinline nounwind"
         return "\n".join([f"{head} alignstack(64) {{", "entry:", *t.lines, "  ret void", "}"]) + "\n"
-
-    def _widen(self, t: Text, which: str, part: Product, table: str) -> None:
-        """Widens A or B, whose registers follow those of d in a table."""
-        f, first = (part.a, part.d.registers) if which == "a" else (part.b, part.d.registers + part.a.registers)
-        name = self.e.matrices.wide.function(which, f)
-        registers = t.let(f"getelementptr i8, ptr {table}, i64 {4 * first}")
-        t.do(f"call void @{name}(ptr %ws, ptr {registers}, ptr %wide.{which})")
 
     def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str, str]:
         """How many registers each product of 8 columns has, the table of their offsets for all of them, and that of
@@ -287,7 +261,9 @@ class Warpgroups(Body):
         e = [vector[r.index] for r in held.get("e", ()) if isinstance(r, Reg)]
         a = [room + k * REGISTER for k in range(part.a.registers)]
         rows: list[int] = []
-        for group in range(whole.d.columns // GROUP):
+        if is_half_product(part):
+            rows = rows_of_halves(self.e, d, a, part)
+        for group in range(0 if rows else whole.d.columns // GROUP):
             own = d[group * part.d.registers : (group + 1) * part.d.registers]
             first = 4 + group * part.b.registers
             b = [room + (first + k) * REGISTER for k in range(part.b.registers)]
@@ -357,15 +333,6 @@ class Warpgroups(Body):
 
             products, start = self._queue(self.t), str(self.program.shared_start)
             self.t.do(call(product_reads, *THERE, mask, "%addrs", rows, start, products))
-
-
-def _zero(name: str, registers: int) -> str:
-    """A function that makes registers zero."""
-    t = Text()
-    for k in range(registers):
-        store(t, k, "i32", W, "zeroinitializer")
-    head = f"define internal void @{name}(ptr %ws, ptr %table) nounwind {{"
-    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
 
 
 def _boolean(value: bool) -> str:
