@@ -187,6 +187,7 @@ AGAIN:
 """Each lane adds to one of 16 places, in every fourth round all to the same."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])

@@ -10,7 +10,7 @@ import lab_server
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-pytestmark = [pytest.mark.browser]
+pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
 PTX = "%%ptx --grid 1 --args x,?\n// a loop for all that is in it\n@%p1 ld.global.f32 %f1, [%rd1];\n.reg .u32 %t;"
 CUDA = '%%cuda --grid 1\nextern "C" __global__ void f(int *x) { for (;;) return; }'
@@ -102,7 +102,6 @@ def write(page: Any, cell: int, source: str) -> None:
     page.locator(".jp-Cell").nth(cell).locator(".cm-line").first.click()
 
 
-@pytest.mark.rest
 def test_mistakes_are_marked_and_words_explained_where_they_are_typed(lab: Any) -> None:
     """By the kernel, once it has loaded ptxlab; before, nothing is there and nothing is wrong."""
     write(lab, 0, WRONG)

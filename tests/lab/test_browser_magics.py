@@ -8,7 +8,7 @@ import lab_server
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-pytestmark = [pytest.mark.browser]
+pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
 PTX = """\
 .version 7.0
