@@ -5,10 +5,11 @@ it) and `operations`, `affine` (lanes that differ by constants), `emit` (what em
 `machine`, `active_mask`, `registers`, `operands`, `access` and `transfer` (loads and stores), `execution`, `body`. Then
 `control`, `fast` and `slow` (a program's two functions), `sides` and `regions` (what `fast` runs under masks),
 `instrument` (how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and
-barriers), `warp_loop` (what of that the fast function does itself), `rulecode` and `linked_rules` (the rules that they
-call), `module_text` (all of this as one module of LLVM), `build`, `rule_objects` and `compile` (to machine code, and
-the cache), `workers` (what each has in memory) and `threads`. This file runs a launch and reads the counts. What only
-some launches need is imported in functions, so that a new process whose code is cached starts quickly.
+barriers), `warp_loop`, `segments` and `assured` (what of that the fast function does itself), `rulecode` and
+`linked_rules` (the rules that they call), `module_text` (all of this as one module of LLVM), `build`, `rule_objects`
+and `compile` (to machine code, and the cache), `workers` (what each has in memory) and `threads`. This file runs a
+launch and reads the counts. What only some launches need is imported in functions, so that a new process whose code is
+cached starts quickly.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.aligned_registers import low_zeros
 from ptxlab.emulate.jit.forms import FARTHEST, Form, form_of, signed, times_of
-from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.irtext import USUAL, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 
@@ -379,7 +379,7 @@ class AffineOps(Ops):
         mixed, known = t.label("mixed"), t.label("compared")
         same = t.let(f"sext i1 {first.text} to i32")
         before = t.here
-        t.do(f"br i1 {agree.text}, label %{known}, label %{mixed}")
+        t.do(f"br i1 {agree.text}, label %{known}, label %{mixed}{USUAL}")
         t.at(mixed)
         with self.own_splats():
             vector = holds(a, b)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.control import Control
-from ptxlab.emulate.jit.irtext import COLD, W
+from ptxlab.emulate.jit.irtext import COLD, USUAL, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.regions import Regions
 from ptxlab.emulate.jit.segments import Segments
@@ -117,7 +117,7 @@ class Fast(Part):
             return
         if target.lanes is not None and target.uniform:
             there = self._only_target()
-            with t.ends_if(self.active.none()):
+            with t.ends_if(self.active.none(), USUAL):
                 self.go(block.next)
             with t.ends_if(self.active.whole_block()):
                 self.go(there)
@@ -211,7 +211,7 @@ class Fast(Part):
             self.control.end_by_branch(code)
             self._exited()
             return
-        with t.ends_if(self.active.none()):
+        with t.ends_if(self.active.none(), USUAL):
             self.go(block.next)
         if in_segment:
             with t.ends_if(self.active.whole_block()):

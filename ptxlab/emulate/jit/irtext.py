@@ -18,6 +18,8 @@ KEPT = "kept"
 """How the names of locals begin of which LLVM is to make values (see `loop_registers`)."""
 COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""
+USUAL = " ; usual"
+"""A comment behind a conditional branch: in most CTAs all warps take the first target (see `assured`)."""
 
 
 class Text:
@@ -66,11 +68,11 @@ class Text:
         self.lines.append(f"  br label %{label}")
 
     @contextmanager
-    def _arm(self, condition: str, *, holds: bool, cold: bool = False) -> Iterator[str]:
+    def _arm(self, condition: str, *, holds: bool, marks: str = "") -> Iterator[str]:
         """Code that runs where an i1 holds, or where it does not; returns the label where the others continue."""
         then, on = self.label("then"), self.label("on")
         ways = (then, on) if holds else (on, then)
-        self.do(f"br i1 {condition}, label %{ways[0]}, label %{ways[1]}{COLD if cold else ''}")
+        self.do(f"br i1 {condition}, label %{ways[0]}, label %{ways[1]}{marks}")
         self.at(then)
         yield on
         self.at(on)
@@ -85,7 +87,7 @@ class Text:
     @contextmanager
     def unless(self, condition: str, *, cold: bool = False, to: str = "") -> Iterator[None]:
         """As `if_then`, where an i1 does not hold. cold: it hardly ever runs."""
-        with self._arm(condition, holds=False, cold=cold) as on:
+        with self._arm(condition, holds=False, marks=COLD if cold else "") as on:
             yield
             self.go(to or on)
 
@@ -103,9 +105,9 @@ class Text:
         yield
         self.go(end)
 
-    def ends_if(self, condition: str) -> AbstractContextManager[str]:
+    def ends_if(self, condition: str, marks: str = "") -> AbstractContextManager[str]:
         """Code that runs where an i1 holds, and that ends by a return or a branch of its own."""
-        return self._arm(condition, holds=True)
+        return self._arm(condition, holds=True, marks=marks)
 
     def ends_unless(self, condition: str) -> AbstractContextManager[str]:
         """As `ends_if`, where an i1 does not hold."""

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.assured import Assured
 from ptxlab.emulate.jit.body import body_of
 from ptxlab.emulate.jit.irtext import COLD, KEPT, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.jit.sides import sides_of
-from ptxlab.emulate.jit.warp_loop import CONVENTION, ELSEWHERE, OVER, PREDICTED, Segment
+from ptxlab.emulate.jit.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code
@@ -162,11 +163,22 @@ class Segments(Part):
             t.do(f"{self._ran(at)} = alloca i64")
             t.do(f"store i64 0, ptr {self._ran(at)}")
         t.do(f"%{KEPT}.result = alloca i32")
-        t.go("warp")
-        t.at("warp")
-        again = f", [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}]" if segment.whole else ""
-        t.do(f"%ws = phi ptr [%first, %entry], [%ws.next, %warp.next]{again}")
+        t.do(f"%{KEPT}.ws = alloca ptr")
+        before, t.lines = t.lines, []
         e.enter_warp()
+        entering, t.lines = t.lines, before
+        first, assured = "%first, %entry", segment.whole and not e.instruments
+        if assured:
+            self._assured([blocks[0], *entering, *blocks[1:]])
+            first = "%fw.0, %begin], [%fw.0, %ask"
+        else:
+            t.go("warp")
+            if segment.whole:
+                first += f"], [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}"
+        t.at("warp")
+        t.do(f"%ws = phi ptr [{first}], [%ws.next, %warp.next]")
+        t.do(f"store ptr %ws, ptr %{KEPT}.ws")
+        t.lines += entering
         counter = t.let("load i32, ptr %fast.pc.at")
         at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
         full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
@@ -197,14 +209,16 @@ class Segments(Part):
                     self._count_anew(segment)
                 t.go("next.block")
                 t.at("next.block")
-            behind = t.let(f"mul i64 {t.let('sub i64 1, %warps')}, {e.file.size}")
-            t.do(f"%warp.0 = getelementptr i8, ptr %last, i64 {behind}")
-            t.go("warp")
+            if assured:
+                t.go("begin")
+            else:
+                self._first_warp()
+                t.go("warp")
             t.at("over")
         self._result(str(OVER + segment.ended))
         t.at("leave")
         self._count(segment)
-        t.do("store ptr %ws, ptr %left")
+        t.do(f"store ptr {t.let(f'load ptr, ptr %{KEPT}.ws')}, ptr %left")
         t.do(f"%result = load i32, ptr %{KEPT}.result")
         t.do("ret i32 %result")
         head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
@@ -225,6 +239,49 @@ class Segments(Part):
         self._count(segment)
         for at in segment.blocks:
             self.t.do(f"store i64 0, ptr {self._ran(at)}")
+
+    def _first_warp(self) -> None:
+        """The CTA's first warp, `%warp.0`."""
+        behind = self.t.let(f"mul i64 {self.t.let('sub i64 1, %warps')}, {self.e.file.size}")
+        self.t.do(f"%warp.0 = getelementptr i8, ptr %last, i64 {behind}")
+
+    def _assured(self, lines: list[str]) -> None:
+        """The loop for CTAs of which all is known before; others go on at the label `warp`. Both begin with the warp
+        `%fw.0`."""
+        t, e, width = self.t, self.e, self.e.rows.width
+        along_y = f"ptr %ws, i64 {S.Warp.offset('tid_y')}"
+        line = width == W and not any(along_y in text for text in lines)  # whether warps lie along x, or along y
+        assured = Assured(lines, S.Warp.size, (W, 0) if line else (0, W // (width or W)))
+        self._first_warp()
+        x, y, z = (t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}") for axis in "xyz")
+        live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
+        t.do("%beyond = sub i64 %warps, 1")
+        steady = "%new"
+        for condition in (
+            f"icmp eq i32 {y}, 1" if line else f"icmp eq i32 {x}, {width or -1}",
+            f"icmp eq i32 {z}, 1",
+            f"icmp eq i32 {live}, -1",
+            f"icmp uge i64 %warps, {FEW}",
+            "icmp eq ptr %first, %warp.0",
+        ):
+            steady = t.let(f"and i1 {steady}, {t.let(condition)}")
+        t.go("begin")
+        t.at("begin")
+        t.do("%fw.0 = phi ptr [%first, %entry], [%warp.0, %another]")
+        t.do(f"br i1 {steady}, label %ask, label %warp")
+        t.at("ask")
+        t.lines += assured.before
+        t.do(f"br i1 {assured.sure}, label %swift, label %warp")
+        t.at("swift")
+        t.do("%fw = phi ptr [%fw.0, %ask], [%fw.next, %swift.next]")
+        t.do(f"store ptr %fw, ptr %{KEPT}.ws")
+        t.go(f"{lines[0][:-1]}.f")
+        t.lines += assured.body
+        t.at("warp.done.f")
+        t.do(f"br i1 {t.let('icmp eq ptr %fw, %last')}, label %through, label %swift.next")
+        t.at("swift.next")
+        t.do(f"%fw.next = getelementptr i8, ptr %fw, i64 {e.file.size}")
+        t.go("swift")
 
     def _result(self, text: str) -> None:
         """The end of the function."""
@@ -269,4 +326,4 @@ class Segments(Part):
             t.bump(t.field(S.Executions, "warps", executions), "add i64", ran)
             t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"shl i64 {ran}, 5"))
             spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {ran}, {block.last - block.first}')}")
-        t.bump("%quantum.at", "sub i64", spent)
+        t.bump(t.field(S.Context, "quantum"), "sub i64", spent)

@@ -1,0 +1,183 @@
+"""What holds for all warps of a block is asked once: where it does, where it does not, and where it seems to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import WAYS, improve, kernel, run
+from random_elementwise import differences
+
+from ptxlab.errors import DeviceFault
+
+pytestmark = pytest.mark.skipif("good" not in WAYS, reason="needs llvmlite")
+Y = "mov.u32 %r5, %tid.y; mov.u32 %r6, %tid.x; mad.lo.u32 %r7, %r5, 32, %r6; mad.lo.u32 %r7, %r2, 160, %r7;"
+"""%r7: the thread's number in a grid of blocks of 32 x 5."""
+WRITES = "mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd6, %rd1; st.global.u32 [%rd6], %r7;"
+ROWS = """
+    setp.ge.u32 %p1, %r2, 3;
+    selp.b32 %r8, {step}, 128, %p1;
+    mul.lo.u32 %r9, %r5, %r8;
+    mad.lo.u32 %r9, %r6, {width}, %r9;
+    cvt.s64.s32 %rd6, %r9;
+    add.u64 %rd6, %rd6, %rd2;
+    ld.global.u{bits} %r8, [%rd6];
+    st.global.u32 [%rd1], %r8;"""
+"""Loads from `x`, whose rows are so many bytes apart from the fourth block on."""
+
+PROGRAMS: dict[str, tuple[Any, str]] = {
+    "all of it is sure": (160, "ld.global.u32 %r8, [%rd3]; add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;"),
+    "warps along y": ((32, 5), Y + WRITES),
+    "half-warps along y": ((16, 10), "mov.u32 %r5, %tid.y; mad.lo.u32 %r7, %r5, 16, %r1;" + WRITES),
+    "the last warps of a block are behind the end": (160, """
+        setp.ge.u32 %p1, %r4, 700;
+        @%p1 bra END;
+        st.global.u32 [%rd3], %r4;
+        END:"""),
+    "a number wraps around twice before it is compared": ((32, 5), Y + """
+        shl.b32 %r8, %r5, 30;
+        add.u32 %r8, %r8, %r2;
+        setp.lt.s32 %p1, %r8, 0;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "a number of 64 bits wraps around before it is compared": ((32, 5), Y + """
+        cvt.u64.u32 %rd8, %r5;
+        shl.b64 %rd8, %rd8, 62;
+        cvt.u64.u32 %rd9, %r2;
+        add.u64 %rd8, %rd8, %rd9;
+        setp.lt.u64 %p1, %rd8, 100;
+        @!%p1 bra END;""" + WRITES + "END:"),
+    "equal in the middle": ((32, 5), Y + """
+        add.u32 %r8, %r5, %r2;
+        setp.eq.u32 %p1, %r8, 4;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "a row wraps around before it is widened": (160, """
+        add.u32 %r8, %r4, 0x7ffffe00;
+        cvt.s64.s32 %rd6, %r8;
+        sub.s64 %rd6, %rd6, 0x7ffffe00;
+        setp.lt.u64 %p1, %rd6, 1000;
+        shl.b64 %rd6, %rd6, 2;
+        add.u64 %rd6, %rd6, %rd2;
+        @%p1 ld.global.u32 %r8, [%rd6];
+        st.global.u32 [%rd3], %r8;"""),
+    "rows that lie backwards": (160, """
+        sub.u32 %r8, 159, %r1;
+        mul.wide.s32 %rd6, %r8, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6];
+        st.global.u32 [%rd3], %r8;"""),
+    "bytes and halves": (160, """
+        cvt.u64.u32 %rd6, %r4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u8 %h1, [%rd6];
+        mul.wide.u32 %rd7, %r4, 2;
+        add.u64 %rd7, %rd7, %rd2;
+        st.global.u16 [%rd7+1024], %h1;
+        cvt.u32.u16 %r8, %h1;
+        st.global.u32 [%rd3], %r8;"""),
+}  # fmt: skip
+"""What: threads of a block, body."""
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "the last warp of a block reads behind the end": (160, """
+        mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6+1536];
+        st.global.u32 [%rd3], %r8;"""),
+    "the first warp of a block writes before the beginning": (160, """
+        sub.u32 %r8, 700, %r4;
+        mul.wide.s32 %rd6, %r8, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        st.global.u32 [%rd6], %r4;"""),
+    "rows between the first and the last are misaligned": ((32, 5), Y + ROWS.format(step=130, width=4, bits=32)),
+    "bytes between the first and the last are far away": ((32, 5), Y + ROWS.format(step=1 << 30, width=1, bits=8)),
+    "sums behind the end": (160, """
+        mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        red.global.add.u32 [%rd6+1536], 1;
+        st.global.u32 [%rd3], %r4;"""),
+}  # fmt: skip
+"""The same, of programs that end with a fault in the fourth block or behind it."""
+
+
+def outcome(way: str, threads: Any, body: str, **options: Any) -> tuple[Any, ...]:
+    """What a program leaves in nine blocks: `x`, and `out` and the executed lines, or its fault."""
+    text, x = kernel(body), np.arange(1024, dtype=np.uint32) * 7
+    block = (threads,) if isinstance(threads, int) else threads
+    if way == "good":
+        improve(text, block, False, ("memcheck",))
+    try:
+        out, report = run("step" if way == "step" else "jit", text, threads=threads, blocks=9, x=x, **options)
+    except DeviceFault as fault:
+        return str(fault), x.tolist()
+    return out.tolist(), x.tolist(), report.lines
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_all_code_does_the_same(what: str) -> None:
+    expected, *others = (outcome(way, *PROGRAMS[what]) for way in WAYS)
+    assert len(expected) == 3
+    assert any(expected[0])
+    for other in (*others, outcome("good", *PROGRAMS[what], workers=2)):
+        assert other == expected
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_all_code_faults_alike(what: str) -> None:
+    expected, *others = (outcome(way, *FAULTS[what]) for way in WAYS)
+    assert re.search(r"block \([3-8], 0, 0\)", expected[0])
+    for other in others:
+        assert other == expected
+
+
+def test_random_programs() -> None:
+    assert differences(0, 25) == []
+
+
+def loop_of(body: str, threads: tuple[int, int, int]) -> str:
+    """The loop over the warps of a block that asks nothing, or the most of it; "" where there is none."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    program = lower(parse(kernel(body)))
+    text = module_text(program, host(), Instruments(), Rows.of(threads), slow=False, small=False).text
+    return text.partition("\nswift:")[2].partition("\nwarp:")[0]
+
+
+@pytest.mark.parametrize("what", ["all of it is sure", "the last warps of a block are behind the end"])
+def test_nothing_is_asked_in_the_loop(what: str) -> None:
+    threads, body = PROGRAMS[what]
+    loop = loop_of(body, (threads, 1, 1))
+    assert "store <32 x i32>" in loop
+    assert not [word for word in ("!prof !0", "switch", "@miss", "ptr %sites", "ptr %params") if word in loop]
+
+
+def test_what_depends_on_data_is_asked_in_the_loop() -> None:
+    loop = loop_of(
+        "ld.global.u32 %r5, [%rd3]; setp.gt.u32 %p1, %r5, 7; @%p1 exit; st.global.u32 [%rd3], %r1;", (96, 1, 1)
+    )
+    assert "fast.pc.at" in loop
+    assert "br label %leave" in loop
+    assert loop_of("st.global.u32 [%rd3], %r1; bar.sync 0;", (96, 1, 1)) == ""
+
+
+def test_the_text_is_valid() -> None:
+    """LLVM does not look, unless it is asked: each value is made where all of its uses follow."""
+    llvm = pytest.importorskip("llvmlite.binding")
+    from random_elementwise import Program
+
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.text import parse
+
+    texts = [kernel(body) for _, body in [*PROGRAMS.values(), *FAULTS.values()]] + [Program(k).text for k in range(8)]
+    for text in texts:
+        made = module_text(lower(parse(text)), host(), Instruments(), slow=False, small=False).text
+        llvm.parse_assembly(made, llvm.create_context()).verify()
