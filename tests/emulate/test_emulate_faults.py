@@ -366,6 +366,21 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
     )
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
+    """Blocks that cannot wait for others run one after the other, however long they take."""
+    body = """
+    setp.eq.u32 %p1, %r2, 1;
+    @%p1 bra STORE;
+    mov.u32 %r5, 0;
+    LOOP: add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 20000;
+    @%p2 bra LOOP;
+    STORE: st.global.u32 [%rd3+4096], %r5;"""
+    error, _ = fault(engine, body, blocks=2)
+    assert error.block == (0, 0, 0)
+
+
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("first", [0, 6, *slow(range(12, 600, 6))])

@@ -149,7 +149,8 @@ class Machine:
         waiting, begun = block_order(self.program, launch), 0
         working = self.working
         each = launch.cluster_blocks
-        most = launch.blocks if launch.cooperative else RESIDENT * each
+        several = RESIDENT if self.program.may_wait else 1
+        most = launch.blocks if launch.cooperative else several * each
         rounds, mixed = 0, each if order is None else MIXED * each
         while begun < len(waiting) or working:
             while begun < len(waiting) and (
