@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, launch, run
+from emulate_programs import ENGINES, improve, kernel, launch, run
 from engine_cases import CASES as PROGRAMS
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
@@ -327,6 +327,41 @@ LOOP:
     assert (line.requests, line.sectors) == (3 * turns, sectors)
     line = at(counters, text, "ld.shared")
     assert size > 4 or line.wavefronts == banks
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a stride", "addresses from memory"])
+@pytest.mark.parametrize("across", [0, 1], ids=["one address a row", "a row of words"])
+@pytest.mark.parametrize(("type_", "size"), [("u8", 1), ("u32", 4), ("v2.u64", 16)])
+def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across: int, known: bool) -> None:
+    """Blocks 16 wide whose rows are as far apart as a number in memory says: they may overlap, or touch each other."""
+    into = {"u8": "%r9", "u32": "%r9", "v2.u64": "{%rd10, %rd11}"}[type_]
+    body = f"""
+    mov.u32 %r5, %tid.y;
+    ld.global.u32 %r6, [%rd2];
+    mul.lo.u32 %r6, %r5, %r6;
+    mad.lo.u32 %r6, %r1, {across * size}, %r6;
+    mad.lo.u32 %r7, %r5, 16, %r1;
+    mul.wide.u32 %rd7, %r7, 4;
+    add.u64 %rd7, %rd7, %rd1;
+    st.global.u32 [%rd7], %r6;
+    {"" if known else "ld.global.u32 %r6, [%rd7];"}
+    cvt.s64.s32 %rd5, %r6;
+    add.s64 %rd6, %rd2, %rd5;
+    ld.global.{type_} {into}, [%rd6+1024];"""
+    text, x = kernel(body), np.zeros(2048, np.uint32)
+    if "jit" in ENGINES:
+        improve(text, (16, 5), True, ("memcheck",))
+    for stride in range(-64, 800, size if size > 1 else 7):
+        x[0] = stride % (1 << 32)
+        first = stride * np.arange(5)[:, None] + across * size * np.arange(16)
+        warps = [{place // 32 for place in warp.ravel().tolist()} for warp in (first[:2], first[2:4], first[4:])]
+        least = [-(-size * lanes // 32) for lanes in (32, 32, 16)]
+        ideal = sum(min(len(touched), most) for touched, most in zip(warps, least, strict=True))
+        for engine in ENGINES[-1:] if stride % 5 else ENGINES:
+            _, report = run(engine, text, threads=(16, 5), x=x, counters=True)
+            assert report.counters is not None
+            line = at(report.counters, text, f"ld.global.{type_} {into}")
+            assert (line.sectors, line.ideal_sectors) == (sum(map(len, warps)), ideal), (stride, engine)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -24,6 +24,7 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import Address, Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.memory_model import (
+    LOG_SECTOR,
     SECTOR,
     WORD,
     Counted,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 FULL = 0xFFFFFFFF
 """All lanes."""
+_TWO = {"rows": ROWS, "ones": ONES}
+"""Arms of a full warp whose halves are rows, or at one address each, wherever that is."""
 FAR = 1 << 31
 """A multiple of all sizes that keeps the addresses of lanes before the first from being negative."""
 
@@ -136,7 +139,9 @@ class Counting(Instrument):
     def _sectors(self, seen: Seen) -> str:
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
-        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | self._halves(seen))
+        halves = self._halves(seen)
+        apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
+        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves | apart)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
             first = t.let(f"extractelement <{W} x i64> {self.e.memory.addresses(group)}, i64 0")
@@ -148,7 +153,10 @@ class Counting(Instrument):
         with switch.arm("any") as results:
             at = self._moved("i64", self.e.memory.addresses(group), seen.offset)
             results.append(self._need(sectors, at, self.active.bits, str(size)))
-        if self._halves(seen):
+        for name in apart:
+            with switch.arm(name) as results:
+                results.append(self._two(seen, size * (W // 2 if name == "rows" else 1)))
+        if halves:
             assert group.lanes is not None, "halves are known of affine addresses"
             found = [sectors(self._from(seen, low).astype(np.uint64), FULL, size) for low in range(0, SECTOR, size)]
             with switch.arm("halves") as results:
@@ -162,6 +170,26 @@ class Counting(Instrument):
         lanes = seen.group.lanes
         known = () if lanes is None or lanes.form.times else seen.group.patterns & {ROWS, ONES}
         return {"halves": tuple(known)} if known else {}
+
+    def _two(self, seen: Seen, span: int) -> str:
+        """The pair of sectors where each half of a full warp touches all of so many bytes from its first lane on."""
+        t, group = self.t, seen.group
+        if group.lanes is not None:
+            firsts = [t.let(f"add i64 {group.start}, {half}") for half in group.halves]
+        else:
+            addresses = self.e.memory.addresses(group)
+            firsts = [t.let(f"extractelement <{W} x i64> {addresses}, i64 {lane}") for lane in (0, W // 2)]
+        begins, ends = (
+            [t.let(f"lshr i64 {t.let(f'add i64 {first}, {seen.offset + last}')}, {LOG_SECTOR}") for first in firsts]
+            for last in (0, span - 1)
+        )
+        more = [t.let(f"sub i64 {end}, {begin}") for begin, end in zip(begins, ends, strict=True)]
+        begin = t.call("i64", "llvm.umax.i64", [("i64", each) for each in begins])
+        end = t.call("i64", "llvm.umin.i64", [("i64", each) for each in ends])
+        both = t.let(f"sub i64 {t.let(f'add i64 {end}, 1')}, {begin}")  # sectors of both halves, if above 0
+        both = t.call("i64", "llvm.smax.i64", [("i64", both), ("i64", "0")])
+        needed = t.let(f"sub i64 {t.let(f'add i64 {more[0]}, {more[1]}')}, {t.let(f'sub i64 {both}, 2')}")
+        return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(seen.size))]))
 
     def _from(self, seen: Seen, low: int) -> np.ndarray:
         """The addresses of all lanes, up to a multiple of `FAR`, where the first has these low bits."""
