@@ -17,6 +17,7 @@ from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import (
     clusters,
     diverging,
+    filling,
     halves,
     memcheck,
     rounds,
@@ -34,8 +35,8 @@ Functions = tuple[Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.forget, diverging.spread, diverging.gather_up,
-    diverging.sync_lanes, diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, halves.widened,
-    halves.narrowed, *all_rules(checks=False),
+    diverging.sync_lanes, diverging.sync_waiting, filling.fill_to, turns.go_on, clusters.arrive, clusters.wait,
+    halves.widened, halves.narrowed, *all_rules(checks=False),
 )  # fmt: skip
 """Of every build; those that bodies call with them."""
 SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)

@@ -13,8 +13,11 @@ from ptxlab.emulate.jit.groups import access_shape
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.local_rows import LocalRows
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.scattered import Offsets, Scattered
 from ptxlab.emulate.jit.values import BITS, Address, Value, constant
+from ptxlab.emulate.rules.filling import fill_to
+from ptxlab.emulate.runtime.state import Warp
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -28,6 +31,8 @@ class LocalMemory(Part):
         self.scattered, self.rows = scattered, LocalRows(e, scattered)
         self.spans: dict[int, Span] = {}
         """The accesses of the block that share a check, by code index."""
+        self.later = self.program.local_first < self.program.local_stride
+        """Whether some of it is filled when it is first accessed (see `rules.filling`)."""
         self.known: dict[tuple[str, int, str], Value] = {}
         """What lies in local memory, as far as the block has loaded or stored it: by the base of an address, how far
         behind that, and the type of the element."""
@@ -71,31 +76,61 @@ class LocalMemory(Part):
                 self.e.stops.if_any(self.active.bits, at)
             return None
         if known:
+            if int(at.text) + size > self.program.local_first:
+                self._fill(at, size)
             return at
         span = self.spans.get(self.e.code.index)
         if span is not None and base.type == "i64" and not at.uniform:
             fine = self._all_fine(span, base)
             with self.t.unless(fine, cold=True):
                 self._check(at, limit, size)
+                self._fill(at, size)
+            return at
+        if self.later and not at.uniform:
+            near = self.active.where_not(self._right(at, self._filled(size), size))
+            with self.t.unless(self.t.let(f"icmp eq i32 {near}, 0"), cold=True):
+                self._check(at, limit, size)
+                self._fill(at, size)
             return at
         good = self._check(at, limit, size)
+        self._fill(at, size)
         if at.uniform:  # without an active lane it may be any number
             at = self.m.select(good, at, self.m.const("i64", 0))
         return at
 
     def _check(self, at: Value, limit: int, size: int) -> Value:
         """Faults unless the addresses of all active lanes are right; where they are."""
-        inside = self.m.ule(at, self.m.const("i64", limit))
-        low = self.m.and_(at, self.m.const("i64", size - 1))
-        good = self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0)))
+        good = self._right(at, self.m.const("i64", limit), size)
         self.e.stops.if_any(self.active.where_not(good), at)
         return good
+
+    def _right(self, at: Value, last: Value, align: int) -> Value:
+        """Whether addresses are not behind the last one, and aligned."""
+        inside = self.m.ule(at, last)
+        low = self.m.and_(at, self.m.const("i64", align - 1))
+        return self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0)))
+
+    def _filled(self, size: int) -> Value:
+        """The last address of so many bytes that are filled, at most `local_first` of them."""
+        filled = Value(self.t.let(f"load i64, ptr {self.t.field(Warp, 'filled')}"), "i64", True)
+        return self.m.sub(filled, self.m.const("i64", size))
+
+    def _fill(self, at: Value, size: int) -> None:
+        """Fills local memory as far as an access needs it."""
+        if not self.later:
+            return
+        far = self.active.where_not(self.m.ule(at, self._filled(size)))
+        with self.t.unless(self.t.let(f"icmp eq i32 {far}, 0"), cold=True), self.m.own_splats():
+            self.t.do(f"store <{W} x i64> {self.m.vector(at)}, ptr %addrs, align 64")
+            self.t.do(call(fill_to, "%ws", "%addrs", far, str(size), str(self.program.local_stride)))
 
     def _all_fine(self, span: Span, base: Value) -> str:
         """Whether all accesses of a span are right in all lanes that run the block."""
         if not span.fine:
-            room = self.program.local_size - (span.high - span.low)
-            inside = self.m.ule(self.m.add(base, self.m.const("i64", span.low)), self.m.const("i64", max(room, 0)))
+            bytes_ = span.high - span.low
+            room = (self.program.local_first if self.later else self.program.local_size) - bytes_
+            last = self._filled(bytes_) if self.later else self.m.const("i64", max(room, 0))
+            inside = self.m.ule(self.m.add(base, self.m.const("i64", span.low)), last)
             low = self.m.and_(base, self.m.const("i64", span.align - 1))
             good = self.m.bits_of(self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0))))
             wrong = self.t.let(f"and i32 {self.t.let(f'xor i32 {good}, -1')}, {self.active.block_bits}")

@@ -100,6 +100,7 @@ class Image:
         context.site_count, context.clears = built.sites, built.clears
         if warpgroups > 1:
             context.basic_blocks = len(program.blocks)
+        context.local_first = program.local_first if program.local_first < program.local_stride else 0
         context.entry = 2 * program.blocks[program.entry].first
         for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)

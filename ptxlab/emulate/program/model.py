@@ -190,6 +190,8 @@ class Code:
 
 COPY = Form(Op("%copy", "%copy", {}, "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
 """Of the pseudo-instruction that passes arguments."""
+FRAMES = 512
+"""Bytes for frames of recursive functions that a block begins with; it gets more when it needs them."""
 _LARGE_LOCAL = 1 << 25
 """Bytes of a thread's local memory of which 32 times as many would not fit the 32 bits of an offset."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
@@ -275,8 +277,9 @@ class Program:
 
     shared_start: the first offset that belongs to the kernel (below lies the target's reserved window); shared_static:
     bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
-    local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks that do
-    nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid` and
+    local memory and function frames a thread; local_fixed: those before the frames of recursive functions. entry: the
+    block where the kernel begins; exits: the blocks that do nothing but end threads and that branches with a guard go
+    to. exact_threads, most_threads: the `.reqntid` and
     `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its `.reqnctapercluster`,
     `.explicitcluster` and `.maxclusterrank`.
     """
@@ -293,6 +296,7 @@ class Program:
     shared_static: int
     dynamic_start: int
     local_size: int
+    local_fixed: int
     exact_threads: tuple[int, ...]
     most_threads: tuple[int, ...]
     lines: list[str]
@@ -319,6 +323,13 @@ class Program:
     def local_stride(self) -> int:
         """Bytes from one thread's local memory to that of the next lane."""
         return -(-self.local_size // 16) * 16
+
+    @functools.cached_property
+    def local_first(self) -> int:
+        """Bytes of each thread's local memory that are filled when a block begins: all of it, or, where frames of
+        recursive functions lie behind, the beginning (see `rules.filling`)."""
+        first = -(-(self.local_fixed + FRAMES) // 16) * 16
+        return first if self.local_rows and first + FRAMES <= self.local_stride else self.local_stride
 
     @functools.cached_property
     def local_rows(self) -> bool:

@@ -84,7 +84,11 @@ def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
     if cta.shared_size != 0:
         fill_bytes(cta.shared, POISON, cta.shared_size)
     if cta.local_size != 0:
-        fill_bytes(cta.local, POISON, cta.local_size)
+        if context.local_first == 0:
+            fill_bytes(cta.local, POISON, cta.local_size)
+        else:
+            for k in range(context.warps):
+                begin_local(warp_of(context, cta, k), context.local_first)
     for barrier in range(BARRIERS):
         close(cta, u32(barrier))
     cta.active = 1
@@ -99,6 +103,13 @@ def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
         for k in range(context.warps):
             begin_again(context, warp_of(context, cta, k))
     begin_round(context, cta)
+
+
+@rule(inline=True)
+def begin_local(warp: Warp, first: u64) -> None:
+    """Fills the beginning of a warp's local memory; `rules.filling` fills what is reached behind it."""
+    fill_bytes(warp.local, POISON, u64(32 * first))
+    warp.filled = first
 
 
 @rule(inline=True)

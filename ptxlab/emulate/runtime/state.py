@@ -229,6 +229,7 @@ class Context(Record, align=64):
     slow: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
+    local_first: u64  # bytes of each thread's local memory that are filled when a CTA begins; 0: all
     warps: u64  # of a CTA
     state_size: u64  # bytes from one warp's state to the next's
     order: Pointer[u32]  # the warps in the order in which they have their turns
@@ -319,6 +320,7 @@ class Warp(Record, align=64):
     products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.dot_products`)
     local: Pointer[u8]
+    filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.filling`)
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(16, align=64)
