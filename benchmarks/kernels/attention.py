@@ -180,4 +180,45 @@ KERNELS = [
 }
 """, reason=TREE,
     ),
+    Kernel(
+        "attention_warp", "a warp per query row, a lane per key, scores handed around by shuffles", S // 4, (32, 4),
+        _qkv, (3,),
+        """extern "C" __global__ void attention_warp(const float *q, const float *k, const float *v, float *o, int n) {
+    __shared__ float keys[32][65], values[32][64];
+    const unsigned all = 0xffffffff;
+    int lane = threadIdx.x, i = blockIdx.x * 4 + threadIdx.y, t = threadIdx.y * 32 + lane;
+    float qa = q[i * 64 + lane] * 0.125f, qb = q[i * 64 + lane + 32] * 0.125f, a = 0, b = 0, m = -INFINITY, l = 0;
+    for (int j = 0; j < n; j += 32) {
+        for (int e = t; e < 32 * 64; e += 128) {
+            keys[e / 64][e % 64] = k[j * 64 + e];
+            values[e / 64][e % 64] = v[j * 64 + e];
+        }
+        __syncthreads();
+        float s = 0;
+        for (int d = 0; d < 32; d++) {
+            s += __shfl_sync(all, qa, d) * keys[lane][d];
+            s += __shfl_sync(all, qb, d) * keys[lane][d + 32];
+        }
+        float top = s;
+        for (int w = 16; w; w >>= 1) top = fmaxf(top, __shfl_xor_sync(all, top, w));
+        top = fmaxf(top, m);
+        float p = __expf(s - top), old = __expf(m - top), sum = p;
+        for (int w = 16; w; w >>= 1) sum += __shfl_xor_sync(all, sum, w);
+        l = l * old + sum;
+        m = top;
+        a *= old;
+        b *= old;
+        for (int d = 0; d < 32; d++) {
+            float share = __shfl_sync(all, p, d);
+            a += share * values[d][lane];
+            b += share * values[d][lane + 32];
+        }
+        __syncthreads();
+    }
+    o[i * 64 + lane] = a / l;
+    o[i * 64 + lane + 32] = b / l;
+}
+""",
+        ONLINE_C.format(name="attention_warp"),
+    ),
 ]  # fmt: skip

@@ -189,4 +189,35 @@ void saxpy_bf16(const uint16_t *x, const uint16_t *y, float *z, int n) {
 }
 """, reason=LANES,
     ),
+    Kernel(
+        "matmul_dp4a", "int8 in words of four, __dp4a, tiles of 16 x 16 words", (16, 16), (16, 16),
+        lambda rng: [
+            *(rng.integers(-(1 << 31), 1 << 31, (256, 64), dtype=np.int32) for _ in range(2)),
+            np.zeros((256, 256), np.int32), np.int32(256),
+        ],
+        (2,),
+        """extern "C" __global__ void matmul_dp4a(const int *a, const int *b, int *c, int n) {
+    __shared__ int as[16][17], bs[16][17];
+    int x = threadIdx.x, y = threadIdx.y, i = blockIdx.y * 16 + y, j = blockIdx.x * 16, s = 0;
+    for (int k = 0; k < n / 4; k += 16) {
+        as[y][x] = a[i * (n / 4) + k + x];
+        bs[y][x] = b[(j + y) * (n / 4) + k + x];
+        __syncthreads();
+        for (int e = 0; e < 16; e++) s = __dp4a(as[y][e], bs[x][e], s);
+        __syncthreads();
+    }
+    c[i * n + j + x] = s;
+}
+""",
+        """void matmul_dp4a(const int8_t *a, const int8_t *b, int *c, int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            int s = 0;
+            for (int k = 0; k < n; k++) s += a[i * n + k] * b[j * n + k];
+            c[i * n + j] = s;
+        }
+}
+""", tolerance=0,
+        reason="C has an instruction or two for 32 bytes of a row. Tried: one for each two products (it is in)",
+    ),
 ]  # fmt: skip

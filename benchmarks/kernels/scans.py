@@ -1,4 +1,4 @@
-"""Prefix sums of blocks of 256, histograms, and sums into rows: what threads exchange and add."""
+"""Prefix sums, a pass of a radix sort, histograms, and sums into rows: what threads exchange and add."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ def _scan(rng: Numbers) -> list[object]:
 
 def _histogram(rng: Numbers) -> list[object]:
     return [rng.integers(0, 256, N, dtype=np.uint8), np.zeros(256, np.int32), np.int32(N)]
+
+
+def _digits(rng: Numbers) -> list[object]:
+    keys = rng.integers(0, 1 << 32, 1 << 18, dtype=np.uint32)
+    digits = (keys >> 8 & 15).reshape(256, 1024)
+    counts = np.stack([(digits == digit).sum(1) for digit in range(16)]).reshape(-1)
+    return [keys, np.zeros_like(keys), (np.cumsum(counts) - counts).astype(np.int32), np.int32(8)]
 
 
 SCAN_C = """void {name}(const int *x, int *y) {{
@@ -94,6 +101,99 @@ KERNELS = [
 }
 """,
         SCAN_C.format(name="scan_shuffle"), tolerance=0, reason=TREE,
+    ),
+    Kernel(
+        "scan_lookback", "one pass over all: a block waits for the sums of those before it", 512, 256,
+        lambda rng: [
+            rng.integers(0, 50, 1 << 19, dtype=np.int32), np.zeros(1 << 19, np.int32), np.zeros(1, np.int32),
+            np.zeros(512, np.uint64),
+        ], (1, 2, 3),
+        """typedef unsigned long long State;  // 1: the sum of the block, 2: and of all before it
+__device__ State state(State kind, int sum) { return kind << 32 | (unsigned)sum; }
+extern "C" __global__ void scan_lookback(const int4 *x, int4 *y, int *ticket, volatile State *states) {
+    __shared__ int sums[8], mine, before;
+    if (threadIdx.x == 0) mine = atomicAdd(ticket, 1) % gridDim.x, before = 0;
+    __syncthreads();
+    int b = mine, t = threadIdx.x, lane = t % 32;
+    int4 v = x[b * 256 + t];
+    v.y += v.x, v.z += v.y, v.w += v.z;
+    int s = v.w, low = 0, total = 0;
+    for (int w = 1; w < 32; w *= 2) {
+        int below = __shfl_up_sync(0xffffffff, s, w);
+        if (lane >= w) s += below;
+    }
+    if (lane == 31) sums[t / 32] = s;
+    __syncthreads();
+    for (int k = 0; k < 8; k++) {
+        if (k < t / 32) low += sums[k];
+        total += sums[k];
+    }
+    if (t == 0) {
+        if (b) states[b] = state(1, total);
+        int sum = 0;
+        for (int at = b - 1; at >= 0; at--) {
+            State other;
+            do other = states[at]; while (other >> 32 == 0);
+            sum += (int)other;
+            if (other >> 32 == 2) break;
+        }
+        __threadfence();
+        states[b] = state(2, sum + total);
+        before = sum;
+    }
+    __syncthreads();
+    low += before + s - v.w;
+    y[b * 256 + t] = make_int4(v.x + low, v.y + low, v.z + low, v.w + low);
+}
+""",
+        """void scan_lookback(const int *x, int *y, int *ticket, uint64_t *states) {
+    int s = 0;
+    for (int b = 0; b < 512; b++) {
+        for (int i = 0; i < 1024; i++) y[b * 1024 + i] = s += x[b * 1024 + i];
+        states[b] = 2ull << 32 | (unsigned)s;
+    }
+    *ticket = 512;
+}
+""", tolerance=0, reason=TREE,
+    ),
+    Kernel(
+        "radix_scatter", "a pass of a radix sort: ranks by __match_any_sync and popc", 256, 256, _digits, (1,),
+        """extern "C" __global__ void radix_scatter(const unsigned *keys, unsigned *out, const int *offsets,
+                                         int shift) {
+    __shared__ int next[16], counts[8][16];
+    int t = threadIdx.x, warp = t / 32;
+    if (t < 16) next[t] = offsets[t * gridDim.x + blockIdx.x];
+    for (int round = 0; round < 4; round++) {
+        if (t < 128) counts[t / 16][t % 16] = 0;
+        __syncthreads();
+        unsigned key = keys[blockIdx.x * 1024 + round * 256 + t], digit = key >> shift & 15;
+        unsigned equal = __match_any_sync(0xffffffff, digit);
+        int rank = __popc(equal & ((1u << t % 32) - 1));
+        if (rank == 0) counts[warp][digit] = __popc(equal);
+        __syncthreads();
+        if (t < 16) {
+            int s = next[t];
+            for (int w = 0; w < 8; w++) {
+                int count = counts[w][t];
+                counts[w][t] = s;
+                s += count;
+            }
+            next[t] = s;
+        }
+        __syncthreads();
+        out[counts[warp][digit] + rank] = key;
+        __syncthreads();
+    }
+}
+""",
+        """void radix_scatter(const uint32_t *keys, uint32_t *out, const int *offsets, int shift) {
+    for (int b = 0; b < 256; b++) {
+        int next[16];
+        for (int d = 0; d < 16; d++) next[d] = offsets[d * 256 + b];
+        for (int i = 0; i < 1024; i++) out[next[keys[b * 1024 + i] >> shift & 15]++] = keys[b * 1024 + i];
+    }
+}
+""", tolerance=0, reason=TREE,
     ),
     Kernel(
         "histogram_global", "an atomicAdd per byte to global memory", BLOCKS, 256, _histogram, (1,),
