@@ -57,6 +57,15 @@ def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[l
     *((f"shl.b32 %r8, %r2, 5; {op} %r7, %r8, 8; or.b32 %r9, %r7, %r1;", None) for op in ("or.b32", "add.u32")),
     ("shl.b32 %r8, %r2, 5; and.b32 %r7, %r8, 96; or.b32 %r9, %r7, %r1;", (K, "")),
     ("or.b32 %r9, %r1, 1;", None),
+    ("shl.b32 %r8, %r1, 1; or.b32 %r9, %r8, 1;", ([2 * k for k in K], "")),  # the left child of a node
+    ("shl.b32 %r8, %r1, 2; or.b32 %r9, %r8, 3;", ([4 * k for k in K], "")),
+    ("shl.b32 %r8, %r1, 2; or.b32 %r9, %r8, 5;", None),
+    # `t / 32` and `t % 32` of a signed number: nvcc asks for its sign
+    ("shr.s32 %r8, %r1, 31; shr.u32 %r7, %r8, 27; add.s32 %r6, %r1, %r7; shr.s32 %r9, %r6, 5;", ([0] * 32, "")),
+    ("shr.s32 %r8, %r1, 31; shr.u32 %r7, %r8, 27; add.s32 %r6, %r1, %r7; and.b32 %r5, %r6, -32; sub.s32 %r9, %r1, %r5;",
+     (K, "")),
+    ("add.u32 %r5, %r1, 5; shr.s32 %r8, %r5, 31; shr.u32 %r7, %r8, 27; add.s32 %r6, %r5, %r7; shr.s32 %r9, %r6, 5;",
+     None),
     ("and.b32 %r8, %r1, -32; and.b32 %r7, %r1, 31; or.b32 %r9, %r8, %r7;", (K, "")),
     ("mul.lo.u32 %r8, %r1, 12; shr.u32 %r9, %r8, 2;", None),  # steps of 12 to 372 meet a base that is a multiple of 128
     ("shl.b32 %r8, %r1, 2; shr.u32 %r9, %r8, 3;", ([k >> 1 for k in K], "")),
@@ -117,6 +126,23 @@ def test_what_is_affine(body: str, expected: tuple[list[int], str] | None) -> No
 def test_lanes_a_stride_apart(body: str, expected: tuple[int, str, int] | None) -> None:
     found = expected and ([expected[0] * k for k in K], expected[1], [expected[2] * k for k in K])
     assert stride_of_r9(body) == found
+
+
+def test_what_is_loaded_where_all_lanes_agree_is_a_scalar() -> None:
+    from ptxlab.emulate.jit.analyses import analyses
+    from ptxlab.emulate.jit.block_rows import Rows
+
+    body = """
+        shr.u32 %r5, %r1, 5; mad.lo.u32 %r6, %r2, 4, %r5; mul.wide.u32 %rd5, %r6, 4; add.u64 %rd6, %rd2, %rd5;
+        ld.global.u32 %r7, [%rd6]; ld.global.u32 %r8, [%rd6+4]; and.b32 %r10, %r1, 31; add.u32 %r9, %r7, %r10;
+        L: add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r8; @%p1 bra L;
+    """
+    program = lower(parse(kernel(body)))
+    names = {r.name: r.index for r in program.registers}
+    for width, expected in ((32, True), (0, False)):
+        found = analyses(program, Rows(width))
+        assert [found.uniform[names[name]] for name in ("%r7", "%r8", "%p1")] == [expected] * 3
+        assert (names["%r9"] in found.affine) == expected
 
 
 @pytest.mark.parametrize(("axis", "block", "expected"), [

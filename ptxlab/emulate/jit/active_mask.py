@@ -95,6 +95,11 @@ class ActiveMask:
         """i32: the lowest of these lanes, 32 if there is none."""
         return self.t.call("i32", "llvm.cttz.i32", [("i32", bits or self.bits), ("i1", "false")])
 
+    def ends(self) -> tuple[str, str]:
+        """i32: the lowest and the highest active lane, of which there are some."""
+        before = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.bits), ("i1", "false")])
+        return self.first(), self.t.let(f"sub i32 31, {before}")
+
     def count(self, bits: str = "") -> str:
         """i64: how many lanes these are."""
         return self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits or self.bits)])} to i64")

@@ -320,10 +320,11 @@ class AffineOps(Ops):
     def or_(self, a: Value, b: Value) -> Value:
         for value, by in ((a, b), (b, a)):
             if isinstance(value, Affine) and value.form.disjoint and by.uniform:
-                zeros = min(value.form.zeros, self._zeros(by))
-                if value.form.high >> zeros == 0:
-                    form = form_of(a.type, list(value.form.steps), zeros)
-                    return self.made(form, super().or_(value.base, by)) or super().or_(a, b)
+                form, zeros = value.form, min(value.form.zeros, self._zeros(by))
+                bits = int(by.lanes[0]) if by.lanes is not None else -1 << zeros
+                if not any(step & bits for step in form.steps):
+                    found = form_of(a.type, list(form.steps), zeros)
+                    return self.made(found, super().or_(value.base, by)) or super().or_(a, b)
         return super().or_(a, b)
 
     def lshr(self, a: Value, b: Value) -> Value:
@@ -338,6 +339,8 @@ class AffineOps(Ops):
         by = int(b.lanes[0])
         if by >= BITS[a.type]:
             return None
+        if a.form.counted and by >= 31:  # the sign of an index, asked for by `t / 32`
+            return self.const(a.type, 0)
         form = form_of(a.type, [step >> by for step in a.form.steps], max(0, a.form.zeros - by))
         return self.made(form, shift(a.base, b))
 

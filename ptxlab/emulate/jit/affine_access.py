@@ -9,7 +9,7 @@ that are not affine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +58,11 @@ def pattern_of(apart: tuple[int, ...], size: int) -> int:
     return GATHERED if any(step for half in halves for step in half) else ONES
 
 
+def _steady(form: Form) -> bool:
+    """Whether each lane is a constant behind the one before."""
+    return not form.times and form.apart == tuple(form.apart[1] * k for k in LANES)
+
+
 class AffineAccesses(Part):
     """The check of affine addresses."""
 
@@ -71,6 +76,8 @@ class AffineAccesses(Part):
         if any(step % (1 << group.log2) for step in apart) or max(apart) - min(apart) >= 1 << 30:
             return False
         extent = self._extent(group, at)
+        if self.memory.patterns.with_gaps() and _steady(at.form):
+            extent = self._of_some(extent, apart[1])
         inside = self._in_shared if extent.first.type == "i32" else self._in_allocation
         start, host, shadow, good = inside(group, extent)
         fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
@@ -127,6 +134,17 @@ class AffineAccesses(Part):
             conditions.append(m.straight(at))
         return Extent(first, lowest, beyond, stride, tuple(conditions))
 
+    def _of_some(self, extent: Extent, apart: int) -> Extent:
+        """From where to where the active lanes go: inactive ones may lie outside. apart: bytes from each lane to the
+        next."""
+        m, t = self.m, self.t
+        least, most = self.active.ends()
+        low = m.mul(Value(least if apart > 0 else most, "i32", True), m.const("i32", apart))
+        span = m.mul(Value(t.let(f"sub i32 {most}, {least}"), "i32", True), m.const("i32", abs(apart)))
+        first = extent.first
+        lowest = m.add(first, low if first.type == "i32" else m.sext("i64", low))
+        return replace(extent, lowest=lowest, beyond=m.zext("i64", span))
+
     def _patterns(self, form: Form, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
         """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
         apart, gaps = form.apart, GAPS if self.memory.patterns.with_gaps() else GATHERED
@@ -136,7 +154,7 @@ class AffineAccesses(Part):
             pattern = pattern_of(apart, size)
         partial = gaps if pattern in (ROW, ROWS) else GATHERED  # of some lanes only: a row has gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
-        steady = form.times == LANES and not any(apart) if form.times else apart == tuple(apart[1] * k for k in LANES)
+        steady = form.times == LANES and not any(apart) if form.times else _steady(form)
         if pattern != GATHERED or self.active.partly or not steady:
             return frozenset({pattern, partial}), found, way
         way = self._of_all(str(STRIDED), str(GATHERED))

@@ -10,12 +10,13 @@ Each instruction is emitted into a text that is thrown away, with sources of the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.affine import Affine
-from ptxlab.emulate.jit.aligned_registers import low_zeros
+from ptxlab.emulate.jit.aligned_registers import ALL, low_zeros
 from ptxlab.emulate.jit.block_rows import Rows
 from ptxlab.emulate.jit.divergence import regions, written_apart
 from ptxlab.emulate.jit.execution import Execution
@@ -23,7 +24,7 @@ from ptxlab.emulate.jit.forms import Form
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.operands import Operands
-from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.liveness import registers_of, writes
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg, Source
 from ptxlab.isa.actions import Action
@@ -63,8 +64,11 @@ class Sketch:
 
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
+        zeros = self.aligned.get(r, 0) if form is None else form.zeros
+        if zeros >= BITS.get(lane, ALL) and (form is None or form.level):
+            return self.machine.const(lane, 0)
         scalar = Value(f"%any{r}", lane, True)
-        self.machine.multiples[scalar.text] = self.aligned.get(r, 0) if form is None else form.zeros
+        self.machine.multiples[scalar.text] = zeros
         if form is None or form.level:
             return scalar
         inner = Value("%any", "i32", True) if form.extension else None
@@ -94,6 +98,23 @@ def affine_registers(
     return dict(sorted(found.items()))
 
 
+def still_level(
+    program: Program, rows: Rows, uniform: list[bool], aligned: dict[int, int], affine: dict[int, Form],
+    registers: Iterable[int],
+) -> bool:  # fmt: skip
+    """Whether all that writes these registers, which are thought to be uniform, gives all lanes the same value."""
+    search = Search(program, Sketch(program, rows, aligned), uniform)
+    search.candidates, search.forms = set(affine), affine
+    wanted = set(registers)
+    for code in program.codes:
+        of = wanted.intersection(writes(code))
+        written = search.written(code) or {} if of else {}
+        forms = [written.get(r) for r in of]
+        if not all(form is not None and form.level for form in forms):
+            return False
+    return True
+
+
 class Search:
     """The search for forms. uncounted: registers that hold what may have wrapped around; what follows from a form that
     has turned out to be one of them is looked for anew."""
@@ -113,14 +134,14 @@ class Search:
             changed = False
             rest = [code for code in rest if any(r in candidates for r in writes(code))]
             for code in rest:
-                for r, form in (self._result(code) or {}).items():
+                for r, form in (self.written(code) or {}).items():
                     if r in candidates:
-                        changed |= self._written(r, form)
+                        changed |= self._noted(r, form)
                         if r in self.forms and self.forms[r].counted and r in self.uncounted:
                             return None
         return self.forms
 
-    def _written(self, r: int, form: Form | None) -> bool:
+    def _noted(self, r: int, form: Form | None) -> bool:
         """A register is written: whether that changes what is known of it."""
         if form is not None and r in self.uncounted:
             form = replace(form, counted=False)
@@ -138,7 +159,7 @@ class Search:
             self.forms[r] = form.common(old)
         return True
 
-    def _result(self, code: Code) -> dict[int, Form | None] | None:
+    def written(self, code: Code) -> dict[int, Form | None] | None:
         """What is written; None as long as something that is read has no form yet."""
         nothing = dict.fromkeys(writes(code))
         guarded = code.guard is not None and not self.uniform[code.guard[0]]

@@ -75,8 +75,10 @@ class Multiples:
         return lambda *values: ANY
 
 
-def aligned_registers(program: Program, uniform: list[bool]) -> dict[int, int]:
-    """How many low bits are 0 in all that is ever written to a uniform register, for those of which there are some."""
+def aligned_registers(program: Program, uniform: list[bool], least: dict[int, int] | None = None) -> dict[int, int]:
+    """How many low bits are 0 in all that is ever written to a uniform register, for those of which there are some.
+    least: how many are known to be, of registers of which that is known."""
+    least = least or {}
     found = {r.index: ALL for r in program.registers if uniform[r.index] and r.lane in ("i32", "i64")}
     results: dict[Any, int] = {}
 
@@ -103,6 +105,6 @@ def aligned_registers(program: Program, uniform: list[bool]) -> dict[int, int]:
         for code in rest:
             zeros = result(code)
             for r in writes(code):
-                if zeros < found.get(r, 0):
-                    found[r], changed = zeros, True
+                if max(zeros, least.get(r, 0)) < found.get(r, 0):
+                    found[r], changed = max(zeros, least.get(r, 0)), True
     return {r: zeros for r, zeros in found.items() if zeros}

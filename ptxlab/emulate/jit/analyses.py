@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ptxlab.emulate.jit.affine_registers import affine_registers
+from ptxlab.emulate.jit.affine_registers import affine_registers, still_level
 from ptxlab.emulate.jit.aligned_registers import aligned_registers
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.block_rows import Rows
@@ -30,20 +30,41 @@ class Analyses:
         """The instructions that save and restore registers in vain."""
         return needless_saves(self.program)
 
-    @functools.cached_property
+    @property
     def uniform(self) -> list[bool]:
         """Whether each register is the same in all lanes of a converged warp."""
-        return uniform_registers(self.program, self.rows, self.alive)
+        return self._registers[0]
 
-    @functools.cached_property
+    @property
     def aligned(self) -> dict[int, int]:
         """How many low bits are 0 in uniform registers."""
-        return aligned_registers(self.program, self.uniform)
+        return self._registers[1]
 
-    @functools.cached_property
+    @property
     def affine(self) -> dict[int, Form]:
         """The forms of registers whose lanes differ by constants."""
-        return affine_registers(self.program, self.rows, self.uniform, self.alive, self.aligned)
+        return self._registers[2]
+
+    @functools.cached_property
+    def _registers(self) -> tuple[list[bool], dict[int, int], dict[int, Form]]:
+        """All three. A register that turns out to be affine with steps that are all 0 is uniform, and so is what
+        follows from it: `row = tid / 32`, what is loaded at `first[row]`, a loop that ends at `first[row + 1]`."""
+        program, rows, alive = self.program, self.rows, self.alive
+        uniform = uniform_registers(program, rows, alive)
+        aligned = aligned_registers(program, uniform)
+        affine = affine_registers(program, rows, uniform, alive, aligned)
+        level = dict[int, int]()
+        while found := {r: form.zeros for r, form in affine.items() if form.level}:
+            level |= found
+            wider = uniform_registers(program, rows, alive, frozenset(level))
+            if sum(wider) == sum(uniform) + len(found):
+                break
+            wider_aligned = aligned_registers(program, wider, level)
+            wider_affine = affine_registers(program, rows, wider, alive, wider_aligned)
+            if not still_level(program, rows, wider, wider_aligned, wider_affine, level):
+                break
+            uniform, aligned, affine = wider, wider_aligned, wider_affine
+        return uniform, aligned, affine
 
 
 def analyses(program: Program, rows: Rows) -> Analyses:

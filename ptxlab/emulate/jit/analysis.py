@@ -72,9 +72,12 @@ class Uniform:
         return False
 
 
-def uniform_registers(program: Program, rows: Rows, alive: list[int]) -> list[bool]:
+def uniform_registers(
+    program: Program, rows: Rows, alive: list[int], certain: frozenset[int] = frozenset()
+) -> list[bool]:
     """For each register whether every write to it gives all lanes of a converged warp the same value. rows: how threads
-    lie in a block; alive: the registers that may be read after the start of each block.
+    lie in a block; alive: the registers that may be read after the start of each block; certain: registers of which
+    that is known.
 
     `words` of `if (c != ' ' && !inside) words++` is not, in a loop: where lanes reconverge it is no longer the same in
     all of them, and the warp would stay diverged in all turns that follow. Elsewhere such registers are left as they
@@ -107,9 +110,12 @@ def uniform_registers(program: Program, rows: Rows, alive: list[int]) -> list[bo
             for element, r in zip(dest.elements, results, strict=False):
                 changed |= lower_all(element, r, guard)
         elif isinstance(dest, Reg) and uniform[dest.index] and not (result is True and guard):
-            uniform[dest.index] = False
-            changed = True
+            changed |= lower(dest.index)
         return changed
+
+    def lower(r: int) -> bool:
+        uniform[r] = r in certain
+        return not uniform[r]
 
     known: dict[tuple[Any, ...], Any] = {}  # results by form and sources: thousands of instructions, few of these
 
@@ -140,8 +146,7 @@ def uniform_registers(program: Program, rows: Rows, alive: list[int]) -> list[bo
             for dest, r in zip(code.dests, result(code), strict=False):
                 changed |= lower_all(dest, r, guard)
         if not changed:
-            apart = {r for r in written_apart(program, in_loops(program, uniform), alive) if uniform[r]}
+            apart = [r for r in written_apart(program, in_loops(program, uniform), alive) if uniform[r]]
             for r in apart:
-                uniform[r] = False
-            changed = bool(apart)
+                changed |= lower(r)
     return uniform

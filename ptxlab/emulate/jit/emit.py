@@ -73,6 +73,8 @@ class Emitter:
         """Whether to be built quickly counts more than to run fast: what is long and frequent is then called."""
         self.code = program.codes[0]
         """The instruction that is being emitted."""
+        self.brief = False
+        """Whether a function of few instructions is being emitted (see `segments`)."""
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
         self.bundles: Bundles = {}

@@ -155,20 +155,20 @@ class Text:
         listed = ", ".join(f"{t} {v}" for t, v in pairs)
         return self.let(f"call {result} @{function}({listed}){attributes}")
 
-    def gather(self, type_: str, align: int, pointers: str, mask: str, otherwise: str) -> str:
-        """32 loads; lanes that are not in the mask get `otherwise`."""
-        suffix, vec = type_.replace("float", "f32").replace("double", "f64"), f"<{W} x {type_}>"
-        name = f"llvm.masked.gather.v{W}{suffix}.v{W}p0"
-        self.declared.add(f"declare {vec} @{name}(<{W} x ptr>, <{W} x i1>, {vec})")
-        listed = f"<{W} x ptr> align {align} {pointers}, <{W} x i1> {mask}, {vec} {otherwise}"
+    def gather(self, type_: str, align: int, pointers: str, mask: str, otherwise: str, lanes: int = W) -> str:
+        """So many loads; lanes that are not in the mask get `otherwise`."""
+        vec = f"<{lanes} x {type_}>"
+        name = f"llvm.masked.gather.{_shape(vec)[1]}.v{lanes}p0"
+        self.declared.add(f"declare {vec} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vec})")
+        listed = f"<{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {mask}, {vec} {otherwise}"
         return self.let(f"call {vec} @{name}({listed})")
 
-    def scatter(self, type_: str, align: int, value: str, pointers: str, mask: str) -> None:
-        """32 stores, of the lanes in the mask."""
-        suffix, vec = type_.replace("float", "f32").replace("double", "f64"), f"<{W} x {type_}>"
-        name = f"llvm.masked.scatter.v{W}{suffix}.v{W}p0"
-        self.declared.add(f"declare void @{name}({vec}, <{W} x ptr>, <{W} x i1>)")
-        self.do(f"call void @{name}({vec} {value}, <{W} x ptr> align {align} {pointers}, <{W} x i1> {mask})")
+    def scatter(self, type_: str, align: int, value: str, pointers: str, mask: str, lanes: int = W) -> None:
+        """So many stores, of the lanes in the mask."""
+        vec = f"<{lanes} x {type_}>"
+        name = f"llvm.masked.scatter.{_shape(vec)[1]}.v{lanes}p0"
+        self.declared.add(f"declare void @{name}({vec}, <{lanes} x ptr>, <{lanes} x i1>)")
+        self.do(f"call void @{name}({vec} {value}, <{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {mask})")
 
     def load_masked(self, vector: str, align: int, pointer: str, mask: str) -> str:
         """A load of a vector's elements that are in the mask, zeros for the others."""

@@ -103,6 +103,8 @@ class Registers(Part):
         if found is None:
             self.e.matrices.late.needs((r,))
         form = self._form(r)
+        if found is None and self.scalar(r) and self._is_zero(r):
+            found = self.values[r] = self.m.const(self.program.registers[r].lane, 0)
         if found is None and form is not None:
             found = self.values[r] = self._affine(r, form)
         if found is None:
@@ -121,6 +123,12 @@ class Registers(Part):
             if scalar:
                 self.m.note_zeros(found, self.e.aligned.get(r, 0))
         return found
+
+    def _is_zero(self, r: int) -> bool:
+        """Whether 0 is all that is ever written to a scalar."""
+        form = self.e.affine.get(r)
+        zeros = self.e.aligned.get(r, 0) if form is None else form.zeros if form.level else 0
+        return zeros >= BITS[self.program.registers[r].lane]
 
     def _place(self, r: int, *, scalar: bool) -> str:
         """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""

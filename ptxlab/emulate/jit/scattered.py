@@ -17,6 +17,7 @@ from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.neighbours import BYTES, Bundle, transposed
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.widths import Widths
 
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
@@ -80,13 +81,18 @@ Where = Offsets | Stride
 class Scattered(Part):
     """Elements at a pointer and 32 offsets from it, or at a pointer and multiples of a number."""
 
-    def load(self, lane: str, base: str, where: Where) -> Value:
-        """The elements of the active lanes; what others get is undefined."""
+    def load(self, lane: str, base: str, where: Where, *, often: bool = False) -> Value:
+        """The elements of the active lanes; what others get is undefined. often: whether lanes are likely to lie so."""
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane, where):
-            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {where.vector(self.t)}")
-            text = self.t.gather(LLVM[lane], BITS[lane] // 8, pointers, self.active.vector, "zeroinitializer")
-            return Value(text, lane, False)
+            offsets = where.vector(self.t)
+            if not (often and self._by_width):
+                return Value(self._gather(lane, base, offsets, W), lane, False)
+            widths = self._widths()
+            for width, arm in widths:
+                with arm as results:
+                    results.append(self._gather(lane, base, offsets, width))
+            return Value(widths.phi(kind), lane, False)
         name, listed, given = self._called(f"gather.{lane}", base, where)
         self._function(name, f"{kind} @{name}({listed})", lambda t: _load(t, lane, where))
         return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
@@ -98,30 +104,77 @@ class Scattered(Part):
         self._function(name, f"void @{name}({listed}, ptr %rows)", lambda t: _load_bundle(t, lane, count, where))
         self.t.do(f"call void @{name}({given}, ptr {bundle.at})")
 
-    def store(self, lane: str, base: str, where: Where, value: str) -> None:
-        """Stores the elements of the active lanes."""
+    def store(self, lane: str, base: str, where: Where, value: str, *, often: bool = False) -> None:
+        """Stores the elements of the active lanes. often: whether lanes are likely to be apart."""
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane, where):
-            if self._amd and not self.e.small and self.e.memory.patterns.with_gaps():
-                few = self.t.let(f"icmp ule i64 {self.active.count()}, {FEW}")
-                with self.t.if_else(few) as (one_by_one, at_once):
-                    with one_by_one:
-                        name, listed, given = self._called(f"scatter.few.{lane}", base, where)
-                        self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
-                        self.t.do(f"call void @{name}({given}, {kind} {value})")
-                    with at_once, self.m.own_splats():
-                        self._scatter(lane, base, where, value)
-            else:
-                self._scatter(lane, base, where, value)
+            offsets = where.vector(self.t)
+            if not (self._amd and not self.e.small and self.e.memory.patterns.with_gaps()):
+                self._scatter(lane, base, offsets, value, W)
+                return
+            if not (often and self._by_width):
+                self._few_or_all(lane, base, Offsets(offsets), value)
+                return
+            widths = self._widths()
+            for width, arm in widths:
+                with arm:
+                    if width < W:
+                        self._scatter(lane, base, offsets, value, width)
+                    else:
+                        self._few_or_all(lane, base, Offsets(offsets), value)
             return
         name, listed, given = self._called(f"scatter.{lane}", base, where)
         self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
         self.t.do(f"call void @{name}({given}, {kind} {value})")
 
-    def _scatter(self, lane: str, base: str, where: Where, value: str) -> None:
-        """Stores the elements of the active lanes by the CPU's instruction."""
-        pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {where.vector(self.t)}")
-        self.t.scatter(LLVM[lane], BITS[lane] // 8, value, pointers, self.active.vector)
+    def _few_or_all(self, lane: str, base: str, where: Offsets, value: str) -> None:
+        """Stores the elements of the active lanes one by one if they are few."""
+        kind = f"<{W} x {LLVM[lane]}>"
+        few = self.t.let(f"icmp ule i64 {self.active.count()}, {FEW}")
+        with self.t.if_else(few) as (one_by_one, at_once):
+            with one_by_one:
+                name, listed, given = self._called(f"scatter.few.{lane}", base, where)
+                self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
+                self.t.do(f"call void @{name}({given}, {kind} {value})")
+            with at_once, self.m.own_splats():
+                self._scatter(lane, base, where.text, value, W)
+
+    @property
+    def _by_width(self) -> bool:
+        """Whether lanes are likely to be inactive, on a CPU whose gathers take as long as all lanes of their vectors
+        together, active or not."""
+        return self._amd and self.e.brief and self.e.memory.patterns.with_gaps()
+
+    def _widths(self) -> Widths:
+        """Arms of code for the lanes up to the last active one."""
+        return Widths(self.t, self.m, self.active.bits)
+
+    def _gather(self, lane: str, base: str, offsets: str, lanes: int) -> str:
+        """The elements of the active lanes, which are among the first so many, by the CPU's instruction."""
+        t, kind = self.t, LLVM[lane]
+        pointers = t.let(f"getelementptr i8, ptr {base}, <{lanes} x i32> {self._first(offsets, 'i32', lanes)}")
+        mask = self._first(self.active.vector, "i1", lanes)
+        found = t.gather(kind, BITS[lane] // 8, pointers, mask, "zeroinitializer", lanes)
+        if lanes == W:
+            return found
+        order = ", ".join(f"i32 {min(k, lanes)}" for k in range(W))
+        whole = f"<{lanes} x {kind}>"
+        return t.let(f"shufflevector {whole} {found}, {whole} zeroinitializer, <{W} x i32> <{order}>")
+
+    def _scatter(self, lane: str, base: str, offsets: str, value: str, lanes: int) -> None:
+        """Stores the elements of the active lanes, which are among the first so many, by the CPU's instruction."""
+        t, kind = self.t, LLVM[lane]
+        pointers = t.let(f"getelementptr i8, ptr {base}, <{lanes} x i32> {self._first(offsets, 'i32', lanes)}")
+        mask = self._first(self.active.vector, "i1", lanes)
+        t.scatter(kind, BITS[lane] // 8, self._first(value, kind, lanes), pointers, mask, lanes)
+
+    def _first(self, vector: str, kind: str, lanes: int) -> str:
+        """The first so many elements of a vector."""
+        if lanes == W:
+            return vector
+        order = ", ".join(f"i32 {k}" for k in range(lanes))
+        whole = f"<{W} x {kind}>"
+        return self.t.let(f"shufflevector {whole} {vector}, {whole} poison, <{lanes} x i32> <{order}>")
 
     def _called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
         """The name of a function for this way to say where lanes are, its first parameters and their values."""

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
     from ptxlab.emulate.jit.fast import Fast
 
-LONGEST = 32
+LONGEST = 64
 """PTX instructions of a segment. In longer ones what surrounds them counts for little."""
+LOADS = 8
+"""Loads and stores of one of more than half that length. LLVM moves what is computed of many loads behind them all, and
+keeps it on the stack."""
 IN_ALL = 256
 """PTX instructions of all segments together: they are emitted a second time."""
 
@@ -69,10 +72,11 @@ class Segments(Part):
                 break
             self.found.append(segment)
         sites, body = self.e.sites, self.t.lines
+        self.e.brief = True
         for segment in self.found:
             self.here = segment
             self._function(segment)
-        self.here = None
+        self.e.brief, self.here = False, None
         self.e.sites, self.t.lines = sites, body
         self.fast.loop.segments = self.found
 
@@ -93,6 +97,15 @@ class Segments(Part):
     def _size(self, blocks: tuple[int, ...]) -> int:
         return sum(self.program.blocks[b].last - self.program.blocks[b].first for b in blocks)
 
+    def _too_long(self, blocks: list[int]) -> bool:
+        size = self._size(tuple(blocks))
+        if size <= LONGEST // 2:
+            return False
+        codes = [
+            c for b in blocks for c in self.program.codes[self.program.blocks[b].first : self.program.blocks[b].last]
+        ]
+        return size > LONGEST or sum(code.properties.plain for code in codes) > LOADS
+
     def _segment(self, start: int) -> Segment | None:
         """The segment that starts at a block, if it is one."""
         order, open_, ends = list[int](), set[int](), set[int]()
@@ -111,7 +124,7 @@ class Segments(Part):
             if not self._simple(block, ended):
                 return None
             order.append(at)
-            if self._size(tuple(order)) > LONGEST:
+            if self._too_long(order):
                 return None
             if ended != NONE:
                 ends.add(ended)

@@ -169,7 +169,8 @@ class Transfers(Part):
 
     def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
         """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
-        results, where = [], functools.cache(place)
+        results, where, group = [], functools.cache(place), seen.group
+        often = group.lanes is None or not group.patterns & {0, 4}
         for k in range(seen.count):
             bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
             if bundle is not None:
@@ -178,9 +179,9 @@ class Transfers(Part):
                 continue
             base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
             if seen.write:
-                self.scattered.store(seen.lane, base, where(), stored[k])
+                self.scattered.store(seen.lane, base, where(), stored[k], often=often)
             else:
-                results.append(self.scattered.load(seen.lane, base, where()).text)
+                results.append(self.scattered.load(seen.lane, base, where(), often=often).text)
         return results
 
     def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Callable[[], Where]) -> None:
