@@ -26,10 +26,18 @@ TREE = """
     st.global.u32 [%rd3], %r20;
 """
 AT = {
-    "shared": "mad.lo.s32 %r13, %r1, {apart}, %r5; add.u32 %r13, %r13, %r15;",
-    "global": """mul.wide.s32 %rd5, %r1, {apart}; cvt.s64.s32 %rd7, %r15; add.s64 %rd6, %rd2, %rd5;
-        add.s64 %rd6, %rd6, %rd7;""",
+    "shared": ("shared", "mad.lo.s32 %r13, %r1, {apart}, %r5; add.u32 %r13, %r13, %r15;"),
+    "global": (
+        "global",
+        "mul.wide.s32 %rd5, %r1, {apart}; cvt.s64.s32 %rd7, %r15; add.s64 %rd6, %rd2, %rd5; add.s64 %rd6, %rd6, %rd7;",
+    ),
+    "shared by 64 bits": (  # as numba has it
+        "shared",
+        "mul.wide.s32 %rd5, %r1, {apart}; cvt.s64.s32 %rd7, %r15; mov.u64 %rd6, tile; add.s64 %rd6, %rd6, %rd5;"
+        "add.s64 %rd6, %rd6, %rd7;",
+    ),
 }
+"""Where elements lie, by %r13 or %rd6."""
 LANES = (
     (1, 0),
     (3, 0),
@@ -49,32 +57,34 @@ LANES = (
 
 
 def outcome(
-    way: str, space: str, kind: str, apart: int, last: int, some: tuple[int, int], checks: tuple[str, ...]
+    way: str, place: str, kind: str, apart: int, last: int, some: tuple[int, int], checks: tuple[str, ...]
 ) -> object:
     """What a launch leaves and finds, or its fault. The last thread that takes part accesses element `last`."""
     threads, mask = some
     size = int(kind[1:]) // 8
     (*_, highest) = (t for t in range(threads) if not t & mask)
-    base, a = {"shared": "%r13", "global": "%rd6"}[space], {4: "%r14", 8: "%rd7"}[size]
-    given = {"base": base, "a": a, "space": space, "kind": kind}
-    text = kernel(TREE.format(at=AT[space].format(apart=apart), **given), SHARED)
+    (space, at), base, a = AT[place], "%r13" if place == "shared" else "%rd6", {4: "%r14", 8: "%rd7"}[size]
+    text = kernel(TREE.format(at=at.format(apart=apart), base=base, a=a, space=space, kind=kind), SHARED)
     x = np.arange(WORDS, dtype=np.uint32)
     x[:3] = threads, mask, (last * size - highest * apart) % (1 << 32)
+    counters = some == (31, 0)
     if way == "good":
-        improve(text, (96,), False, checks)
+        improve(text, (96,), counters, checks)
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=96, blocks=3, x=x, checks=checks)
+        out, report = run(
+            "step" if way == "step" else "jit", text, threads=96, blocks=3, x=x, checks=checks, counters=counters
+        )
     except DeviceFault as fault:
         return str(fault)
-    return out.tolist(), x.tolist(), sorted({(f.check, f.kind) for f in report.findings})
+    return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 
-@pytest.mark.parametrize("space", AT)
+@pytest.mark.parametrize("place", AT)
 @pytest.mark.parametrize(("kind", "apart"), [
     ("u32", 8), ("u32", 4), ("u32", -4), ("u32", 64), ("u64", 16), ("u64", -8),
     *(pytest.param(*each, marks=pytest.mark.rest) for each in (("u32", 16), ("u32", 12), ("u32", -32), ("u64", 8))),
 ])  # fmt: skip
-def test_only_lanes_that_take_part_have_to_be_inside(kind: str, apart: int, space: str) -> None:
+def test_only_lanes_that_take_part_have_to_be_inside(kind: str, apart: int, place: str) -> None:
     size, faults = int(kind[1:]) // 8, 0
     end = 4 * WORDS // size
     for some in LANES:
@@ -84,7 +94,7 @@ def test_only_lanes_that_take_part_have_to_be_inside(kind: str, apart: int, spac
         inside, outside = (end - 1, end) if apart > 0 else (0, -1)
         for last in (inside, outside):
             checks = ALL_CHECKS if some == (17, 0) else ("memcheck",)
-            expected = outcome("step", space, kind, apart, last, some, checks)
-            assert outcome("good", space, kind, apart, last, some, checks) == expected, (some, last)
+            expected = outcome("step", place, kind, apart, last, some, checks)
+            assert outcome("good", place, kind, apart, last, some, checks) == expected, (some, last)
             faults += isinstance(expected, str)
     assert faults > 3

@@ -193,7 +193,7 @@ class Memory(Part):
         at = self.m.add(base, self.m.const(base.type, low)) if low else base
         size = access_shape(self.e.code)[2]
         shared = self.e.code.space == "shared"
-        if isinstance(at, Affine) and not self.e.small and (at.type == "i32") == shared:
+        if isinstance(at, Affine) and not self.e.small and (shared or at.type == "i64"):
             if self.affine.locate(group, at, size):
                 return
         if self.e.small and not self.e.instruments:

@@ -78,7 +78,8 @@ class AffineAccesses(Part):
         extent = self._extent(group, at)
         if self.memory.patterns.with_gaps() and _steady(at.form):
             extent = self._of_some(extent, apart[1])
-        inside = self._in_shared if extent.first.type == "i32" else self._in_allocation
+        shared = self.e.code.space == "shared"
+        inside = self._in_shared if shared else self._in_allocation
         start, host, shadow, good = inside(group, extent)
         fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
         for condition in extent.conditions:
@@ -109,7 +110,7 @@ class AffineAccesses(Part):
         group.halves = off, self._half(at.form, extent, off)
         if way:
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
-        if extent.first.type == "i64":
+        if not shared:
             group.members.append((-1, 0, 0))
             self.memory.mixed.add(group.site)
         return True
@@ -208,7 +209,9 @@ class AffineAccesses(Part):
         """The start of shared memory, its pointer, no record of writes, and i1: whether the lowest address and the
         highest lie there."""
         t, start = self.t, str(self.program.shared_start)
-        off = t.let(f"zext i32 {t.let(f'sub i32 {extent.lowest.text}, {start}')} to i64")
+        kind = extent.lowest.type
+        off = t.let(f"sub {kind} {extent.lowest.text}, {start}")
+        off = off if kind == "i64" else t.let(f"zext i32 {off} to i64")
         last = t.let(f"sub i64 %shared.size, {self.m.add(extent.beyond, self.m.const('i64', group.span)).text}")
         some = t.let(f"icmp sge i64 {last}, 0")
         limit = t.let(f"ashr i64 {last}, {group.log2}")
@@ -240,8 +243,8 @@ class AffineAccesses(Part):
         """The way of all other addresses, which ends at the label `placed`. found: the pattern, unless they lie in
         several allocations."""
         t = self.t
-        if at.type == "i32":
-            off32 = self.memory.inside_shared(group, Value(self.m.vector(at), "i32", False))
+        if self.e.code.space == "shared":
+            off32 = self.memory.inside_shared(group, Value(self.m.vector(at), at.type, False))
             end = t.here
             t.go(placed)
             return [(str(self.program.shared_start), "%shared", "0", found, str(GATHERED), off32, end)]
