@@ -63,13 +63,11 @@ def rows(
 
 
 def _check_rows(t: Text, count: int) -> None:
-    """Keeps the offsets of the rows in shared memory, and returns if one of them is wrong. A misaligned one rotated to
-    the right is a huge one, so that one comparison tells of range and alignment; first of the largest of all."""
+    """Returns if a row's offset in shared memory is wrong. A misaligned one rotated to the right is a huge one, so that
+    one comparison tells of range and alignment; first of the largest of all."""
     vec = f"<{W} x i32>"
     at = t.let(f"load {vec}, ptr %at, align 64")
     off = t.let(f"add {vec} {at}, {t.splat('i32', '%offset')}")
-    t.do(f"%offsets = alloca {vec}, align 64")
-    t.do(f"store {vec} {off}, ptr %offsets, align 64")
     rotated = t.call(vec, f"llvm.fshr.v{W}i32", [(vec, off), (vec, off), (vec, "splat (i32 4)")])
     parts = [shuffle(t, "i32", W, rotated, "poison", range(first, first + 8)) for first in range(0, count, 8)]
     largest, eight = parts[0], "<8 x i32>"
@@ -100,10 +98,10 @@ def _eight_lines(t: Text, register: int) -> list[str]:
 
 
 def _row(t: Text, number: int) -> str:
-    """A pointer to a row in shared memory."""
-    p = t.let(f"getelementptr i32, ptr %offsets, i64 {number}")
-    offset = t.let(f"zext i32 {t.let(f'load i32, ptr {p}')} to i64")
-    return t.let(f"getelementptr i8, ptr %shared, i64 {offset}")
+    """A pointer to a row in shared memory. Its address is read again: to take it out of a vector costs more."""
+    p = t.let(f"getelementptr i32, ptr %at, i64 {number}")
+    offset = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, %offset")
+    return t.let(f"getelementptr i8, ptr %shared, i64 {t.let(f'zext i32 {offset} to i64')}")
 
 
 WMMA_ARGUMENTS = ", ptr %ctx, ptr %cta, i64 %base, i64 %stride, i32 %space, i32 %code"
