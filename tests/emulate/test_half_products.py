@@ -263,6 +263,14 @@ PROGRAMS |= {
         *(mma(t, s, A, NEXT, "{%z0, %z1, %z2, %z3}") for s in SUMS[3:]),
         *each_step(t),
     ),
+    "sums begin with zeros": lambda t: sums(
+        "".join(f"    mov.f32 %z{i}, 0f00000000;\n    mov.f32 %s{i}, 0f00000000;\n" for i in range(4)),
+        "".join(f"    mov.f32 %s{4 + i}, 0f{'80000000' if i == 2 else '00000000'};\n" for i in range(4)),
+        mma(t, SUMS[3], A, B, "{%z0, %z1, %z2, %z3}"), mma(t, SUMS[4], A, NEXT, "{%z3, %z2, %z0, %z0}"),
+        mma(t, SUMS[2], A, NEXT, "{0f00000000, 0f00000000, 0f00000000, 0f00000000}"),
+        *each_step(t, ("    add.f32 %s2, %z1, %s2;\n", "    mov.f32 %z0, %s5;\n", "")),
+        mma(t, SUMS[1], A, B, "{%z0, %z1, %z2, %z3}"),
+    ),
     "a sum begins with another": lambda t: sums(
         mma(t, SUMS[0], A, B, SUMS[0]), mma(t, SUMS[1], A, NEXT, SUMS[0]), mma(t, SUMS[0], OTHER, B, SUMS[1]),
         mma(t, SUMS[2], A, B, SUMS[2]), mma(t, SUMS[1], A, B, SUMS[1]), mma(t, SUMS[0], A, NEXT, SUMS[0]),

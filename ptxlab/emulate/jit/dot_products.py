@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit import half_products
 from ptxlab.emulate.jit.fragments import slot
-from ptxlab.emulate.jit.half_forms import FLAG, PAIRS, Unit, Vectors
+from ptxlab.emulate.jit.half_forms import FLAG, PAIRS, ZERO, Unit, Vectors
 from ptxlab.emulate.jit.half_operands import at, function, none_below
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.runtime import state as S
@@ -39,6 +39,22 @@ def product(name: str, unit: Unit, units: int, cpu: Vectors, declared: set[str],
     sound = _sound(t, unit, units)
     t.do(f"br i1 {sound}, label %good, label %bad")
     t.at("good")
+    if unit.c == ZERO:
+        t.go("pairs")
+    else:
+        _look(t, unit, units, so_far, apart=apart)
+    t.at("pairs")
+    t.do(f"store i32 {so_far}, ptr {all_dot}")
+    t.do(f"call void @{name}_pairs{given}")
+    t.do("ret void")
+    t.at("bad")
+    t.do(f"store i32 0, ptr {all_dot}")
+    t.do(f"call void @{name}_exact{given}")
+    return "".join([*parts, function(t, name, half_products.FACTORS + more + KNOWN)])
+
+
+def _look(t: Text, unit: Unit, units: int, so_far: str, *, apart: bool) -> None:
+    """Looks at C, if its sums are not known to be large enough."""
     known = t.let(f"and i32 %known, {so_far}")
     t.do(f"br i1 {t.let(f'trunc i32 {known} to i1')}, label %pairs, label %look")
     t.at("look")
@@ -48,14 +64,6 @@ def product(name: str, unit: Unit, units: int, cpu: Vectors, declared: set[str],
         where = at(t, "%c", half_products.REGISTER * k) if apart else slot(t, d + k)
         c += [t.let(f"load <16 x i32>, ptr {at(t, where, 64 * z)}, align 64") for z in range(2)]
     t.do(f"br i1 {none_below(t, 'i32', '<16 x i32>', c, _LEAST_C << 24)}, label %pairs, label %bad")
-    t.at("pairs")
-    t.do(f"store i32 {so_far}, ptr {all_dot}")
-    t.do(f"call void @{name}_pairs{given}")
-    t.do("ret void")
-    t.at("bad")
-    t.do(f"store i32 0, ptr {all_dot}")
-    t.do(f"call void @{name}_exact{given}")
-    return "".join([*parts, function(t, name, half_products.FACTORS + more + KNOWN)])
 
 
 def _sound(t: Text, unit: Unit, units: int) -> str:

@@ -16,11 +16,13 @@ shuffles both blocks of 8 in one vector leaves them so. A pair has the first of 
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptxlab.isa.fragments import Fragment, Product
 
 FLOATS, HALVES, PAIRS = "floats", "halves", "pairs"
+ZERO = "zero"
+"""In place of the type of C where all of it is known to be 0.0: it has no registers."""
 EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
 """The columns of B in the order of d's registers."""
 COLUMNS = 8
@@ -78,6 +80,10 @@ class Unit:
         """Blocks of 8 along k."""
         return self.depth // 8
 
+    def goes_on(self, before: Unit) -> bool:
+        """Whether it can add to the sums of another one before they are rounded to their type or written."""
+        return replace(before, c="f32") == self and self.c == self.d == "f32"
+
     def a_bytes(self, form: str) -> int:
         return a_bytes(self.rows, self.depth, form)
 
@@ -86,6 +92,8 @@ class Unit:
 
     def registers(self, type_: str) -> int:
         """Registers of a sum of this type."""
+        if type_ == ZERO:
+            return 0
         return self.rows // 8 * (2 if type_ == "f32" else 1)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ptxlab.emulate.jit.fragments import join, shuffle, slot
-from ptxlab.emulate.jit.half_forms import EVEN_FIRST, HALVES, PAIRS, Unit, Vectors
+from ptxlab.emulate.jit.half_forms import EVEN_FIRST, HALVES, PAIRS, ZERO, Unit, Vectors
 from ptxlab.emulate.jit.half_operands import at, function
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.numbers import fma, narrow, widen
@@ -46,7 +46,7 @@ def product(
     made = kind(t, unit, units, cpu, apart=apart, exact=exact)
     for first in range(0, unit.rows, made.at_once):
         rows = range(first, min(unit.rows, first + made.at_once), made.step)
-        sums = made.read(rows)
+        sums = ["zeroinitializer"] * made.count(rows) if unit.c == ZERO else made.read(rows)
         vec = f"<{made.lanes} x float>"
         sums = _loop(t, unit, units, vec, sums, lambda a, b, sums, rows=rows: made.block(rows, a, b, sums), form)
         made.write(rows, sums)
@@ -97,6 +97,10 @@ class _Sums:
     def __init__(self, t: Text, unit: Unit, units: int, cpu: Vectors, *, apart: bool, exact: bool) -> None:
         self.t, self.unit, self.units, self.cpu, self.apart, self.exact = t, unit, units, cpu, apart, exact
 
+    def count(self, rows: range) -> int:
+        """How many vectors there are."""
+        return len(rows)
+
     def read(self, rows: range) -> list[str]:
         raise NotImplementedError
 
@@ -130,6 +134,9 @@ class _Quads(_Sums):
         super().__init__(t, unit, units, cpu, apart=apart, exact=exact)
         self.lanes, self.step = cpu.lanes, cpu.rows
         self.at_once = 16 if cpu.lanes == 16 else 8 if cpu.lanes == 8 or cpu.by_element else 4
+
+    def count(self, rows: range) -> int:
+        return 2 * self.units * len(rows)
 
     def read(self, rows: range) -> list[str]:
         t, n, type_ = self.t, self.lanes, self.unit.c

@@ -82,8 +82,8 @@ class LateProducts(Part):
     def add(self, late: Late, a: str, b: str) -> None:
         """Puts a unit of an instruction off, or one more step of a unit."""
         for each in self.units:
-            same = each.unit == late.unit and each.d == late.d == late.c
-            if same and late.unit.c == late.unit.d == "f32" and len(each.steps) < STEPS:
+            same = each.d == late.d == late.c and late.unit.goes_on(each.unit)
+            if same and len(each.steps) < STEPS:
                 each.steps.append((a, b))
                 return
         self.needs(late.read, late.written)

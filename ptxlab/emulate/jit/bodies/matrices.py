@@ -8,6 +8,7 @@ take part; where the warp has diverged, the slow function synchronizes them firs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import half_forms, tiles
@@ -86,7 +87,10 @@ class Matrices(Body):
         held = self.held(code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
+        zeros = self._begins_with_zeros(code)
         for name in sources:
+            if name == "c" and zeros:
+                continue
             raw = held["d"] if name == "c" and code.guard is None else ()
             self._settle(held[name], literals, fragments.operands(form)[name].width, raw)
         written = [e.index for name in dests for e in held[name] if isinstance(e, Reg)]
@@ -179,7 +183,9 @@ class Matrices(Body):
     def _half_product(self, code: Code, p: Product, literals: dict[int, int]) -> Callable[[str], None]:
         """A product of halves, which is cut into units, and put off if it can be."""
         held, late, unit = self.held(code), self.late, half_forms.unit(p)
-        crossed = _crossed(held["d"], held["c"])
+        if self._begins_with_zeros(code):
+            unit = replace(unit, c=half_forms.ZERO)
+        crossed = unit.c != half_forms.ZERO and _crossed(held["d"], held["c"])
         if crossed or not late.may(code):
             late.finish()
         late.needs(e.index for name in "ab" for e in held[name] if isinstance(e, Reg))
@@ -218,6 +224,14 @@ class Matrices(Body):
                 a.awaited = b.awaited = True
 
         return call
+
+    def _begins_with_zeros(self, code: Code) -> bool:
+        """Whether a product of halves adds to numbers that are all known to be 0.0: these need not be stored."""
+        if not code.properties.product or code.guard is not None or not is_half_product(fragments.product(code.form)):
+            return False
+        values = self.e.registers.values
+        found = [values.get(e.index) if isinstance(e, Reg) else None for e in self.held(code)["c"]]
+        return all(x is not None and x.lanes is not None and not any(x.lanes.tobytes()) for x in found)
 
     def _set_apart(self, c: list[int]) -> None:
         """Copies the registers of C, since some of them are others of d."""
