@@ -49,6 +49,7 @@ def rows(
         for left in range(b.columns // COLUMNS):
             blocks_of_b = [_eight_rows(t, k) for k in numbers[left * blocks : (left + 1) * blocks]]
             put_b(t, b.type, form, blocks_of_b, at(t, f"%wide{n}", left * b_bytes(b.rows, form)), along_k=not across)
+    loaded = []
     for k in range(0 if wide else f.registers):
         lines = _eight_lines(t, k) if stores else _eight_rows(t, k)
         if across:
@@ -57,7 +58,9 @@ def rows(
             for r, line in enumerate(lines):
                 t.do(f"store <8 x i16> {line}, ptr {_row(t, 8 * k + r)}, align 1")
         else:
-            store(t, k, "i16", 2 * W, join(t, "i16", 8, lines))
+            loaded.append(join(t, "i16", 8, lines))
+    for k, value in enumerate(loaded):  # after all rows: their addresses may lie in one of the registers
+        store(t, k, "i16", 2 * W, value)
     more = "".join(f", ptr %wide{n}" for n in range(len(wide)))
     return function(t, name, ROW_ARGUMENTS + more, "i32", "ret i32 0")
 
