@@ -108,6 +108,9 @@ class Machine(Protocol):
         """One of "fadd", "fmul", "fdiv", "fma", "fsqrt" rounded once as `rz`, `rm` or `rp` say; None where the engine
         has no instruction for it, and it is made of others (see `ptxlab.isa.rounding`)."""
 
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        """a * 2**n, rounded once; n: whole numbers as f32. None where the engine has no instruction for it."""
+
     def any_nan(self, a: Value) -> Value:
         """The same number; where it is NaN, any NaN will do for what is made of it."""
 

@@ -60,17 +60,32 @@ class LaneMachine(AffineOps):
     # -- rounding
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
         """With 512-bit vectors each instruction has the direction in itself."""
+        suffix = {"f32": "ps", "f64": "pd"}[values[0].type]
+        name, mode = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", ("i32", str(_MODES[rnd]))
+        return self._in_parts(values, lambda part, given: self.t.call(part, name, [*((part, x) for x in given), mode]))
+
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        """With 512-bit vectors there is an instruction for it."""
+
+        def made(part: str, given: list[str]) -> str:
+            more = [(part, given[0]), ("i16", "-1"), ("i32", "4")]  # not masked, rounded as usual
+            return self.t.call(part, "llvm.x86.avx512.mask.scalef.ps.512", [*((part, x) for x in given), *more])
+
+        return self._in_parts((a, n), made)
+
+    def _in_parts(self, values: tuple[Value, ...], made: Callable[[str, list[str]], str]) -> Value | None:
+        """What an instruction makes of vectors of 512 bits, of all lanes; None without such vectors. made: the call, of
+        the vectors' type and the operands."""
         if not self.e.wide or all(value.uniform for value in values):
             return None
         t, type_ = self.t, values[0].type
-        lanes, suffix = 512 // BITS[type_], {"f32": "ps", "f64": "pd"}[type_]
+        lanes, parts = 512 // BITS[type_], list[str]()
         given, part = [self.vector(value.raw or value) for value in values], f"<{lanes} x {LLVM[type_]}>"
-        name, parts = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", list[str]()
         for first in range(0, W, lanes):
             order = f"<{lanes} x i32> <" + ", ".join(f"i32 {first + k}" for k in range(lanes)) + ">"
             whole = f"<{W} x {LLVM[type_]}>"
             cut = [t.let(f"shufflevector {whole} {v}, {whole} poison, {order}") for v in given]
-            parts.append(t.call(part, name, [*((part, each) for each in cut), ("i32", str(_MODES[rnd]))]))
+            parts.append(made(part, cut))
         while len(parts) > 1:
             order = f"<{2 * lanes} x i32> <" + ", ".join(f"i32 {k}" for k in range(2 * lanes)) + ">"
             pairs = zip(parts[::2], parts[1::2], strict=True)

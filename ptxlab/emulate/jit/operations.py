@@ -322,6 +322,9 @@ class Ops:
         """The operation in another rounding mode: none, without knowing the CPU."""
         return None
 
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        return None
+
     def any_nan(self, a: Value) -> Value:
         return (a.raw or a) if self.through else a
 

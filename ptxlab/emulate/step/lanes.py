@@ -170,6 +170,9 @@ class Lanes:
         """numpy rounds to nearest."""
         return None
 
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        return None
+
     def any_nan(self, a: Value) -> Value:
         return a
 
