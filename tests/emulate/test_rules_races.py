@@ -13,7 +13,16 @@ import pytest
 from ptxlab.emulate.jit.records_at_once import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
-from ptxlab.emulate.rules import barriers, race_accesses, race_later, race_lines, race_order, race_rows, races
+from ptxlab.emulate.rules import (
+    barriers,
+    race_accesses,
+    race_later,
+    race_lines,
+    race_order,
+    race_rows,
+    race_watch,
+    races,
+)
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
@@ -22,7 +31,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_ONE_ALLOCATION,
 )
 from ptxlab.emulate.rules.blocks import started
-from ptxlab.emulate.rules.notes import KIND, serial
+from ptxlab.emulate.rules.notes import KIND, serial, taking_part
 from ptxlab.emulate.rules.records import (
     CODE,
     MANY,
@@ -40,9 +49,10 @@ from ptxlab.emulate.rules.records import (
 RULES = [
     race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
     race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
-    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.taking_part, race_accesses.rows, serial,
-    started,
+    race_accesses.at_one_address, race_accesses.at_addresses, taking_part, race_accesses.rows, serial,
+    started, race_watch.watched_rows,
 ]  # fmt: skip
+ALL = 0xFFFFFFFF
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
 
@@ -311,7 +321,7 @@ class Rows(World):
         records = self.shadow.records, self.shadow.stride
         if self.scattered:
             self.call(serial, self.launch, mask)
-            self.call(race_accesses.taking_part, self.launch, warp, mask, pieces)
+            self.call(taking_part, self.launch, warp, mask, members)
             mine = block.now | warp << WARP
             given = load_lanes(offsets), START, pieces, mine, mask, write
             assert self.call(race_accesses.from_each_lane, self.launch, block, *records, *given) == 0
@@ -508,21 +518,36 @@ class Later(World):
 
 
 def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded() -> None:
-    compiled, watched, hazards = _compiled(4), 0, 0
+    compiled, watched, rows, hazards = _compiled(4), 0, 0, 0
     for seed in range(80):
         worlds = [Watched(compiled, shared=True), Watched(compiled, shared=True, room=0)]
         worlds += [Watched(_called, shared=True)] * (seed < 3)
         world = that_agree(worlds, seed)
         watched, hazards = watched + world.watched, hazards + len(world.state()["notes"])
+        rows += world.rows
     assert watched > 200
+    assert rows > 100
     assert hazards > 20
+
+
+def test_launches_have_the_room_for_their_reads_one_after_the_other() -> None:
+    one, beside, two, larger = (Launch.new().later for _ in range(4))
+    race_later.make_room(one, 64, CODES)
+    race_later.make_room(beside, 64, CODES)
+    assert beside.reads.array is not one.reads.array  # both run
+    race_later.give_back(one)
+    race_later.make_room(two, 64, CODES)
+    assert two.reads.array is one.reads.array
+    race_later.give_back(two)
+    race_later.make_room(larger, 128, CODES)
+    assert larger.reads.array.nbytes > two.reads.array.nbytes
 
 
 class Watched(Later):
     """Most accesses are those of lanes to words of their own, reads and writes; `watched` counts after how many steps
-    writes are put off."""
+    writes are put off, `rows` how many accesses of rows are, with no look at the lanes' offsets."""
 
-    writes, watched = 0.5, 0
+    writes, watched, rows = 0.5, 0, 0
 
     def step(self, draw: random.Random) -> None:
         super().step(draw)
@@ -545,6 +570,15 @@ class Watched(Later):
         layout = draw.choice([lane, lane, 31 - lane, lane ^ 5, lane, lane, lane % 16 + 16 * (lane // 16)])
         at = 4 * (32 * warp + layout // words * words + draw.choice([0] * 30 + [1, 2, 8]) // words * words)
         mask = mask & 0x55555555 or 1 if words == 2 else mask  # lanes have words of their own
+        whole = mask == ALL and draw.random() < 0.5
+        state = int(self.shadow.records.array[3 * self.shadow.stride + race_rows.LATER])
+        if state == race_later.WATCHED or (state == race_later.TO_BLOCK and write):
+            if (layout == lane).all():
+                pattern = IN_A_ROW if whole else race_later.PARTS_OF_ROWS
+                rows = mask, *memory, int(at[0]), int(at[16]), pattern, members, pieces, write
+                if self.call(race_watch.watched_rows, self.launch, block, warp, *rows):
+                    self.rows += 1
+                    return
         given = mask, *memory, Pointer[int](at.astype(np.uint32)), IN_ONE_ALLOCATION, START, pieces, members, write
         self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 

@@ -202,6 +202,7 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.race:
             with (
                 self._put_off.around(seen, members, (race, stride), group.halves, group.pattern) as (table, pieces),
+                self._put_off.unless_watched(seen, members, (race, stride)),
                 self.m.own_splats(),
             ):
                 write, done = str(int(seen.write)), "false"

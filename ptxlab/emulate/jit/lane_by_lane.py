@@ -35,7 +35,7 @@ from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
-from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.notes import note, serial, taking_part
 from ptxlab.emulate.rules.records import (
     ATOMIC,
     CODE,
@@ -232,7 +232,7 @@ def recorded(
     pieces[0], pieces[1], pieces[2] = 1, far, words
     for k in range(words):
         pieces[3 + k] = what
-    race_accesses.taking_part(launch, warp.warp_id, mask, pieces)
+    taking_part(launch, warp.warp_id, mask, members)
     race_accesses.recorded_at_addresses(
         launch, block, warp.warp_id, mask, records, stride, offsets, IN_ONE_ALLOCATION, start, pieces, members, write
     )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.checked import Checks, Members
 from ptxlab.emulate.jit.loop_registers import loops
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.transfer import Seen
-from ptxlab.emulate.rules import race_accesses, race_later, race_rows
+from ptxlab.emulate.rules import notes, race_later, race_rows, race_watch
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put
 from ptxlab.isa.actions import Action
@@ -55,13 +55,36 @@ class PutOff(Part):
         race, stride = records
         past, where = t.label("later"), race_later.TO_BLOCK if shared else race_later.TO_LAUNCH
         with contextlib.nullcontext() if shared else t.if_then(t.let(f"icmp ne ptr {race}, null")):
-            kept = t.let(f"getelementptr i64, ptr {race}, i64 {t.let(f'mul i64 {stride}, 3')}")
-            state = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {kept}, i64 {race_rows.LATER}')}")
-            with t.if_then(t.let(f"icmp eq i64 {state}, {where}")):
+            with t.if_then(t.let(f"icmp eq i64 {self._state(race, stride)}, {where}")):
                 self._note(seen, (race, stride, rows, pieces), places, pattern, past)
         yield rows, pieces
         t.go(past)
         t.at(past)
+
+    @contextmanager
+    def unless_watched(self, seen: Seen, members: Members, records: tuple[str, str]) -> Iterator[None]:
+        """Around what checks and records an access of rows: puts one of shared memory off where others are, that is a
+        write as well, if each word is one thread's."""
+        t, group, (race, stride) = self.t, seen.group, records
+        if not self._may or seen.code.space != "shared" or not group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
+            yield
+            return
+        past, state = t.label("watched"), self._state(race, stride)
+        least = race_later.TO_BLOCK if seen.write else race_later.WATCHED
+        with t.if_then(t.let(f"icmp uge i64 {state}, {least}")):
+            tables = self.checks.members(members), self.checks.pieces(members)
+            given = self.active.bits, race, stride, *group.halves, group.pattern, *tables, str(int(seen.write))
+            with t.if_then(t.let(call(race_watch.watched_rows, *THERE, *given)), to=past):
+                pass
+        yield
+        t.go(past)
+        t.at(past)
+
+    def _state(self, race: str, stride: str) -> str:
+        """Where reads of an allocation are noted (`race_later.NOW` and so on)."""
+        kept = self.t.let(f"getelementptr i64, ptr {race}, i64 {self.t.let(f'mul i64 {stride}, 3')}")
+        place = self.t.let(f"getelementptr i64, ptr {kept}, i64 {race_rows.LATER}")
+        return self.t.let(f"load i64, ptr {place}")
 
     def _note(
         self, seen: Seen, given: tuple[str, str, str, str], places: tuple[str, str], pattern: str, past: str
@@ -94,12 +117,12 @@ class PutOff(Part):
                 t.bump(t.field(record, "later.count", name), "add i64", "1")
                 if not shared:
                     t.bump(t.field(record, "later.serial", name), "add i64", "1")
-                self._taking_part(seen, pieces)
+                self._taking_part(seen, rows)
             else:
                 self._note_again(seen, kept, count, past)
                 fields = stamp, place, race, extent, "0", rows, pieces
                 with t.if_then(t.let(call(race_later.put_off_again, "%check.launch", *fields)), to=past):
-                    self._taking_part(seen, pieces)
+                    self._taking_part(seen, rows)
 
     def _note_again(self, seen: Seen, kept: dict[str, str], count: str, past: str) -> None:
         """Puts a read off that is one more of a series; else goes on behind. kept: what the note would be."""
@@ -120,16 +143,16 @@ class PutOff(Part):
                     t.bump(t.field(Put, field, put), "add i64", more)
                 t.bump(t.field(Put, "count", put), "add i64", "1")
                 t.bump(t.field(Launch, "later.serial", "%check.launch"), "add i64", "1")
-                self._taking_part(seen, kept["pieces"].split()[1])
+                self._taking_part(seen, kept["members"].split()[1])
 
     def _put(self, record: type[Launch | Block], name: str, number: str) -> str:
         """A pointer to one of the notes of a block or of the launch."""
         reads = self.t.let(f"load ptr, ptr {self.t.field(record, 'later.reads', name)}")
         return self.t.let(f"getelementptr i8, ptr {reads}, i64 {self.t.let(f'mul i64 {number}, {Put.size}')}")
 
-    def _taking_part(self, seen: Seen, pieces: str) -> None:
+    def _taking_part(self, seen: Seen, members: str) -> None:
         if self._partly(seen):
-            self.t.do(call(race_accesses.taking_part, "%check.launch", "%check.warp", self.active.bits, pieces))
+            self.t.do(call(notes.taking_part, "%check.launch", "%check.warp", self.active.bits, members))
 
     def _less(self, a: str, b: str) -> str:
         return self.t.let(f"icmp ult i64 {a}, {b}")

@@ -52,6 +52,8 @@ class Watched:
             if isinstance(made, LentShadow):
                 made.give_back()
         self.shadows.clear()
+        if self.later:
+            race_later.give_back(self.record.later)
 
     def shadow_at(self, address: int) -> tuple[int, races.Shadow] | None:
         """The allocation of an address: where it begins, and its records."""

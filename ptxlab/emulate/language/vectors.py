@@ -103,12 +103,12 @@ def splat(value: int) -> np.ndarray:
 
 
 def widen(values: np.ndarray) -> np.ndarray:
-    """lanes_u64 of lanes_u32."""
+    """lanes_u64 of lanes_u32, or a row_u64 of a row_u32."""
     return values.astype(np.uint64)
 
 
 def narrow(values: np.ndarray) -> np.ndarray:
-    """lanes_u32 of lanes_u64: the lower halves."""
+    """lanes_u32 of lanes_u64, or a row_u32 of a row_u64: the lower halves."""
     return values.astype(np.uint32)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.language import rule, u32, u64
+from ptxlab.emulate.language import Pointer, rule, u32, u64
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import DIVERGENT, Note
 from ptxlab.emulate.rules.instructions import barrier_before
@@ -68,6 +68,15 @@ def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: 
             return
         at = (at + 1) % ENTRIES
     launch.lost += 1
+
+
+@rule
+def taking_part(launch: Launch, warp: u32, mask: u32, members: Pointer[u64]) -> None:
+    """Records which lanes of a warp make an access, if not all do: a record for many lanes names only one of them.
+    members: the instructions, as `race_accesses` describes them."""
+    if mask != 0xFFFFFFFF:
+        for k in range(members[0]):
+            launch.masks[(members[3 * k + 3] >> CODE & LAST_CODE) * 32 + warp] = mask
 
 
 def noted(launch: Launch, program: Program) -> Iterator[Note]:

@@ -29,7 +29,7 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
-from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.notes import note, serial, taking_part
 from ptxlab.emulate.rules.race_lanes import own_lines
 from ptxlab.emulate.rules.race_later import (
     EACH,
@@ -146,20 +146,6 @@ def rows(
         return False
     recorded_now(launch, block, records, stride, write)
     return as_lines(launch, block, records, stride, low, high, pattern, members, me(block, warp, 0), write)
-
-
-@rule
-def taking_part(launch: Launch, warp: u32, mask: u32, pieces: Pointer[u64]) -> None:
-    """Records which lanes of a warp make an access, if not all do: a record for many lanes names only one of them."""
-    if mask == 0xFFFFFFFF:
-        return
-    at: u64 = 1
-    for _ in range(pieces[0]):
-        words = pieces[at + 1]
-        for k in range(words):
-            code = pieces[at + 2 + k] >> CODE & LAST_CODE
-            launch.masks[code * 32 + warp] = mask
-        at += 2 + (words + 15) // 16 * 16
 
 
 @rule(inline=True)
@@ -282,7 +268,7 @@ def at_one_address(
     if records is None or mask == 0:
         return
     serial(launch, mask)
-    taking_part(launch, warp, mask, pieces)
+    taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]
     if later == WATCHED or (later == TO_BLOCK and write and block.later.count != 0):
         places = local(u32, 32)
@@ -315,7 +301,7 @@ def at_addresses(
     if records is None or mask == 0:
         return
     serial(launch, mask)
-    taking_part(launch, warp, mask, pieces)
+    taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]
     if later == WATCHED or (later == TO_BLOCK and write and block.later.count != 0):
         if watched(launch, block, warp, mask, records, stride, offsets, members, pieces, write):

@@ -78,15 +78,32 @@ def room(words: int) -> int:
 
 def make_room(later: Later, room: int, codes: int = 0, words: int = 0) -> None:
     """Makes room for so many reads; of global memory: of how many instructions; of shared memory: of how many words."""
-    later.reads, later.limit = (
-        Put.many(np.empty(room * Put.size, np.uint8)),
-        room,
-    )  # clearing it takes as long as using it
-    later.offsets = Pointer(np.empty(32 * (room // APART), np.uint32))
+    later.reads, later.offsets = _taken(room)  # clearing it takes as long as using it
+    later.limit = room
     if codes:
         later.open = Pointer(np.zeros(codes, np.uint64))
     if words:
         later.who, later.words = Pointer(np.zeros(words + 2 * FRONT, np.uint32)), words + 2 * FRONT
+
+
+def give_back(later: Later) -> None:
+    """Its launch has ended: the next one may have the room. Pages that the system has not given yet cost more."""
+    _idle[:] = [(later.reads, later.offsets, later.limit)]
+
+
+_idle: list[tuple[Pointer[Put], Pointer[int], int]] = []
+"""Room for the reads of a launch that has ended, of one at most."""
+
+
+def _taken(room: int) -> tuple[Pointer[Put], Pointer[int]]:
+    """Room for so many notes, and for the offsets of some of them."""
+    try:
+        reads, offsets, held = _idle.pop()
+    except IndexError:
+        held = 0
+    if held != room:
+        return Put.many(np.empty(room * Put.size, np.uint8)), Pointer(np.empty(32 * (room // APART), np.uint32))
+    return reads, offsets
 
 
 def may_put_off(program: Program) -> bool:
