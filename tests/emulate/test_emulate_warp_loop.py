@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
 from random_affine import WAYS, improve
 
 from ptxlab.emulate.runtime import progress
@@ -429,6 +429,11 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
     run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
+    checked = {"threads": 64, "blocks": 2, "workers": 1, "checks": ALL_CHECKS}
+    monkeypatch.setattr(jit, "HERE", 10.0)  # it may take long until such code has been built
+    assert threads_of(monkeypatch, WRITES, **checked) == 0
+    mbarrier = ".shared .align 8 .b64 bar; mbarrier.init.shared.b64 [bar], 64;"  # of which the checks ask Python
+    assert threads_of(monkeypatch, mbarrier + WRITES, **checked) == 1
     monkeypatch.setattr(jit, "HERE", 1e-3)  # less than any code takes for these
     assert threads_of(monkeypatch, LONG, blocks=2, workers=1, budget=None) == 1
     assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2

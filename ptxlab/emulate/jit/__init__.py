@@ -193,7 +193,9 @@ class Run:
 
         Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
         lose it, so launches with such calls have threads from the beginning."""
-        if self.callback is not None or self.reductions is not None or self.reports is not None:
+        if self.reductions is not None or self.reports is not None:
+            return False
+        if self.callback is not None and self.built.scheduled["Context.mbarriers"]:  # which alone lead to it
             return False
         worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
         began = now = time.perf_counter()
