@@ -67,6 +67,37 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         add.u64 %rd6, %rd6, %rd2;
         ld.global.u32 %r8, [%rd6];
         st.global.u32 [%rd3], %r8;"""),
+    "a barrier behind an access": (128, """
+        ld.global.u32 %r8, [%rd3];
+        setp.lt.u32 %p1, %r4, 300;
+        @%p1 add.u32 %r8, %r8, %r4;
+        st.global.u32 [%rd3], %r8;
+        bar.sync 0;
+        xor.b32 %r5, %r4, 32;
+        mul.wide.u32 %rd6, %r5, 4;
+        add.u64 %rd6, %rd6, %rd1;
+        ld.global.u32 %r9, [%rd6];
+        bar.sync 0;
+        st.global.u32 [%rd3], %r9;"""),
+    "warps come to their barrier from two places": (160, """
+        shr.u32 %r5, %r1, 5;
+        add.u32 %r6, %r5, %r2;
+        setp.eq.u32 %p1, %r6, 7;
+        st.global.u32 [%rd3], %r4;
+        @%p1 bra OTHER;
+        bar.sync 0;
+        st.global.u32 [%rd3], %r5;
+        bra END;
+        OTHER:
+        bar.sync 0;
+        st.global.u32 [%rd3], %r6;
+        END:"""),
+    "lanes leave before the barrier in one block": (160, """
+        setp.eq.u32 %p1, %r4, 701;
+        @%p1 exit;
+        st.global.u32 [%rd3], %r4;
+        bar.sync 0;
+        st.global.u32 [%rd3], %r2;"""),
     "bytes and halves": (160, """
         cvt.u64.u32 %rd6, %r4;
         add.u64 %rd6, %rd6, %rd2;
@@ -92,6 +123,12 @@ FAULTS: dict[str, tuple[Any, str]] = {
         st.global.u32 [%rd6], %r4;"""),
     "rows between the first and the last are misaligned": ((32, 5), Y + ROWS.format(step=130, width=4, bits=32)),
     "bytes between the first and the last are far away": ((32, 5), Y + ROWS.format(step=1 << 30, width=1, bits=8)),
+    "behind the end, before a barrier": (160, """
+        mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6+1536];
+        bar.sync 0;
+        st.global.u32 [%rd3], %r8;"""),
     "sums behind the end": (160, """
         mul.wide.u32 %rd6, %r4, 4;
         add.u64 %rd6, %rd6, %rd2;

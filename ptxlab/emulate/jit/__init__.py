@@ -14,7 +14,6 @@ cached starts quickly.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
 import threading
@@ -32,7 +31,7 @@ from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.workers import ENDLESS, Image, Worker
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.language.records import address_of, zeroed
+from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime import state as S
@@ -65,7 +64,6 @@ seconds itself; and the rest of the launch from which on a second worker helps, 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
 _announcing = threading.Lock()
-_GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Run:
@@ -166,9 +164,9 @@ class Run:
 
     def go_on(self, worker: Worker) -> None:
         """Runs a worker until it has ended or pauses."""
-        grid = _GRID(self.fast.address("grid"))
+        grid = self.fast.grid
         while True:
-            worker.result = grid(address_of(worker.context))
+            worker.result = grid(worker.address)
             if worker.result == S.NEEDS_SLOW:
                 start = time.perf_counter()
                 slow = self.built.slow(whole=worker.context.slow != 0)
@@ -179,7 +177,7 @@ class Run:
                 worker.result, worker.pausing = S.PAUSED, False
                 return
             elif worker.result == S.NEEDS_CODE:
-                grid = _GRID(self.fast.address("grid"))
+                grid = self.fast.grid
                 worker.context.slow = 0
             elif worker.result == S.NEEDS_SLOT:
                 worker.add_slots(self)

@@ -87,11 +87,17 @@ class Code:
             self._addresses[name] = self._found(name)
         return self._addresses[name]
 
+    @functools.cached_property
+    def grid(self) -> Callable[[int], int]:
+        """The function that runs a worker, given the address of its context."""
+        return _RUNS(self.address("grid"))
+
     @uninterrupted
     def _found(self, name: str) -> int:
         return int(self._engine.get_function_address(name))
 
 
+_RUNS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _loaded: dict[int, tuple[Any, Any]] = {}
 """The engine of each loaded code by its id, and the context that its module lives in."""
 

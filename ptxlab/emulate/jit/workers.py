@@ -178,7 +178,8 @@ class Worker:
         """How it ended; whether it is to pause before its next CTA."""
         octets[: Context.size] = image.context
         self.context = context = Context.view(octets)
-        first = start_of(octets)
+        self.address = first = start_of(octets)
+        """Where the context lies."""
         for name in _POINTERS:
             context.point(name, first + image.memory.offsets[name])
         if self.moved.size:
