@@ -47,7 +47,7 @@ class Offsets:
     def places(t: Text) -> Iterator[str]:
         """In a function: a pointer for each lane."""
         for k in range(W):
-            yield t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, str(k))}")
+            yield t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, str(k))}")
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,15 @@ class Scattered(Part):
                 with arm as results:
                     results.append(self._gather(lane, base, offsets, width))
             return Value(widths.phi(kind), lane, False)
-        name, listed, given = self._called(f"gather.{lane}", base, where)
-        self._function(name, f"{kind} @{name}({listed})", lambda t: _load(t, lane, where))
+        name, listed, given = self.called(f"gather.{lane}", base, where)
+        self.function(name, f"{kind} @{name}({listed})", lambda t: _load(t, lane, where))
         return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
 
     def load_bundle(self, bundle: Bundle, base: str, where: Where) -> None:
         """Puts the bundle of each active lane into its place."""
         lane, count = bundle.lane, bundle.count
-        name, listed, given = self._called(f"bundle.{lane}.{count}", base, where)
-        self._function(name, f"void @{name}({listed}, ptr %rows)", lambda t: _load_bundle(t, lane, count, where))
+        name, listed, given = self.called(f"bundle.{lane}.{count}", base, where)
+        self.function(name, f"void @{name}({listed}, ptr %rows)", lambda t: _load_bundle(t, lane, count, where))
         self.t.do(f"call void @{name}({given}, ptr {bundle.at})")
 
     def store(self, lane: str, base: str, where: Where, value: str, *, often: bool = False) -> None:
@@ -123,8 +123,8 @@ class Scattered(Part):
                     else:
                         self._few_or_all(lane, base, Offsets(offsets), value)
             return
-        name, listed, given = self._called(f"scatter.{lane}", base, where)
-        self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
+        name, listed, given = self.called(f"scatter.{lane}", base, where)
+        self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
         self.t.do(f"call void @{name}({given}, {kind} {value})")
 
     def _few_or_all(self, lane: str, base: str, where: Offsets, value: str) -> None:
@@ -133,8 +133,8 @@ class Scattered(Part):
         few = self.t.let(f"icmp ule i64 {self.active.count()}, {FEW}")
         with self.t.if_else(few) as (one_by_one, at_once):
             with one_by_one:
-                name, listed, given = self._called(f"scatter.few.{lane}", base, where)
-                self._function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
+                name, listed, given = self.called(f"scatter.few.{lane}", base, where)
+                self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
                 self.t.do(f"call void @{name}({given}, {kind} {value})")
             with at_once, self.m.own_splats():
                 self._scatter(lane, base, where.text, value, W)
@@ -176,7 +176,7 @@ class Scattered(Part):
         whole = f"<{W} x {kind}>"
         return self.t.let(f"shufflevector {whole} {vector}, {whole} poison, <{lanes} x i32> <{order}>")
 
-    def _called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
+    def called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
         """The name of a function for this way to say where lanes are, its first parameters and their values."""
         bits = f", i32 {self.active.bits}" if isinstance(where, Offsets) else ""
         listed = f"ptr %base, {where.kind} %{where.name}" + (", i32 %bits" if bits else "")
@@ -188,7 +188,7 @@ class Scattered(Part):
         if self._inline(lane):
             text = self.t.gather(LLVM[lane], BITS[lane] // 8, self._apart(base, apart), self.active.vector, "poison")
             return Value(text, lane, False)
-        self._function(name, f"{kind} @{name}(ptr %base)", lambda t: _load_all(t, lane, _fixed(t, apart)))
+        self.function(name, f"{kind} @{name}(ptr %base)", lambda t: _load_all(t, lane, _fixed(t, apart)))
         return Value(self.t.let(f"call {kind} @{name}(ptr {base})"), lane, False)
 
     def store_apart(self, lane: str, base: str, apart: int, value: str) -> None:
@@ -197,7 +197,7 @@ class Scattered(Part):
         if self._inline(lane):
             self.t.scatter(LLVM[lane], BITS[lane] // 8, value, self._apart(base, apart), self.active.vector)
             return
-        self._function(name, f"void @{name}(ptr %base, i32 %bits, {kind} %x)", lambda t: _store(t, lane, apart))
+        self.function(name, f"void @{name}(ptr %base, i32 %bits, {kind} %x)", lambda t: _store(t, lane, apart))
         self.t.do(f"call void @{name}(ptr {base}, i32 {self.active.bits}, {kind} {value})")
 
     def _apart(self, base: str, apart: int) -> str:
@@ -216,7 +216,7 @@ class Scattered(Part):
         """Whether it is a CPU of AMD's, as far as its features tell."""
         return "+sse4a" in self.e.features
 
-    def _function(self, name: str, head: str, body: Callable[[Text], None]) -> None:
+    def function(self, name: str, head: str, body: Callable[[Text], None]) -> None:
         """Writes a function, if it has not been."""
         if name not in self.e.helpers:
             t = Text()
@@ -248,12 +248,12 @@ def _load(t: Text, lane: str, where: Where) -> None:
     if isinstance(where, Stride):
         _load_all(t, lane, where.places(t))
         return
-    _keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
+    keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
     _if_many(t)
     _load_all(t, lane, where.places(t))
     t.at("few")
-    with _each(t) as k:
-        p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, k)}")
+    with each_lane(t) as k:
+        p = t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, k)}")
         x = t.let(f"load {ty}, ptr {p}, align {size}")
         t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr %out, i64 {k}')}")
     t.do(f"ret <{W} x {ty}> {t.let(f'load <{W} x {ty}>, ptr %out, align 64')}")
@@ -275,8 +275,8 @@ def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
     if isinstance(where, Stride):
         return
     t.at("few")
-    with _each(t) as number:
-        p = t.let(f"getelementptr i8, ptr %base, i64 {_offset(t, number)}")
+    with each_lane(t) as number:
+        p = t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, number)}")
         to = t.let(f"getelementptr {ty}, ptr %rows, i64 {number}")
         for e in range(count):
             at, there = (t.let(f"getelementptr {ty}, ptr {q}, i64 {n}") for q, n in ((p, e), (to, e * W)))
@@ -287,7 +287,7 @@ def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
 def _if_many(t: Text) -> None:
     """Goes on if all lanes are active, or so many that all may as well load: the others what the first of them does;
     else at the label `few`. Keeps the offsets."""
-    _keep(t, "at", f"<{W} x i32>", "%offsets")
+    keep(t, "at", f"<{W} x i32>", "%offsets")
     t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
     t.at("some")
     count = t.call("i32", "llvm.ctpop.i32", [("i32", "%bits")])
@@ -320,7 +320,7 @@ def _store(t: Text, lane: str, apart: int = 0) -> None:
     _keep_stored(t, ty, apart)
     with t.ends_if(t.let("icmp eq i32 %bits, -1")):
         for n in range(W):
-            p = t.let(f"getelementptr i8, ptr %base, i64 {n * apart if apart else _offset(t, str(n))}")
+            p = t.let(f"getelementptr i8, ptr %base, i64 {n * apart if apart else lane_offset(t, str(n))}")
             x = t.let(f"extractelement <{W} x {ty}> %x, i64 {n}")
             t.do(f"store {ty} {x}, ptr {p}, align {size}")
         t.do("ret void")
@@ -337,35 +337,35 @@ def _store_few(t: Text, lane: str) -> None:
 def _keep_stored(t: Text, ty: str, apart: int = 0) -> None:
     """Puts what is stored, and the offsets if there are any, into memory."""
     if not apart:
-        _keep(t, "at", f"<{W} x i32>", "%offsets")
-    _keep(t, "given", f"<{W} x {ty}>", "%x")
+        keep(t, "at", f"<{W} x i32>", "%offsets")
+    keep(t, "given", f"<{W} x {ty}>", "%x")
 
 
 def _store_each(t: Text, lane: str, apart: int = 0) -> None:
     """Stores the elements of the active lanes, the lowest first, and returns."""
     ty, size = LLVM[lane], BITS[lane] // 8
-    with _each(t) as k:
-        offset = t.let(f"mul i64 {k}, {apart}") if apart else _offset(t, k)
+    with each_lane(t) as k:
+        offset = t.let(f"mul i64 {k}, {apart}") if apart else lane_offset(t, k)
         p = t.let(f"getelementptr i8, ptr %base, i64 {offset}")
         x = t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %given, i64 {k}')}")
         t.do(f"store {ty} {x}, ptr {p}, align {size}")
     t.do("ret void")
 
 
-def _keep(t: Text, name: str, kind: str, value: str) -> None:
+def keep(t: Text, name: str, kind: str, value: str) -> None:
     """Puts a vector into memory, where its elements can be indexed."""
     t.do(f"%{name} = alloca {kind}, align 64")
     t.do(f"store {kind} {value}, ptr %{name}, align 64")
 
 
-def _offset(t: Text, k: str) -> str:
+def lane_offset(t: Text, k: str) -> str:
     """A lane's offset, an i64."""
     p = t.let(f"getelementptr i32, ptr %at, i64 {k}")
     return t.let(f"sext i32 {t.let(f'load i32, ptr {p}')} to i64")
 
 
 @contextmanager
-def _each(t: Text) -> Iterator[str]:
+def each_lane(t: Text) -> Iterator[str]:
     """A loop over the active lanes, the lowest first: a lane's number, an i64."""
     before, turn, act, done = t.here, t.label("turn"), t.label("act"), t.label("done")
     t.go(turn)

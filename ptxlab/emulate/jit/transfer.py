@@ -15,6 +15,7 @@ from ptxlab.emulate.jit.neighbours import Bundle
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
 
@@ -169,8 +170,13 @@ class Transfers(Part):
 
     def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
         """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
-        results, where, group = [], functools.cache(place), seen.group
+        results: list[str] = []
+        where, group = functools.cache(place), seen.group
         often = group.lanes is None or not group.patterns & {0, 4}
+        if seen.write and seen.step == BITS[seen.lane] // 8 and stored_together(seen.lane, seen.count):
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset}")
+            store_vectors(self.scattered, seen.lane, base, where(), stored)
+            return results
         for k in range(seen.count):
             bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
             if bundle is not None:
