@@ -346,7 +346,7 @@ def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("cpu", "calls"),
-    [("AVX-512", {(2, 3): 2, (1, 3): 1}), ("AVX2", {(1, 3): 5}), ("AVX-512 BF16", {(2, 3): 2, (1, 3): 1})],
+    [("AVX-512", {(2, 3): 2, (1, 3): 1}), ("AVX2", {(2, 3): 2, (1, 3): 1}), ("AVX-512 BF16", {(2, 3): 2, (1, 3): 1})],
 )
 def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int], afresh: pytest.MonkeyPatch) -> None:
     """Of five sums with three products each: how many calls there are for so many sums and steps."""

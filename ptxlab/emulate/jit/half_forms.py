@@ -6,7 +6,8 @@ and multiplied as often as they are used (`ptxlab.emulate.jit.wide_operands`). T
 | form | A | B |
 |---|---|---|
 | `FLOATS` | f32: 4 of each row along k, row by row, then the next 4 | f32: for each k the even columns, then the odd |
-| `HALVES` | f32: 8 of each row along k, row by row, then the next 8 | 16 bits each, in the same order |
+| `ROWS` | f32: 8 of each row along k, row by row, then the next 8 | as `FLOATS` |
+| `HALVES` | as `ROWS` | 16 bits each, in the same order |
 | `PAIRS` | 4 pairs of each row along k, row by row, then the next 4 | for each pair the even columns, then the odd |
 
 The k of a B in `HALVES` are in the order 0, 8, 1, 9, ..., its pairs in `PAIRS` in the order 0, 4, 1, 5, 2, ...: what
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from ptxlab.isa.fragments import Fragment, Product
 
-FLOATS, HALVES, PAIRS = "floats", "halves", "pairs"
+FLOATS, ROWS, HALVES, PAIRS = "floats", "rows", "halves", "pairs"
 ZERO = "zero"
 """In place of the type of C where all of it is known to be 0.0: it has no registers."""
 EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
@@ -50,7 +51,7 @@ class Vectors:
         """The form of operands of a type."""
         if self.dots and type_ == "bf16":
             return PAIRS
-        return HALVES if self.lanes == 16 else FLOATS
+        return {16: HALVES, 8: ROWS}.get(self.lanes, FLOATS)
 
 
 def vectors(features: str) -> Vectors:
@@ -113,4 +114,9 @@ def a_bytes(rows: int, depth: int, form: str) -> int:
 
 def b_bytes(depth: int, form: str) -> int:
     """Bytes of a B of a unit."""
-    return {FLOATS: 4 * COLUMNS * depth, HALVES: 2 * COLUMNS * depth, PAIRS: 2 * COLUMNS * depth + FLAG}[form]
+    return {
+        FLOATS: 4 * COLUMNS * depth,
+        ROWS: 4 * COLUMNS * depth,
+        HALVES: 2 * COLUMNS * depth,
+        PAIRS: 2 * COLUMNS * depth + FLAG,
+    }[form]

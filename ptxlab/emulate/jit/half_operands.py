@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptxlab.emulate.jit.fragments import join, shuffle, slot
-from ptxlab.emulate.jit.half_forms import EVEN_FIRST, FLAG, FLOATS, HALVES, PAIRS, Vectors, a_bytes, b_bytes, unit_rows
+from ptxlab.emulate.jit.half_forms import (
+    EVEN_FIRST,
+    FLAG,
+    FLOATS,
+    HALVES,
+    PAIRS,
+    ROWS,
+    Vectors,
+    a_bytes,
+    b_bytes,
+    unit_rows,
+)
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.numbers import widen
 from ptxlab.isa.fragments import Fragment
@@ -56,7 +67,7 @@ def _put_a(t: Text, type_: str, cpu: Vectors, held: str, into: tuple[str, int, i
             four = t.let(f"load <16 x i32>, ptr {at(t, held, 64 * z)}, align 64")
             looked.append(four)
             t.do(f"store <16 x i32> {_swapped(t, 16, four)}, ptr {at(t, wide, 16 * (row + 4 * z))}, align 64")
-    elif form == HALVES:
+    elif form in (ROWS, HALVES):
         for r in range(0, 8, 2):
             two = t.let(f"load <16 x i16>, ptr {at(t, held, 16 * r)}, align 32")
             t.do(f"store <16 x float> {widen(t, type_, 16, two)}, ptr {at(t, wide, 32 * (row + r))}, align 64")
@@ -87,7 +98,7 @@ def widening_b(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
 
 def put_b(t: Text, type_: str, form: str, blocks: list[list[str]], wide: str, *, along_k: bool) -> None:
     """A unit's B, of blocks of 8x8 elements: 8 lines each, columns of 8 along k, or rows."""
-    if form == FLOATS:
+    if form in (FLOATS, ROWS):
         for block, lines in enumerate(blocks):
             for k, row in enumerate(_rows_of_columns(t, [[line] for line in lines], along_k=along_k)):
                 where = at(t, wide, 32 * (8 * block + k))

@@ -5,8 +5,10 @@ the sums, adds the products of one k after the other, each by a fused multiply-a
 are in a row that add to the same sums, and stores them. What is widened of B beforehand, or is not:
 
 - `FLOATS`: two registers of an f32 sum are 8 rows of 4 even and of 4 odd columns, and stay in that layout: a vector of
-  sums is 1 or 2 rows of 4 columns. B's four columns are repeated by the load, A's number by a shuffle of 4 along k,
-  or, where there are such instructions (NEON), by the multiply-add.
+  sums is a row of 4 columns. A's number is repeated by a shuffle of 4 along k, or, where there are such instructions
+  (NEON), by the multiply-add.
+- `ROWS`: a vector of sums is a row of 8 columns, and A's number is repeated by the load: shuffles would begin on one of
+  the ports that multiply. Two units share it.
 - `HALVES`: a vector of sums is a row of 8 columns, of 16 for two units. It is multiplied by one number of A, which the
   multiply-add loads, and one vector of B, widened there: once for 16 rows. With 512-bit vectors that takes less than
   to write a wide B and to read it.
@@ -17,10 +19,10 @@ An f16 product is exact in f32, so that without fused multiply-adds a multiplica
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ptxlab.emulate.jit.fragments import join, shuffle, slot
-from ptxlab.emulate.jit.half_forms import EVEN_FIRST, HALVES, PAIRS, ZERO, Unit, Vectors
+from ptxlab.emulate.jit.half_forms import EVEN_FIRST, FLOATS, HALVES, PAIRS, ROWS, ZERO, Unit, Vectors
 from ptxlab.emulate.jit.half_operands import at, function
 from ptxlab.emulate.jit.irtext import Text
 from ptxlab.emulate.jit.numbers import fma, narrow, widen
@@ -42,7 +44,7 @@ def product(
     t = Text()
     t.declared = declared
     form = cpu.form(unit.type)
-    kind = _Rows if form == HALVES else _Pairs if form == PAIRS else _Quads
+    kind = {FLOATS: _Quads, ROWS: _Lines, HALVES: _Rows, PAIRS: _Pairs}[form]
     made = kind(t, unit, units, cpu, apart=apart, exact=exact)
     for first in range(0, unit.rows, made.at_once):
         rows = range(first, min(unit.rows, first + made.at_once), made.step)
@@ -261,15 +263,13 @@ class _Rows(_Sums):
         return [u * self.unit.registers(type_) + first + k for u in range(self.units) for k in range(each)]
 
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
-        t, vec = self.t, f"<{self.lanes} x float>"
+        t = self.t
         for k in range(8):
             own = [t.let(f"load <8 x i16>, ptr {at(t, x, 16 * self.unit.blocks * k)}, align 16") for x in b]
             right = widen(t, self.unit.type, self.lanes, join(t, "i16", 8, own))
             out = []
             for row, c in zip(rows, sums, strict=True):
-                number = t.let(f"load float, ptr {at(t, a, 32 * row + 4 * k)}")
-                one = t.let(f"insertelement {vec} poison, float {number}, i64 0")
-                left = t.let(f"shufflevector {vec} {one}, {vec} poison, <{self.lanes} x i32> zeroinitializer")
+                left = _repeated(t, self.lanes, at(t, a, 32 * row + 4 * k))
                 out.append(self.added(left, right, c))
             sums = out
         return sums
@@ -290,6 +290,69 @@ class _Rows(_Sums):
                 order = [8 * u + EVEN_FIRST.index(c) for c in range(8)]
                 line = shuffle(t, "i16", self.lanes, halves, "poison", order)
                 t.do(f"store <8 x i16> {line}, ptr {self.register('d', number, row)}, align 16")
+
+
+class _Lines(_Sums):
+    """Vectors of rows of 8 columns, the even ones first, for each unit."""
+
+    lanes, step = 8, 1
+
+    def __init__(self, t: Text, unit: Unit, units: int, cpu: Vectors, *, apart: bool, exact: bool) -> None:
+        super().__init__(t, unit, units, cpu, apart=apart, exact=exact)
+        self.at_once = 6 if units == 2 else 8  # 12 vectors of sums at most, of 16 registers
+
+    def count(self, rows: range) -> int:
+        return self.units * len(rows)
+
+    def _places(self, rows: range, of: str) -> Iterator[list[str]]:
+        """For each vector the rows of its registers, in d ("d") or C."""
+        type_ = self.unit.d if of == "d" else self.unit.c
+        each = 2 if type_ == "f32" else 1
+        for row in rows:
+            for u in range(self.units):
+                first = u * self.unit.registers(type_) + row // 8 * each
+                yield [self.register(of, first + k, row) for k in range(each)]
+
+    def read(self, rows: range) -> list[str]:
+        t, sums = self.t, []
+        for places in self._places(rows, "c"):
+            if self.unit.c == "f32":
+                parts = [t.let(f"load <4 x float>, ptr {place}, align 16") for place in places]
+                sums.append(join(t, "float", 4, parts))
+            else:
+                line = t.let(f"load <8 x i16>, ptr {places[0]}, align 16")
+                sums.append(widen(t, self.unit.c, 8, shuffle(t, "i16", 8, line, "poison", EVEN_FIRST)))
+        return sums
+
+    def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
+        t = self.t
+        for k in range(8):
+            right = [t.let(f"load <8 x float>, ptr {at(t, x, 32 * k)}, align 32") for x in b]
+            out: list[str] = []
+            for row in rows:
+                left = _repeated(t, 8, at(t, a, 32 * row + 4 * k))
+                out += [self.added(left, x, sums[len(out) + u]) for u, x in enumerate(right)]
+            sums = out
+        return sums
+
+    def write(self, rows: range, sums: list[str]) -> None:
+        t = self.t
+        for places, value in zip(self._places(rows, "d"), sums, strict=True):
+            bits = narrow(t, self.unit.d, 8, value)
+            if self.unit.d == "f32":
+                for k, place in enumerate(places):
+                    part = shuffle(t, "i32", 8, bits, "poison", range(4 * k, 4 * k + 4))
+                    t.do(f"store <4 x i32> {part}, ptr {place}, align 16")
+            else:
+                line = shuffle(t, "i16", 8, bits, "poison", [EVEN_FIRST.index(c) for c in range(8)])
+                t.do(f"store <8 x i16> {line}, ptr {places[0]}, align 16")
+
+
+def _repeated(t: Text, lanes: int, pointer: str) -> str:
+    """A number in each lane."""
+    vec = f"<{lanes} x float>"
+    one = t.let(f"insertelement {vec} poison, float {t.let(f'load float, ptr {pointer}')}, i64 0")
+    return t.let(f"shufflevector {vec} {one}, {vec} poison, <{lanes} x i32> zeroinitializer")
 
 
 def _turned(t: Text, x: Sequence[str]) -> list[str]:

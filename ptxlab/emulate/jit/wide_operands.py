@@ -200,7 +200,7 @@ class WideOperands(Part):
     @property
     def units(self) -> int:
         """How many units beside each other are multiplied at once."""
-        return 2 if self.cpu.lanes == 16 else 1
+        return 2 if self.cpu.lanes >= 8 else 1
 
     def has_dots(self, p: Product) -> bool:
         """Whether a product is made of pairs."""
