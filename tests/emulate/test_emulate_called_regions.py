@@ -59,6 +59,10 @@ EARLY = function(
 OFTEN = "and.b32 %r5, %r1, 15; AGAIN:" + call("early", "%r5", "%r6") + "add.u32 %r5, %r5, %r6;"
 PROGRAMS = {
     "recursion": (FIBONACCI, f"and.b32 %r5, %r1, 7; {call('fibonacci', '%r5', '%r6')}"),
+    "two depths": (
+        FIBONACCI,
+        f"and.b32 %r5, %r1, 1; mad.lo.u32 %r5, %r5, 3, 4; {call('fibonacci', '%r5', '%r6')}",
+    ),
     "two functions": (MUTUAL, f"and.b32 %r5, %r1, 11; {call('even', '%r5', '%r6')}"),
     "a loop": (
         EARLY,
@@ -81,6 +85,16 @@ PROGRAMS = {
         "min.u32 %r5, %r5, 10; brx.idx %r5, W;"
         + "".join(f"W{k}: {call('early', '%r1', '%r6')} add.u32 %r6, %r6, {k}; bra ON;" for k in range(11))
         + "ON: activemask.b32 %r7; xor.b32 %r6, %r6, %r7;",
+    ),
+    "an exchange between accesses of a frame": (
+        function(
+            "exchange",
+            "setp.lt.s32 %p, %n0, 1; @%p bra DONE; st.local.u32 [own+4], %n0; ld.local.u32 %n1, [own]; "
+            "activemask.b32 %n7; redux.sync.add.u32 %n6, %n0, %n7; st.local.u32 [own], %n6; ld.local.u32 %n2, [own+4]; "
+            f"sub.u32 %n3, %n2, 1; {call('exchange', '%n3', '%n4')} ld.local.u32 %n5, [own]; add.u32 %n0, %n5, %n4; "
+            "DONE:",
+        ).replace(".reg .pred", ".local .align 16 .b8 own[16]; .reg .pred"),
+        f"and.b32 %r5, %r1, 7; {call('exchange', '%r5', '%r6')}",
     ),
     "a switch": (
         "",

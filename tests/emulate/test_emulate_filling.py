@@ -26,7 +26,7 @@ DEEP = """
     ld.param.u32 %n0, [n];
     and.b32 %n1, %n0, 31; cvt.u64.u32 %d0, %n1; mad.lo.u64 %d1, %d0, 4, 0; mov.u64 %d2, own; add.u64 %d1, %d2, %d1;
     {load}
-    st.local.u32 [%d1+16], %n0;
+    {store}
     setp.lt.s32 %p, %n0, 1;
     @%p bra DONE;
     sub.u32 %n3, %n0, 1;
@@ -46,11 +46,24 @@ LOADS = {
     "one address": "ld.local.u32 %n2, [own+100];",
     "guarded": "setp.gt.u32 %p, %n0, 3; mov.u32 %n2, 5; @%p ld.local.u32 %n2, [%d1];",
 }
+STORES = {
+    "u8": "cvt.u16.u32 %h2, %n0; st.local.u8 [%d1+17], %h2;",
+    "u16": "cvt.u16.u32 %h2, %n0; st.local.u16 [%d1+18], %h2;",
+    "u64": "mov.b64 %d5, {%n0, %n1}; st.local.u64 [%d1+16], %d5;",
+    "v4": "st.local.v4.u32 [%d1+16], {%n0, %n1, %n0, %n2};",
+}
+MASKS = {"u8": 1, "u32": 0, "u64": 1, "v4": 1, "guarded": 1}
+"""How lanes go down: all alike, two kinds of them, or (31) each by itself."""
 CALL = """and.b32 %r6, %r1, {mask}; mad.lo.u32 %r6, %r6, {factor}, %r2; rem.u32 %r6, %r6, 29;
     {{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r6; call (b), deep, (a); ld.param.b32 %r7, [b]; }}"""
 FAR = """.local .align 4 .b8 fixed[64]; ld.local.u32 %r8, [fixed+3000]; mul.lo.u32 %r9, %r1, 128; cvt.u64.u32 %rd7, %r9;
     mov.u64 %rd8, fixed; add.u64 %rd8, %rd8, %rd7; ld.local.u32 %r9, [%rd8+4]; xor.b32 %r8, %r8, %r9;"""
 """Loads from where no variable lies."""
+
+
+def deep(kind: str) -> str:
+    """The function, with such a load and a store."""
+    return DEEP.format(load=LOADS[kind], store=STORES.get(kind, "st.local.u32 [%d1+16], %n0;"))
 
 
 def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
@@ -66,8 +79,8 @@ def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
 )
 def test_what_nobody_has_written(load: str, options: dict[str, Any]) -> None:
     """Poison, or what the thread itself has left there, whatever blocks before had there: they are at other depths."""
-    call = CALL.format(mask=31 if load != "u32" else 0, factor=5)
-    text = kernel(f"{FAR} {call} xor.b32 %r7, %r7, %r8; st.global.u32 [%rd3], %r7;", DEEP.format(load=LOADS[load]))
+    call = CALL.format(mask=MASKS.get(load, 31), factor=5)
+    text = kernel(f"{FAR} {call} xor.b32 %r7, %r7, %r8; st.global.u32 [%rd3], %r7;", deep(load))
     assert lower(parse(text)).local_first < lower(parse(text)).local_stride
     step, *others = (left(way, text, **options) for way in WAYS)
     assert others == [step] * len(others)
@@ -81,9 +94,7 @@ def test_only_what_is_reached_is_filled() -> None:
 
     filled = []
     for factor in (0, 1):
-        text = kernel(
-            CALL.format(mask=31, factor=factor) + "st.global.u32 [%rd3], %r7;", DEEP.format(load=LOADS["u32"])
-        )
+        text = kernel(CALL.format(mask=31, factor=factor) + "st.global.u32 [%rd3], %r7;", deep("u32"))
         program = lower(parse(text))
         built, _ = prepare(program, None, Instruments(False, frozenset()), Rows.of((32, 1, 1)))
         memory = Memory()

@@ -167,6 +167,10 @@ AROUND:
 """
 """Every instruction gives %r11 the same value in all lanes that execute it, and some lanes go around one."""
 
+MORE = (f"mad.lo.u32 %r10, %r10, 5, {k}; setp.eq.u32 %p1, %r1, {k}; @%p1 bra END;" for k in range(96))
+LONG_CHAIN = CHAIN.replace("END:\n", "\n".join((*MORE, "END:\n")))
+"""A hundred of them, as of a loop that is unrolled and left early."""
+
 BODIES = {
     "left one by one": LEFT_ONE_BY_ONE,
     "a counter that nobody reads afterwards": COUNTER.format(after=""),
@@ -174,6 +178,7 @@ BODIES = {
     "nested": NESTED,
     "a chain of conditions": CHAIN,
     "two ways back": CONTINUES,
+    "a hundred conditions": LONG_CHAIN,
     "long": LONG,
     "memory": MEMORY,
     "steps that some lanes leave out": STEPS,
@@ -225,6 +230,7 @@ def test_what_runs_under_masks() -> None:
     assert regions(LEFT_ONE_BY_ONE) == [(1,)]
     assert regions(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mov.u32 %r10, 9;")) == []
     assert regions(CHAIN) == [(1, 2, 3, 4)]  # one copy for all four branches
+    assert max(map(len, regions(LONG_CHAIN))) == 99
     assert np.unique([len(region) for region in regions(NESTED)]).tolist() == [2, 4, 6]
 
 

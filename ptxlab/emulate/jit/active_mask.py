@@ -77,6 +77,14 @@ class ActiveMask:
         yield
         self.bits, self._mask = before, mask
 
+    @contextmanager
+    def part(self, bits: str) -> Iterator[None]:
+        """In this context only those of the active lanes are active that are among these (an i32)."""
+        before, mask = self.bits, self._mask
+        self.narrow(self.t.let(f"and i32 {before}, {bits}"))
+        yield
+        self.bits, self._mask = before, mask
+
     # -- facts about the active lanes
 
     def none(self) -> str:

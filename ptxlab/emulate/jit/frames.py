@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.groups import access_shape
+from ptxlab.emulate.jit.local_rows import Depths
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Mem, Program, Reg
 
@@ -12,13 +13,15 @@ from ptxlab.emulate.program.model import Mem, Program, Reg
 @dataclass
 class Span:
     """Accesses of a block at constant offsets from one register: the lowest of their bytes, the one after the highest,
-    what the register must be a multiple of. `fine`: whether all of them are valid (an i1), once that is known."""
+    what the register must be a multiple of. `fine`: whether all of them are valid (an i1), once that is known, and then
+    where they lie."""
 
     low: int
     high: int
     align: int
     count: int = 1
     fine: str = ""
+    depths: Depths | None = None
 
 
 def plan_spans(program: Program, first: int, last: int) -> dict[int, Span]:

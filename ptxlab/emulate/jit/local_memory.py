@@ -47,7 +47,7 @@ class LocalMemory(Part):
         at = self._checked(address)
         if at is None:
             return tuple(self.m.const(lane, 0) for _ in range(count)) if stored is None else ()
-        moved = self._as_rows(at, stored) if self.program.local_rows else self._in_pieces(at, stored)
+        moved = self._as_rows(at, address, stored) if self.program.local_rows else self._in_pieces(at, stored)
         self._hold(address, moved if stored is None else stored, stores=stored is not None)
         self._accessed(at, stores=stored is not None)
         return moved
@@ -144,8 +144,10 @@ class LocalMemory(Part):
         self.spans = plan_spans(self.program, first, last) if self.program.local_rows else {}
 
     def begin(self) -> None:
-        """A label: what was loaded and stored before is not known."""
+        """A label: what was loaded, stored and checked before is not known."""
         self.known = {}
+        for span in self.spans.values():
+            span.fine, span.depths = "", None
 
     def _place(self, address: Address) -> tuple[str, int] | None:
         """A name for the base of an address, and how far behind it that is; None where nothing is noted."""
@@ -196,11 +198,21 @@ class LocalMemory(Part):
                 self.scattered.store_apart(lane, taken, each, self.scattered.load_apart(lane, given, each).text)
             at += step
 
-    def _as_rows(self, at: Value, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+    def _as_rows(self, at: Value, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
         """An access at checked addresses, i64, where local memory lies word by word."""
         lane, count, size = access_shape(self.e.code)
         first = at if at.uniform else self.m.trunc("i32", at)
         places = [self.m.add(first, self.m.const(first.type, k * size // count)) for k in range(count)]
+        span = self.spans.get(self.e.code.index)
+        if span is not None and span.fine and span.depths is None:
+            span.depths = self.rows.depths(address.base, span.fine)
+        if span is not None and span.depths is not None:
+            each = [span.depths.behind(self.m, address.offset + k * size // count) for k in range(count)]
+            if stored is None:
+                return tuple(self.rows.load_at(lane, *where) for where in zip(places, each, strict=True))
+            for place, value, depths in zip(places, stored, each, strict=True):
+                self.rows.store_at(lane, place, value, depths)
+            return ()
         if stored is None:
             return tuple(self.rows.load(lane, place) for place in places)
         for place, value in zip(places, stored, strict=True):

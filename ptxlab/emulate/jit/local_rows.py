@@ -8,6 +8,7 @@ names its space (`Program.local_rows`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +20,27 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
+    from ptxlab.emulate.jit.machine import LaneMachine
 
 WORD, ROW = 4, 4 * W
 """Bytes of a word, and of that of all lanes."""
+
+
+@dataclass(frozen=True)
+class Depths:
+    """Where frames of the lanes that run a block lie, if all of them may lie there. `alike`: all at `first`; `few`:
+    those of the lanes `firsts` (an i32) there, and all others at `second`. i1 and i64."""
+
+    alike: str
+    first: Value
+    few: str
+    second: Value
+    firsts: str
+
+    def behind(self, m: LaneMachine, offset: int) -> Depths:
+        """The same of what lies behind the frames' beginnings."""
+        first, second = (m.add(each, m.const("i64", offset)) for each in (self.first, self.second))
+        return Depths(self.alike, first, self.few, second, self.firsts)
 
 
 class LocalRows(Part):
@@ -31,6 +50,59 @@ class LocalRows(Part):
     def __init__(self, e: Emitter, scattered: Scattered) -> None:
         super().__init__(e)
         self.scattered = scattered
+
+    def depths(self, base: Value, fine: str) -> Depths | None:
+        """Where frames lie that begin at addresses, an i64, of the lanes that run a block. fine (an i1): whether they
+        are right in all of these. None where that is looked at by functions."""
+        if self._called or base.uniform:
+            return None
+        t, bits, at = self.t, self.active.block_bits, self.m.trunc("i32", base)
+
+        def of(lanes: str) -> tuple[Value, str]:
+            """The address of the first of some lanes, and all lanes at that."""
+            lane = t.let(f"and i32 {self.active.first(lanes)}, {W - 1}")
+            held = t.let(f"extractelement <{W} x i32> {self.m.vector(at)}, i32 {lane}")
+            first = Value(held, "i32", True)
+            return self.m.zext("i64", first), self.m.bits_of(self.m.eq(at, first))
+
+        first, firsts = of(bits)
+        others = t.let(f"and i32 {t.let(f'xor i32 {firsts}, -1')}, {bits}")
+        second, seconds = of(others)
+        more = t.let(f"and i32 {t.let(f'xor i32 {seconds}, -1')}, {others}")
+        alike, few = (t.let(f"and i1 {fine}, {t.let(f'icmp eq i32 {left}, 0')}") for left in (others, more))
+        return Depths(alike, first, few, second, firsts)
+
+    def load_at(self, lane: str, at: Value, depths: Depths) -> Value:
+        """The same as `load` where it is known where frames lie."""
+        t, m, kind = self.t, self.m, f"<{W} x {LLVM[lane]}>"
+        with t.if_else(depths.alike) as (one, many):
+            with one, m.own_splats():
+                row, here = m.vector(self._row(lane, depths.first)), t.here
+            with many, m.own_splats():
+                with t.if_else(depths.few) as (two, all_):
+                    with two, m.own_splats():
+                        a, b = (self._row(lane, each) for each in (depths.first, depths.second))
+                        mixed, at_two = m.vector(m.select(m.of_bits(depths.firsts), a, b)), t.here
+                    with all_, m.own_splats():
+                        apart, at_all = m.vector(self._apart(lane, at)), t.here
+                others, there = t.let(f"phi {kind} [{mixed}, %{at_two}], [{apart}, %{at_all}]"), t.here
+        return Value(t.let(f"phi {kind} [{row}, %{here}], [{others}, %{there}]"), lane, False)
+
+    def store_at(self, lane: str, at: Value, value: Value, depths: Depths) -> None:
+        """The same as `store` where it is known where frames lie."""
+        t, m = self.t, self.m
+        m.vector(value)
+        with t.if_else(depths.alike) as (one, many):
+            with one, m.own_splats():
+                self._store_row(lane, depths.first, value, partly=True)
+            with many, m.own_splats(), t.if_else(depths.few) as (two, all_):
+                with two, m.own_splats():
+                    with self.active.part(depths.firsts):
+                        self._store_row(lane, depths.first, value, partly=True)
+                    with self.active.part(t.let(f"xor i32 {depths.firsts}, -1")):
+                        self._store_row(lane, depths.second, value, partly=True)
+                with all_, m.own_splats():
+                    self._store_apart(lane, at, value)
 
     def load(self, lane: str, at: Value) -> Value:
         """An element of each lane; what inactive lanes get is undefined."""

@@ -14,7 +14,7 @@ from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import Action
 
-MOST = 256
+MOST = 640
 """PTX instructions of a region. They are emitted twice."""
 IN_ALL = 1024
 """PTX instructions of all regions together."""
