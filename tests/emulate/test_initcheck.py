@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
+from emulate_programs import DEVICES, WAYS, improve
 from emulate_programs import kernel as kernel_text
+from emulate_programs import run as run_text
 from longer import slow
 from planted import BUGS
 from random_shared import differences
@@ -167,6 +168,47 @@ def test_a_gap_stays_one_whatever_is_stored_there(line: str, device: str) -> Non
     out, x = np.zeros((2, 1), np.uint32)
     found = pl.launch(kernel_text(body + "st.global.u32 [%rd3], %r8;", TWO), 1, 1, out, x, device=device, checks=INIT)
     assert [(f.kind, f.count) for f in found.findings] == [("array overrun", 6)]
+
+
+MATRICES = (
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r20}, [%r12];",
+    "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r20, %r21}, [%r12];",
+    "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r20, %r21, %r22, %r23}, [%r12];",
+    "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r12], {%r1, %r1}; ld.shared.v4.u32 {%r20, %r21, %r22, %r23}, [%r12];",
+)
+
+
+@pytest.mark.parametrize("line", MATRICES, ids=lambda line: line.partition(" ")[0])
+@pytest.mark.parametrize("array", ["one", "two"])
+def test_rows_of_matrices(line: str, array: str) -> None:
+    """More is written in each turn, from the beginning of an array on: rows of 16 bytes behind that are found."""
+    body = f"""
+        mov.u32 %r10, {array};
+        shl.b32 %r11, %r1, 2;
+        add.u32 %r11, %r11, %r10;
+        mov.u32 %r13, 0;
+    AGAIN:
+        mad.lo.u32 %r14, %r13, 128, %r11;
+        st.shared.u32 [%r14], %r1;
+        bar.warp.sync -1;
+        mul.lo.u32 %r12, %r13, 160;
+        mad.lo.u32 %r12, %r1, 16, %r12;
+        and.b32 %r12, %r12, 1023;
+        add.u32 %r12, %r12, %r10;
+        {line}
+        add.u32 %r13, %r13, 1;
+        setp.lt.u32 %p1, %r13, 8;
+        @%p1 bra AGAIN;
+        st.global.u32 [%rd3], %r20;"""
+    before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
+    text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
+    for way in WAYS:
+        if way == "good":
+            improve(text, (32,), False, INIT)
+        out, report = run_text("step" if way == "step" else "jit", text, checks=INIT)
+        found.append((out.tolist(), [str(finding) for finding in report.findings]))
+    assert len(found[0][1]) == 1
+    assert all(other == found[0] for other in found[1:])
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -13,6 +13,7 @@ from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.jit.shared_written import SharedWritten
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
@@ -42,6 +43,11 @@ class Checks(Part):
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
         self._copies = any(code.properties.lane_copy or is_bulk(code) for code in self.program.codes)
         self._tiles = follows_tiles(self.program)
+
+    @functools.cached_property
+    def written(self) -> SharedWritten:
+        """What is known to be written of shared memory."""
+        return SharedWritten(self.e)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
@@ -165,12 +171,15 @@ class Checks(Part):
                 call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
                      str(start), self.pieces(members), rows, str(int(write)))
             )  # fmt: skip
-        if self.init and write:
-            self.stored(code, mask, ANYWHERE, 0, 16)
-        elif self.init:
-            good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
-            with t.unless(good, cold=True):
-                self.unwritten(mask, "%init.shared", str(start), rows)
+        if self.init:
+            offsets = t.let(f"load <{W} x i32>, ptr %addrs, align 64")
+            with self.written.unless_lanes(offsets, [(0, 16)], mask, write=write):
+                if write:
+                    self.stored(code, mask, ANYWHERE, 0, 16)
+                else:
+                    good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
+                    with t.unless(good, cold=True):
+                        self.unwritten(mask, "%init.shared", str(start), rows)
         if self.sync:
             self.touch_copied(mask, rows)
         return mask, rows

@@ -16,7 +16,6 @@ from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.put_off import PutOff
 from ptxlab.emulate.jit.rulecode import THERE, call
-from ptxlab.emulate.jit.shared_written import SharedWritten
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, race_accesses, races
@@ -58,7 +57,7 @@ class CheckedAccesses(CheckInstrument):
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
         self._put_off = PutOff(e, checks)
-        self._written = SharedWritten(e)
+        self._written = checks.written
 
     def enters(self) -> None:
         self.t.declared.update(_DECLARED)
@@ -278,7 +277,7 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.init and not self.checks.race and code.space == "shared":
             start = self.m.const("i64", self.program.shared_start)
             offsets = self.m.trunc("i32", self.m.sub(Value(at, "i64", False), start))
-            known = self._written.unless_lanes(self.m.vector(offsets), [(0, size)])
+            known = self._written.unless_lanes(self.m.vector(offsets), [(0, size)], self.active.bits)
         with known:
             self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
             self.checks.each(0, size, code, kind)

@@ -45,17 +45,17 @@ class SharedWritten(Part):
         """The same of the offsets of all lanes, those of a group."""
         halves = 2 if group.lanes is not None and ROWS in group.patterns else 1
         if self.active.partly or self.active.guard is not None or not group.patterns & {ROW, ROWS}:
-            good, stretch = self._lanes(self.e.memory.offsets(group), accessed)
+            good, stretch = self._lanes(self.e.memory.offsets(group), accessed, self.active.bits)
         else:
             good, stretch = self._rows(group, halves, accessed)
         with self._unless(good, stretch, write):
             yield
 
     @contextmanager
-    def unless_lanes(self, offsets: str, accessed: Bytes) -> Iterator[None]:
-        """The same of any 32 offsets, a vector of i32."""
-        good, stretch = self._lanes(offsets, accessed)
-        with self._unless(good, stretch):
+    def unless_lanes(self, offsets: str, accessed: Bytes, mask: str, *, write: bool = False) -> Iterator[None]:
+        """The same of any 32 offsets, a vector of i32, for the lanes of a mask."""
+        good, stretch = self._lanes(offsets, accessed, mask)
+        with self._unless(good, stretch, write):
             yield
 
     @contextmanager
@@ -92,8 +92,8 @@ class SharedWritten(Part):
             good = t.let(f"and i1 {good}, {t.let(f'icmp uge i64 {group.halves[1]}, {low}')}")
         return good, stretch
 
-    def _lanes(self, offsets: str, accessed: Bytes) -> tuple[str, str]:
-        """i1: whether all that the active lanes access is known to be written, in one stretch; and that."""
+    def _lanes(self, offsets: str, accessed: Bytes, mask: str) -> tuple[str, str]:
+        """i1: whether all that the lanes of a mask access is known to be written, in one stretch; and that."""
         t, kind = self.t, f"<{W} x i32>"
         first = t.let(f"zext i32 {t.let(f'extractelement {kind} {offsets}, i64 0')} to i64")
         stretch, low, reached = self._stretch(first)
@@ -103,5 +103,5 @@ class SharedWritten(Part):
             offsets = t.let(f"sub {kind} {offsets}, {t.splat('i32', t.let(f'trunc i64 {low} to i32'))}")
         last = t.splat("i32", t.let(f"trunc i64 {room} to i32"))
         beyond = t.let(f"bitcast <{W} x i1> {t.let(f'icmp ugt {kind} {offsets}, {last}')} to i32")
-        none = t.let(f"icmp eq i32 {t.let(f'and i32 {beyond}, {self.active.bits}')}, 0")
+        none = t.let(f"icmp eq i32 {t.let(f'and i32 {beyond}, {mask}')}, 0")
         return t.let(f"and i1 {none}, {t.let(f'icmp sge i64 {room}, 0')}"), stretch

@@ -204,7 +204,9 @@ def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, o
         fill_bytes(written + (offsets[16] + offset), WRITTEN, size * 16)
     elif size < 4:
         for lane in lanes_of(mask):
-            fill_bytes(written + (offsets[lane] + offset), WRITTEN, size)
+            at = offsets[lane] + offset
+            for k in range(size):
+                written[at + k] = WRITTEN
     elif count(mask) <= FEW:
         for lane in lanes_of(mask):
             word = (offsets[lane] + offset) >> 2  # such accesses are aligned to four bytes at least
