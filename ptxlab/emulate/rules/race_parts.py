@@ -48,11 +48,12 @@ from ptxlab.emulate.rules.race_rows import (
     line_of,
     no_later,
     row_accessed,
+    since_synced,
     spread,
     word_accessed,
 )
 from ptxlab.emulate.rules.races import hazard, remember
-from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, ID, WARP, Block, Launch
 
 ALL = 0xFFFFFFFF
 """The mask of a row without gaps."""
@@ -84,6 +85,12 @@ def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_u64:
     """Marks the records that need no further check: no access, one before the last barrier of all, or the thread's
     own."""
     return marked((record == 0) | (record - low < span) | ((record ^ me) & ID == 0))
+
+
+@rule(inline=True)
+def row_synced(record: row_u64, me: row_u64, low: u64, since: u64) -> row_u64:
+    """Marks the records of lanes of the same warp from before its lanes have synchronized."""
+    return marked((record - low < since) & ((record ^ me) >> WARP & 31 == 0))
 
 
 @rule(inline=True)
@@ -218,6 +225,12 @@ def part_of_line(
     r_fine = (row_ids() & 0) - 1
     if not no_reader:
         r_fine = row_fine(reader, now, low, span)
+    if not write and not none_of(meant & ~w_fine):
+        since = since_synced(block, extract(now, first(chosen)))
+        if since != 0:  # as in `remember`: then a read takes the place of the one before
+            after = r_fine | row_synced(reader, now, low, since)
+            late = row_synced(writer, now, low, since) & after & ~w_fine
+            w_fine, r_fine = w_fine | late, r_fine | late
     if not write and none_of(meant & ~(w_fine & r_fine)):  # the usual case of a read: no other reader is remembered
         store_row(readers, mixed(meant, now, reader))
         if rows:

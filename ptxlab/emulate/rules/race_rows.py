@@ -31,7 +31,7 @@ What is kept is the same with and without this: `Launch.summaries` says whether 
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, boolean, load_row, row_ids, row_u64, rule, select, store_row, u64
-from ptxlab.emulate.rules.records import BLOCK, CODE, ID, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Launch
 
 LINE = 4
 """A line is 2**LINE words."""
@@ -260,6 +260,20 @@ def word_fine(record: u64, me: u64, low: u64, span: u64) -> boolean:
 
 
 @rule(inline=True)
+def since_synced(block: Block, me: u64) -> u64:
+    """Where the lanes of a warp have synchronized, and nothing has but whole warps and the whole block: what those
+    records of its lanes are less than, less the block, that lie before it. 0 elsewhere."""
+    warp = me >> WARP & 31
+    return u64(block.sync[warp, warp]) << TIME if block.syncs != 0 and block.simple != 0 else u64(0)
+
+
+@rule(inline=True)
+def word_synced(record: u64, me: u64, low: u64, since: u64) -> boolean:
+    """Whether an access of another lane of the warp lies before the warp's lanes have synchronized."""
+    return u64(record - low) < since and (record ^ me) >> WARP & 31 == 0
+
+
+@rule(inline=True)
 def put(
     block: Block, records: Pointer[u64], stride: u64, line: Pointer[u64], third: u64, word: u64, me: u64, rows: boolean
 ) -> None:
@@ -282,8 +296,16 @@ def word_accessed(
         line = begun(records, stride, word >> LINE)
     at = records + word
     if not (rows and before_barrier(line[0], low, span)):
-        if not word_fine(record_at(line, 0, word, at, rows), me, low, span):
-            return LOOK
+        writer = record_at(line, 0, word, at, rows)
+        if not word_fine(writer, me, low, span):
+            since = since_synced(block, me)
+            if write or not word_synced(writer, me, low, since):
+                return LOOK
+            reader = record_at(line, 1, word, at + stride, rows)
+            if not (word_fine(reader, me, low, span) or word_synced(reader, me, low, since)):
+                return LOOK
+            put(block, records, stride, line, 1, word, me, rows)
+            return CHANGED
     fine = rows and before_barrier(line[1], low, span)
     fine = fine or word_fine(record_at(line, 1, word, at + stride, rows), me, low, span)
     if fine and not write:
