@@ -91,6 +91,9 @@ def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[l
     ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 5; and.b64 %rd9, %rd7, 0x100000000;", ([0] * 32, "")),
     ("cvt.s64.s32 %rd8, %r1; L: add.s64 %rd8, %rd8, 16; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;"
      "and.b64 %rd9, %rd8, 0x8000000000000000;", None),
+    # 0 to 31, until the loop adds to it
+    ("and.b32 %r8, %r1, 31; L: mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd1, %rd8; add.u32 %r8, %r8, 32;"
+     "setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", ([4 * k for k in K], "sext")),
     # a loop: every writer gives lanes of the same form
     ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, 64; setp.lt.u32 %p1, %r9, %r2; @%p1 bra L;", (K, "")),
     ("mov.u32 %r9, %r1; L: add.u32 %r9, %r9, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", None),
@@ -106,6 +109,7 @@ def test_what_is_affine(body: str, expected: tuple[list[int], str] | None) -> No
 
 @pytest.mark.parametrize(("body", "expected"), [
     ("mul.lo.u32 %r9, %r1, %r3;", (0, "", 1)),
+    ("and.b32 %r8, %r1, 31; mul.lo.u32 %r9, %r8, %r3;", (0, "", 1)),
     ("mul.lo.u32 %r9, %r3, %r4;", (0, "", 1)),  # %r4 is %r1 and a scalar
     ("mad.lo.u32 %r9, %r1, %r3, %r1;", (1, "", 1)),
     ("mul.lo.u32 %r8, %r1, %r3; sub.u32 %r9, %r2, %r8;", (0, "", 1)),  # of which the stride is negative
@@ -164,6 +168,26 @@ def test_rows_of_a_block(axis: str, block: tuple[int, int, int], expected: list[
 def test_where_rows_begin(body: str, block: tuple[int, int, int], expected: list[int] | None) -> None:
     found = form_of_r9(f"mov.u32 %r8, %tid.y; {body}", block)
     assert (found and found[0]) == expected
+
+
+def test_lanes_that_are_known_as_numbers() -> None:
+    from emulate_programs import WAYS, improve, run
+
+    body = """
+        and.b32 %r5, %r1, 31; setp.lt.u32 %p1, %r5, 20; selp.b32 %r20, %r5, 100, %p1;  // 0 to 31 in each warp
+        and.b32 %r6, %r1, -32; sub.u32 %r7, %r1, %r6; mad.lo.u32 %r20, %r20, 3, %r7;
+        add.u32 %r8, %r1, %r2; sub.u32 %r9, %r1, %r1; mad.lo.u32 %r20, %r20, 3, %r9;
+        sub.u32 %r10, %r8, %r1; mad.lo.u32 %r20, %r20, 3, %r10; sub.u32 %r11, %r1, %r8; mad.lo.u32 %r20, %r20, 3, %r11;
+        setp.eq.u32 %p2, %r7, 31; @!%p2 bra L; add.u32 %r20, %r20, 7; L:
+        bar.sync 0;
+        setp.ne.u32 %p3, %r5, 0; @%p3 bra M; add.u32 %r20, %r20, %r10; M:
+        add.u32 %r20, %r20, %r7; st.global.u32 [%rd3], %r20;"""
+    text, found = kernel(body), []
+    improve(text, (96,), False, ("memcheck",))
+    for way in WAYS:
+        out, _ = run("step" if way == "step" else "jit", text, threads=96, blocks=3)
+        found.append(out.tolist())
+    assert found[1:] == found[:1] * (len(WAYS) - 1)
 
 
 @pytest.mark.long

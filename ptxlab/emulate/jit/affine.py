@@ -26,7 +26,7 @@ the second with steps that are all 0. Anything else needs all lanes, and makes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -90,6 +90,12 @@ class AffineOps(Ops):
         form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
+    def _apart(self, value: Value) -> Value:
+        """A value as an affine one, if it is a number for each lane."""
+        if value.uniform or value.lanes is None or not self.affine:
+            return value
+        return self.as_affine(value) or value
+
     def made(self, form: Form | None, base: Value, stride: Value | None = None) -> Value | None:
         """A value of the first form; the scalar where all lanes are the same, None where there is no such form."""
         if form is None:
@@ -98,6 +104,10 @@ class AffineOps(Ops):
             return Affine(self, form, base, None, stride)
         self.note_zeros(base, form.zeros)
         return base
+
+    def numbers(self, type_: str, lanes: Sequence[int]) -> Value:
+        """A number for each lane."""
+        return constant(np.array(lanes, np.int64).astype(f"u{BITS[type_] // 8}"), type_)
 
     def spread(self, value: Affine) -> str:
         """All lanes of an affine value, as a vector. It is made once in each block of LLVM's."""
@@ -124,7 +134,7 @@ class AffineOps(Ops):
 
     def _listed(self, numbers: tuple[int, ...], type_: str) -> str:
         """A number for each lane, as a vector."""
-        return constant(np.array(numbers, np.int64).astype(f"u{BITS[type_] // 8}"), type_).text
+        return self.numbers(type_, numbers).text
 
     def _splat(self, scalar: Value) -> str:
         if scalar.lanes is not None:
@@ -202,6 +212,10 @@ class AffineOps(Ops):
                 stride = super().sub(self.const(a.type, 0), y.stride)
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
             form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
+            if y.base.lanes is not None and y.form.level and not int(y.base.lanes[0]):
+                return a
+            if sign < 0 and stride is None and form is not None and x.base.text == y.base.text:  # `tid - (tid & -32)`
+                return self.numbers(a.type, form.steps)
             if form is not None and x.form.counted and sign > 0 and _below(b, 1 << 31):
                 form = replace(form, small=a.type == "i64")
             return None if form is None else self.made(form, operation(x.base, y.base), stride)
@@ -224,6 +238,7 @@ class AffineOps(Ops):
 
     def _strided(self, value: Value, by: Value) -> Value | None:
         """A value of the first form times a scalar that is not known when the kernel is built."""
+        value = self._apart(value)
         if not isinstance(value, Affine) or value.inner is not None or not by.uniform:
             return None
         if value.stride is None:
@@ -309,16 +324,18 @@ class AffineOps(Ops):
                 return self.const(a.type, 0)
             if isinstance(value, Affine) and value.form.disjoint and by.uniform and by.lanes is not None:
                 kept, form = int(by.lanes[0]), value.form
-                zeros = max(form.zeros, low_zeros(kept))
-                found = self.made(
-                    form_of(a.type, [step & kept for step in form.steps], zeros), super().and_(value.base, by)
-                )
+                zeros, steps = max(form.zeros, low_zeros(kept)), [step & kept for step in form.steps]
+                if kept >> form.zeros == 0:  # `tid & 31`
+                    return self.numbers(a.type, steps)
+                same = ~kept % (1 << BITS[a.type]) >> form.zeros == 0  # `tid & -32`
+                found = self.made(form_of(a.type, steps, zeros), value.base if same else super().and_(value.base, by))
                 if found is not None:
                     return found
         return super().and_(a, b)
 
     def or_(self, a: Value, b: Value) -> Value:
         for value, by in ((a, b), (b, a)):
+            value = value if by.lanes is not None else self._apart(value)
             if isinstance(value, Affine) and value.form.disjoint and by.uniform:
                 form, zeros = value.form, min(value.form.zeros, self._zeros(by))
                 bits = int(by.lanes[0]) if by.lanes is not None else -1 << zeros
@@ -366,6 +383,10 @@ class AffineOps(Ops):
         """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
         holds: Callable[..., Value] = getattr(super(), comparison)
         ordered: Callable[..., Value] = getattr(super(), order)
+        if b.lanes is None:
+            a = self._apart(a)
+        if a.lanes is None:
+            b = self._apart(b)
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
         if not isinstance(one, Affine) or not other.uniform:

@@ -65,8 +65,8 @@ class Sketch:
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
         zeros = self.aligned.get(r, 0) if form is None else form.zeros
-        if zeros >= BITS.get(lane, ALL) and (form is None or form.level):
-            return self.machine.const(lane, 0)
+        if zeros >= BITS.get(lane, ALL):
+            return self.machine.const(lane, 0) if form is None else self.machine.numbers(lane, form.steps)
         scalar = Value(f"%any{r}", lane, True)
         self.machine.multiples[scalar.text] = zeros
         if form is None or form.level:
@@ -116,13 +116,14 @@ def still_level(
 
 
 class Search:
-    """The search for forms. uncounted: registers that hold what may have wrapped around; what follows from a form that
-    has turned out to be one of them is looked for anew."""
+    """The search for forms. uncounted: registers that hold what may have wrapped around; unknown: those whose base
+    is not always 0. What follows from a form that has turned out to be one of them is looked for anew."""
 
     def __init__(self, program: Program, sketch: Sketch, uniform: list[bool]) -> None:
         self.program, self.sketch, self.uniform = program, sketch, uniform
         self.known: dict[Any, dict[int, Form | None]] = {}
         self.uncounted: set[int] = set()
+        self.unknown: set[int] = set()
         self.candidates: set[int] = set()
         self.forms: dict[int, Form] = {}
 
@@ -137,14 +138,20 @@ class Search:
                 for r, form in (self.written(code) or {}).items():
                     if r in candidates:
                         changed |= self._noted(r, form)
-                        if r in self.forms and self.forms[r].counted and r in self.uncounted:
+                        if r in self.forms and self._mistaken(r, self.forms[r]):
                             return None
         return self.forms
+
+    def _mistaken(self, r: int, form: Form) -> bool:
+        """Whether more was thought of a register than is so."""
+        return (form.counted and r in self.uncounted) or (form.known and r in self.unknown)
 
     def _noted(self, r: int, form: Form | None) -> bool:
         """A register is written: whether that changes what is known of it."""
         if form is not None and r in self.uncounted:
             form = replace(form, counted=False)
+        if form is not None and r in self.unknown:
+            form = replace(form, zeros=min(form.zeros, BITS[form.type] - 1))
         old = self.forms.get(r)
         if form is None or old not in (None, form):
             self.candidates.discard(r)
@@ -155,6 +162,8 @@ class Search:
             return False
         elif old.counted and not form.counted:
             self.uncounted.add(r)
+        elif old.known and not form.known:
+            self.unknown.add(r)
         else:
             self.forms[r] = form.common(old)
         return True
@@ -185,7 +194,9 @@ def _remembered(
         low_zeros(s.value) if added and isinstance(s, Literal) and isinstance(s.value, int) else _key(s, given, sketch)
         for s in code.sources
     )
-    key = (code.form, tuple(sources), tuple(kinds))
+    read = [s.index if isinstance(s, Reg) else None for s in code.sources]
+    same = tuple(map(read.index, read))  # a register less itself is 0, one less another of its form is not
+    key = (code.form, tuple(sources), tuple(kinds), same)
     if key not in known:
         written = sketch.run(code, given)
         known[key] = {k: written[r] for k, r in enumerate(dests) if r in written}

@@ -43,6 +43,11 @@ class Form:
         return not self.extension and not self.times and self.low >= 0 and self.high >> self.zeros == 0
 
     @property
+    def known(self) -> bool:
+        """Whether the base is known to be 0, and so each lane."""
+        return self.zeros >= BITS[self.type]
+
+    @property
     def apart(self) -> tuple[int, ...]:
         """What each lane adds to lane 0 where no lane wraps around, but for strides."""
         return tuple(self.scale * step for step in self.steps)

@@ -103,8 +103,8 @@ class Registers(Part):
         if found is None:
             self.e.matrices.late.needs((r,))
         form = self._form(r)
-        if found is None and self.scalar(r) and self._is_zero(r):
-            found = self.values[r] = self.m.const(self.program.registers[r].lane, 0)
+        if found is None and (number := self._numbers(r)) is not None:
+            found = self.values[r] = number
         if found is None and form is not None:
             found = self.values[r] = self._affine(r, form)
         if found is None:
@@ -124,11 +124,13 @@ class Registers(Part):
                 self.m.note_zeros(found, self.e.aligned.get(r, 0))
         return found
 
-    def _is_zero(self, r: int) -> bool:
-        """Whether 0 is all that is ever written to a scalar."""
-        form = self.e.affine.get(r)
-        zeros = self.e.aligned.get(r, 0) if form is None else form.zeros if form.level else 0
-        return zeros >= BITS[self.program.registers[r].lane]
+    def _numbers(self, r: int) -> Value | None:
+        """What a scalar holds, if 0 is all that is ever written to it, or the base of all that is."""
+        form, lane = self.e.affine.get(r), self.program.registers[r].lane
+        zeros = self.e.aligned.get(r, 0) if form is None else form.zeros
+        if zeros < BITS[lane] or not self.scalar(r):
+            return None
+        return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
 
     def _place(self, r: int, *, scalar: bool) -> str:
         """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""
@@ -146,7 +148,9 @@ class Registers(Part):
             value.raw = None  # both would be needed: all lanes are stored
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
-        if self._form(r) is not None:
+        if (number := self._numbers(r)) is not None:  # the analysis has taken it for that
+            value = number
+        elif self._form(r) is not None:
             value = self._of_form(r, value)
         elif self.scalar(r):
             self.m.note_zeros(value, self.e.aligned.get(r, 0))
