@@ -51,8 +51,8 @@ ATOMIC = (
 )
 DIVERGED = (
     "lanes diverge: most instructions run for few of the 32. Tried: regions under masks in the function for converged "
-    "warps (they are in, but for calls); better code for the function for diverged warps (5 % at most); local memory "
-    "word by word (it is in)"
+    "warps, calls and recursion too (they are in); better code for the function for diverged warps (5 % at most); "
+    "local memory word by word, frames at one or two depths as rows (they are in)"
 )
 """Why C is faster."""
 
