@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 LONGEST = 64
 """PTX instructions of a segment. In longer ones what surrounds them counts for little."""
-LOADS = 8
+LOADS = 5
 """Loads and stores of one of more than half that length. LLVM moves what is computed of many loads behind them all, and
 keeps it on the stack."""
 IN_ALL = 256
