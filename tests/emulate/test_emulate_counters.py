@@ -479,3 +479,17 @@ SKIP:
     x, y = np.zeros(8192, np.uint32), np.zeros(8192, np.uint32)
     runs = [pl.launch(text, 6, 64, y, x, device="cpu", counters=True, workers=workers).counters for workers in (1, 2)]
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("operation", ["red.global.add.u32 [%rd2], 1;", "atom.global.add.u64 %rd9, [%rd2+8], %rd4;"])
+@pytest.mark.parametrize("lanes", [0, 1, 20, 33, 64])
+def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
+    """By as many threads of two warps: each warp with a thread asks for one sector."""
+    text = kernel(f"setp.lt.u32 %p1, %r1, {lanes};\n@%p1 {operation}")
+    if "jit" in ENGINES:
+        improve(text, (64,), True, ("memcheck",))
+    for engine in ENGINES:
+        _, report = run(engine, text, threads=64, counters=True)
+        assert report.counters is not None
+        line, warps, size = at(report.counters, text, "@%p1"), -(-lanes // 32), 8 if "64" in operation else 4
+        assert (line.requests, line.sectors, line.ideal_sectors, line.bytes) == (warps, warps, warps, lanes * size)

@@ -244,5 +244,20 @@ class Counting(Instrument):
             self.anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
 
     def atomic(self, address: Address) -> None:
+        if address.base.uniform and self.e.code.space == "global" and not self.e.small:
+            self._one_sector(access_shape(self.e.code)[2])
+            return
         at = self.m.vector(self.m.wide(address))
         self.anywhere(self.e.code.index, at, 0, access_shape(self.e.code)[2])
+
+    def _one_sector(self, size: int) -> None:
+        """Counts a request of all active lanes, if there are any, at one address of global memory."""
+        t, kind = self.t, "<4 x i64>"
+        some = t.let(f"zext i1 {self.active.any()} to i64")
+        octets = t.let(f"mul i64 {self.active.count()}, {size}")
+        more = "poison"
+        for k, amount in enumerate((some, octets, some, some)):  # as the fields of a `Traffic` are
+            more = t.let(f"insertelement {kind} {more}, i64 {amount}, i64 {k}")
+        p = self._record(self.e.code.index, "in_global")
+        old = t.let(f"load {kind}, ptr {p}, align 16")
+        t.do(f"store {kind} {t.let(f'add {kind} {old}, {more}')}, ptr {p}, align 16")
