@@ -62,7 +62,14 @@ class RegisterFlow:
 
 
 def register_flow(program: Program) -> RegisterFlow:
-    """What initcheck follows in a program."""
+    """What initcheck follows in a program; found once, since every launch asks for each of its blocks."""
+    found = program.found.get(register_flow)
+    if not isinstance(found, RegisterFlow):
+        program.found[register_flow] = found = _register_flow(program)
+    return found
+
+
+def _register_flow(program: Program) -> RegisterFlow:
     origins = _origins(program)
     registers = tuple(sorted(origins))
     numbers = {r: n for n, r in enumerate(registers)}

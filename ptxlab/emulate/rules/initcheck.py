@@ -119,12 +119,12 @@ def range_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u6
 @rule
 def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> boolean:
     """Whether the `size` bytes are written that each lane of the mask reads at any address, `at` after its offset."""
+    if range_written(mask, written, offsets, at, size):
+        return True
     if size < 4:
         for lane in lanes_of(mask):
             if first_unwritten(written + (offsets[lane] + at), size) != size:
                 return False
-        return True
-    if range_written(mask, written, offsets, at, size):
         return True
     words, chosen = written.cast(u32), lanes(mask)
     first = (load_lanes(offsets) + u32(at)) >> 2  # such accesses are aligned to four bytes at least
@@ -203,10 +203,11 @@ def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, o
         fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 16)
         fill_bytes(written + (offsets[16] + offset), WRITTEN, size * 16)
     elif size < 4:
-        for lane in lanes_of(mask):
-            at = offsets[lane] + offset
-            for k in range(size):
-                written[at + k] = WRITTEN
+        if not range_written(mask, written, offsets, offset, size):
+            for lane in lanes_of(mask):
+                at = offsets[lane] + offset
+                for k in range(size):
+                    written[at + k] = WRITTEN
     elif count(mask) <= FEW:
         for lane in lanes_of(mask):
             word = (offsets[lane] + offset) >> 2  # such accesses are aligned to four bytes at least
@@ -227,6 +228,8 @@ def in_gap(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size
     """The lanes of the mask whose access touches a gap between two arrays."""
     past: u32 = 0
     if size < 4:
+        if range_written(mask, written, offsets, at, size):
+            return past
         for lane in lanes_of(mask):
             if written[offsets[lane] + at] == GAP:
                 past |= u32(1) << lane
