@@ -57,6 +57,11 @@ def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> Non
 # -- registers
 
 
+def test_what_is_followed_is_found_once() -> None:
+    program = lower(parse(kernel_text("add.u32 %r30, %r31, 1; st.global.u32 [%rd3], %r30;")))
+    assert register_flow(program) is register_flow(program)
+
+
 def followed(body: str) -> list[str]:
     """The registers of a kernel that initcheck follows."""
     program = lower(parse(kernel_text(body)))
