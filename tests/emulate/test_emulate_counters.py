@@ -329,6 +329,7 @@ LOOP:
     assert size > 4 or line.wavefronts == banks
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("known", [True, False], ids=["a stride", "addresses from memory"])
 @pytest.mark.parametrize("across", [0, 1], ids=["one address a row", "a row of words"])
 @pytest.mark.parametrize(("type_", "size"), [("u8", 1), ("u32", 4), ("v2.u64", 16)])

@@ -59,6 +59,7 @@ def outcome(way: str, body: str, block: tuple[int, ...], stride: int, first: int
     return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize(("made", "block"), [
     ("signed", (32,)), ("signed", (16, 4)), ("bytes", (32,)), ("wide", (32,)),

@@ -309,6 +309,7 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     assert [each.whole for each in found][:1] == [follows]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_counters_of_all_engines(what: str) -> None:
     """For each warpgroup what its own warps have issued, too."""
