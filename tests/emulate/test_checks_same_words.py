@@ -53,6 +53,7 @@ def test_what_lanes_have_read_and_write_then(name: str, space: str, way: str) ->
     assert found(way, text, 96, 2) == found("step", text, 96, 2)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not COMPILED, reason="needs llvmlite")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("first", [0, 5, 10, *slow(range(15, 300, 5))])

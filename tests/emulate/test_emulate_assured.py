@@ -168,6 +168,7 @@ def test_all_code_faults_alike(what: str) -> None:
         assert other == expected
 
 
+@pytest.mark.long
 def test_random_programs() -> None:
     assert differences(0, 25) == []
 

@@ -119,6 +119,7 @@ def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
     return out.tolist(), report.lines, report.counters, [str(each) for each in report.findings]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "options",

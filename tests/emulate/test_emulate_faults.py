@@ -381,8 +381,9 @@ def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
     assert error.block == (0, 0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("first", [0, 6, *slow(range(12, 600, 6))])
+@pytest.mark.parametrize("first", [0, 3, *slow(range(6, 600, 3))])
 def test_engines_stop_random_programs_at_the_same_place(first: int) -> None:
-    assert differences(first, 6) == []
+    assert differences(first, 3) == []

@@ -134,6 +134,7 @@ def function(rng: random.Random, name: str) -> str:
     return "\n".join([*lines, "DONE: st.param.b32 [r], %n1; ret; }"])
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_functions(seed: int) -> None:

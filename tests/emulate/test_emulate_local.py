@@ -144,6 +144,7 @@ def test_engines_agree(seed: int) -> None:
     assert [outcome(way, text, threads, checks) == expected for way in WAYS] == [True] * len(WAYS)
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("first", [0, 4, 8, *slow(range(12, 200, 4))])
 def test_engines_find_the_same_bytes_unwritten(first: int) -> None:

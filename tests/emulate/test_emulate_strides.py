@@ -134,6 +134,7 @@ COPY = """
 ELEMENTS = {"b32": ("%r20", "%r21", 4), "f32": ("%f1", "%f2", 4), "b64": ("%rd20", "%rd21", 8)}
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", ELEMENTS)

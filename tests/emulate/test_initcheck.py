@@ -155,6 +155,7 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     assert (found, out.tolist()) == ([], [5])
 
 
+@pytest.mark.long
 @pytest.mark.skipif("cpu" not in DEVICES, reason="needs llvmlite: there is one engine only")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("first", [0, 5, *slow(range(10, 300, 5))])

@@ -268,6 +268,7 @@ def test_part_of_a_row_is_checked_like_scattered_lanes() -> None:
     assert private > 300
 
 
+@pytest.mark.long
 def test_lines_of_32_lanes_are_checked_like_scattered_lanes() -> None:
     compiled, joint, apart = _compiled(4), 0, 0
     for seed in range(60):
@@ -583,6 +584,7 @@ class Watched(Later):
         self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("room", [8, 200])
 def test_reads_in_series_leave_what_they_leave_at_once(room: int) -> None:
