@@ -1,0 +1,331 @@
+"""The rules of racecheck for lines, and for accesses that are put off: they leave what single words leave at once."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from race_worlds import (
+    ALL,
+    CODES,
+    START,
+    WORDS,
+    Call,
+    World,
+    compiled_rules,
+    in_python,
+    one_of_those_that_agree,
+    that_agree,
+)
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.rules import (
+    barriers,
+    race_accesses,
+    race_later,
+    race_rows,
+    race_watch,
+)
+from ptxlab.emulate.rules.accesses import (
+    HALVES_IN_A_ROW,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+)
+from ptxlab.emulate.rules.blocks import started
+from ptxlab.emulate.rules.records import (
+    CODE,
+    STRONG,
+    Block,
+    Entry,
+    Launch,
+)
+
+
+@pytest.mark.long
+def test_records_of_lines_are_those_of_their_words() -> None:
+    """Whole lines, parts of them, and now and then a scattered access or another block with the same memory."""
+    compiled, seen = compiled_rules(4), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
+    for seed in range(60):
+        world = one_of_those_that_agree(Lines, compiled, seed)
+        seen["hazards"] += len(world.state()["notes"])
+        for name in world.seen:
+            seen[name] += world.seen[name]
+    assert min(seen.values()) > 20, seen
+
+
+def test_reads_that_are_checked_together_leave_what_they_leave_one_by_one() -> None:
+    compiled, together = compiled_rules(4), 0
+    for seed in range(80):
+        together += one_of_those_that_agree(Groups, compiled, seed).together
+    assert together > 1000
+
+
+class Lines(World):
+    """Most accesses begin where a line does. Both blocks have the memory one after the other, or at once."""
+
+    def __init__(self, call: Call, *, summaries: bool) -> None:
+        super().__init__(call, 4, summaries=summaries)
+        self.seen = {"lines": 0, "words": 0, "by words": 0}
+
+    def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.05:  # the memory is another block's now
+            for block, holds in zip(self.blocks, draw.choice([(True, False), (False, True)]), strict=True):
+                if holds:
+                    block.records, block.stride = self.shadow.records, self.shadow.stride
+                    self.call(started, block, self.blocks.index(block))
+                    block.records = None
+        elif draw.random() < 0.15:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        elif draw.random() < 0.01:
+            super()._access(draw, self.blocks[0], 0, 0xFFFFFFFF)
+        elif draw.random() < 0.9:
+            self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(3), 0xFFFFFFFF)
+        else:
+            super().step(draw)
+        kept = self.shadow.records.array[3 * self.shadow.stride :]
+        lines = kept[race_rows.LINES + race_rows.numbers(self.shadow.stride) :].reshape(-1, 4)
+        kinds = lines[lines[:, 3] >> race_rows.AGE == kept[race_rows.EPOCH]]
+        self.seen["lines"] += int((kinds[:, :3] != 0).any(axis=1).sum())
+        self.seen["words"] += int(
+            sum(((kinds[:, 3] >> np.uint64(8 * k)) & np.uint64(255) == 255).sum() for k in range(3))
+        )
+        self.seen["by words"] += int(kept[race_rows.BY_WORDS])
+
+    def state(self) -> dict[str, Any]:
+        """Without the numbers of warp-instructions: those that are recorded as lines have none."""
+        found = super().state()
+        return found | {"notes": [note[: Entry.offset("serial") // 8] for note in found["notes"]]}
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        code = draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG
+        write, size, pattern = draw.random() < 0.3, draw.choice([4, 4, 8]), draw.choice([IN_A_ROW, HALVES_IN_A_ROW])
+        places = [0, 64, 128, 64, 4 * draw.randrange(12) // size * size]
+        low, high = draw.choice(places), draw.choice(places)
+        if pattern == IN_A_ROW:
+            high = low + 16 * size
+        offsets = np.arange(32) % 16 * size + np.where(np.arange(32) < 16, low, high)
+        pieces = Pointer[int](np.array([1, 0, size // 4, *[code] * (size // 4), *[0] * (-(size // 4) % 16)], np.uint64))
+        members, at = Pointer[int](np.array([1, 0, size, code], np.uint64)), Pointer[int](offsets.astype(np.uint32))
+        memory = self.shadow.records, self.shadow.stride
+        rest = pattern, members, write
+        if self.call(race_accesses.rows, self.launch, block, warp, *memory, low, high, *rest):
+            return
+        given = 0xFFFFFFFF, *memory, at, pattern, START, pieces, members, write
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
+class Groups(Lines):
+    """Most accesses are several reads of rows from one base, which overlap or do not."""
+
+    def __init__(self, call: Call, *, summaries: bool) -> None:
+        super().__init__(call, summaries=summaries)
+        self.together = 0
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.2:
+            super()._access(draw, block, warp, mask)
+            return
+        size, pattern = draw.choice([4, 4, 8]), draw.choice([IN_A_ROW, HALVES_IN_A_ROW])
+        codes = [draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG for _ in range(draw.choice([1, 2, 4]))]
+        places = draw.choice([[0, 1, 2, 3, 4], [16, 0, 16, 8, 0], [1, 4, 0, 1, 2]])
+        rows = [(place * size, size, code) for place, code in zip(places, codes, strict=False)]
+        if draw.random() < 0.05:
+            rows[-1] = rows[-1][0], 12 - size, rows[-1][2]
+        low, high = (draw.choice([0, 0, 64, 4 * draw.randrange(16) // size * size]) for _ in range(2))
+        if pattern == IN_A_ROW:
+            high = low + 16 * size
+        offsets = np.arange(32) % 16 * size + np.where(np.arange(32) < 16, low, high)
+        members = Pointer[int](np.array([len(rows), *(number for row in rows for number in row)], np.uint64))
+        memory, pieces = (self.shadow.records, self.shadow.stride), Pointer[int](np.array([0], np.uint64))
+        if self.call(race_accesses.rows, self.launch, block, warp, *memory, low, high, pattern, members, False):
+            self.together += 1
+            return
+        given = 0xFFFFFFFF, *memory, Pointer[int](offsets.astype(np.uint32)), pattern, START, pieces, members, False
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["global", "shared"])
+def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool) -> None:
+    """In global memory the same records; in shared memory the same notes, since a barrier forgets what was put off."""
+    compiled, forgotten = compiled_rules(4), 0
+    for seed in range(120):
+        worlds = [Later(compiled, shared=shared), Later(compiled, shared=shared, room=0)]
+        worlds += [Later(in_python, shared=shared)] * (seed < 4)
+        forgotten += that_agree(worlds, seed).put_off
+    assert forgotten > 1000
+
+
+class Later(World):
+    """Accesses and barriers of all warps, of which reads may be put off; `put_off` counts how often some are."""
+
+    writes = 0.15
+
+    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
+        given: list[Any] = []  # the tables of reads that are put off stay where they are
+
+        def keeping(rule: Call, *arguments: Any) -> Any:
+            given.append(arguments)
+            return call(rule, *arguments)
+
+        super().__init__(keeping, 4, summaries=True)
+        self.shared, self.put_off = shared, 0
+        if shared:
+            del self.blocks[1]
+            self.block = self.blocks[0]
+            self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
+        self.later = self.block.later if shared else self.launch.later
+        if room:
+            race_later.make_room(self.later, room, 0 if shared else CODES, 4 * WORDS if shared else 0)
+        if shared:
+            call(started, self.block, 0)
+
+    def step(self, draw: random.Random) -> None:
+        self.reading = draw.random() >= self.writes
+        if draw.random() < 0.15:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        else:
+            mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, draw.getrandbits(32) or 1, 0xFFFF, 0x7FF07FF])
+            self._access(draw, draw.choice(self.blocks), draw.randrange(3), mask)
+        self.put_off += int(self.later.count) > 0
+
+    def state(self) -> dict[str, Any]:
+        """What there is once everything has been recorded."""
+        self.call(race_accesses.work_off, self.launch, self.blocks[0], self.later)
+        found = super().state()
+        names = ("masks", "notes") if self.shared else ("masks", "notes", "records")
+        return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
+
+
+def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded() -> None:
+    compiled, watched, rows, hazards = compiled_rules(4), 0, 0, 0
+    for seed in range(80):
+        worlds = [Watched(compiled, shared=True), Watched(compiled, shared=True, room=0)]
+        worlds += [Watched(in_python, shared=True)] * (seed < 3)
+        world = that_agree(worlds, seed)
+        watched, hazards = watched + world.watched, hazards + len(world.state()["notes"])
+        rows += world.rows
+    assert watched > 200
+    assert rows > 100
+    assert hazards > 20
+
+
+def test_launches_have_the_room_for_their_reads_one_after_the_other() -> None:
+    one, beside, two, larger = (Launch.new().later for _ in range(4))
+    race_later.make_room(one, 64, CODES)
+    race_later.make_room(beside, 64, CODES)
+    assert beside.reads.array is not one.reads.array  # both run
+    race_later.give_back(one)
+    race_later.make_room(two, 64, CODES)
+    assert two.reads.array is one.reads.array
+    race_later.give_back(two)
+    race_later.make_room(larger, 128, CODES)
+    assert larger.reads.array.nbytes > two.reads.array.nbytes
+
+
+class Watched(Later):
+    """Most accesses are those of lanes to words of their own, reads and writes; `watched` counts after how many steps
+    writes are put off, `rows` how many accesses of rows are, with no look at the lanes' offsets."""
+
+    writes, watched, rows = 0.5, 0, 0
+
+    def step(self, draw: random.Random) -> None:
+        super().step(draw)
+        kept = self.shadow.records.array[3 * self.shadow.stride :]
+        self.watched += int(kept[race_rows.LATER] == race_later.WATCHED)
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.03:
+            super()._access(draw, block, warp, mask)
+            return
+        code = draw.randrange(CODES) << CODE
+        size, lane = draw.choice([4, 4, 8]), np.arange(32)
+        words = size // 4
+        pieces = Pointer[int](np.array([1, 0, words, *[code] * words, *[0] * (16 - words)], np.uint64))
+        members, memory = (
+            Pointer[int](np.array([1, 0, size, code], np.uint64)),
+            (self.shadow.records, self.shadow.stride),
+        )
+        write = draw.random() < self.writes and not self.reading
+        layout = draw.choice([lane, lane, 31 - lane, lane ^ 5, lane, lane, lane % 16 + 16 * (lane // 16)])
+        at = 4 * (32 * warp + layout // words * words + draw.choice([0] * 30 + [1, 2, 8]) // words * words)
+        mask = mask & 0x55555555 or 1 if words == 2 else mask  # lanes have words of their own
+        whole = mask == ALL and draw.random() < 0.5
+        state = int(self.shadow.records.array[3 * self.shadow.stride + race_rows.LATER])
+        if state == race_later.WATCHED or (state == race_later.TO_BLOCK and write):
+            if (layout == lane).all():
+                pattern = IN_A_ROW if whole else race_later.PARTS_OF_ROWS
+                rows = mask, *memory, int(at[0]), int(at[16]), pattern, members, pieces, write
+                if self.call(race_watch.watched_rows, self.launch, block, warp, *rows):
+                    self.rows += 1
+                    return
+        given = mask, *memory, Pointer[int](at.astype(np.uint32)), IN_ONE_ALLOCATION, START, pieces, members, write
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
+@pytest.mark.long
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("room", [8, 200])
+def test_reads_in_series_leave_what_they_leave_at_once(room: int) -> None:
+    """Loops whose reads alternate, warps that read one after the other, blocks; and what lies between them."""
+    compiled, spared = compiled_rules(4), 0
+    for seed in range(60):
+        worlds = [Series(compiled, shared=False, room=room), Series(compiled, shared=False, room=0)]
+        worlds += [Series(in_python, shared=False, room=room)] * (seed < 3)
+        spared += that_agree(worlds, seed).spared
+    assert spared > 10 * room
+
+
+class Series(Later):
+    """Most reads are those of series, of two or three instructions that read words near one another in turns; `spared`
+    counts the reads that need no note of their own."""
+
+    writes = 0.02
+
+    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
+        super().__init__(call, shared=shared, room=room)
+        self.spared = 0
+        self.tables: dict[tuple[int, ...], Pointer[int]] = {}
+
+    def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.5:
+            super().step(draw)
+            return
+        begun, notes = int(self.later.serial), int(self.later.count)
+        kinds = [
+            (draw.randrange(CODES), draw.randrange(6), draw.randrange(12), draw.choice([0, 1, 2, 4])) for _ in range(3)
+        ]
+        ways = draw.choice([[(0, 0)] * 6, [(0, 2)] * 6, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]])
+        for round_, (block, warp) in enumerate(ways):
+            for code, layout, at, by in kinds[: draw.choice([2, 2, 2, 3])]:
+                self._reads(self.blocks[block], warp, code << CODE, layout, at + round_ * by)
+        if self.later.count > notes:  # nothing has been worked off
+            self.spared += int(self.later.serial) - begun - (int(self.later.count) - notes)
+
+    def _reads(self, block: Block, warp: int, code: int, layout: int, at: int) -> None:
+        lane = np.arange(32)
+        members = self._table([1, 0, 4, code])
+        pieces = self._table([1, 0, 1, code, *[0] * 15])
+        memory = self.shadow.records, self.shadow.stride
+        if layout == 0:
+            given = 0x7FF, *memory, 4 * at, START, pieces, members, False
+            self.call(race_accesses.at_one_address, self.launch, block, warp, *given)
+            return
+        offsets, pattern = {
+            1: (lane, IN_A_ROW),
+            2: (lane % 16 + 20 * (lane // 16), HALVES_IN_A_ROW),
+            3: (2 * lane, IN_ONE_ALLOCATION),
+            4: (3 * (lane % 16), IN_ONE_ALLOCATION),
+            5: (lane * 7 % 32, IN_ONE_ALLOCATION),
+        }[layout]
+        places = Pointer[int](((at + offsets) * 4).astype(np.uint32))
+        given = 0xFFFFFFFF, *memory, places, pattern, START, pieces, members, False
+        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+    def _table(self, numbers: list[int]) -> Pointer[int]:
+        """A table of an instruction, which is always the same one."""
+        key = tuple(numbers)
+        if key not in self.tables:
+            self.tables[key] = Pointer[int](np.array(numbers, np.uint64))
+        return self.tables[key]
