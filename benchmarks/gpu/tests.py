@@ -69,11 +69,14 @@ def run(selected: list[str], more: list[str], jobs: int, seconds: float | None) 
         up = False
         command = [
             sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-m", "gpu", f"--junitxml={report}",
-            *(["-n", str(jobs), "--dist", "load"] if jobs > 1 else ["-p", "no:xdist"]), *more, *selected,
+            *(["-p", "xdist.plugin", "-n", str(jobs), "--dist", "load"] if jobs > 1 else []), *more, *selected,
         ]  # fmt: skip
+        # Plugins that happen to be installed stay out: one that warns about another would stop the run.
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         with subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        ) as child:
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        ) as child:  # fmt: skip
             try:
                 said, _ = child.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:

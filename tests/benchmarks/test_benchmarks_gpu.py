@@ -309,6 +309,24 @@ def test_missing():
 """
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_plugins_that_happen_to_be_installed_stop_no_test(
+    tests_part: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    """pytest-benchmark, for one, warns about pytest-xdist, and warnings are errors here."""
+    installed = tmp_path / "installed"
+    (installed / "quarrelsome-1.0.dist-info").mkdir(parents=True)
+    (installed / "quarrelsome-1.0.dist-info" / "METADATA").write_text("Name: quarrelsome\nVersion: 1.0\n")
+    (installed / "quarrelsome-1.0.dist-info" / "entry_points.txt").write_text("[pytest11]\nquarrelsome = quarrelsome\n")
+    (installed / "quarrelsome.py").write_text("raise RuntimeError('not beside xdist')\n")
+    (tmp_path / "test_one.py").write_text("import pytest\n@pytest.mark.gpu\ndef test_one():\n    pass\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu: x\n")
+    monkeypatch.setenv("PYTHONPATH", str(installed))
+    monkeypatch.setattr(tests_part, "ROOT", tmp_path)
+    rows, _ = tests_part.run(["test_one.py"], [], jobs, 60)
+    assert [(row["test"], row["outcome"]) for row in rows] == [("test_one.py::test_one", "passed")]
+
+
 @pytest.mark.rest
 def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kernels are stopped; every test that was refused afterwards runs in a later round."""
