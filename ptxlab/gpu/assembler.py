@@ -179,7 +179,8 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
             return _made(*made, arch, start)
         ignored = f"setmaxnreg ({made})"
     nvjitlink = _nvjitlink()
-    wanted = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
+    # beside a driver, nvJitLink finds a text that any process has assembled in a cache, and then reports nothing of it
+    wanted = [f"-arch={arch}", "-verbose", "-no-cache", *(["-lineinfo"] if lineinfo else [])]
     try:
         handle = nvjitlink.create(len(wanted), wanted)
     except nvjitlink.nvJitLinkError as error:

@@ -118,6 +118,27 @@ def test_every_error_is_kept_at_its_line() -> None:
     assert "addd" in error.log
 
 
+def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a driver, nvJitLink keeps what it made in a cache, and says nothing of a text that it finds there:
+    here it finds every text."""
+    real = assembler._nvjitlink()
+
+    class Caching:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def create(self, count: int, wanted: list[str]) -> object:
+            self.cached = "-no-cache" not in wanted
+            return real.create(count, wanted)
+
+        def get_info_log_size(self, handle: object) -> int:
+            return 0 if self.cached else int(real.get_info_log_size(handle))
+
+    module = Caching()
+    monkeypatch.setattr(assembler, "_nvjitlink", lambda: module)
+    assert assemble(ADD_ONE.replace("add_one", "add_one_again")).registers > 0
+
+
 @pytest.mark.parametrize(
     ("text", "arch", "message"),
     [
