@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import ml_dtypes
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, DEVICES, ENGINES, REGISTERS, kernel, run
 
 import ptxlab as pl
+from ptxlab.emulate.rules.bulk import OPERATIONS, TYPES, reduce_bytes
 from ptxlab.errors import DeviceFault, LaunchError, UnsupportedInstruction
 
 SHARED = """
@@ -194,8 +198,10 @@ DONE:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_values_for_another_block(engine: str) -> None:
-    """st.async and red.async write to the other block of a cluster and count there; so do arrivals."""
+@pytest.mark.parametrize("generic", [False, True])
+def test_values_for_another_block(engine: str, generic: bool) -> None:
+    """st.async and red.async write to the other block of a cluster and count there; so do arrivals. Without a space
+    their addresses are generic ones."""
     body = f"""
     mov.u32 %r20, %cluster_ctarank;
     xor.b32 %r21, %r20, 1;
@@ -223,6 +229,14 @@ def test_values_for_another_block(engine: str) -> None:
     barrier.cluster.arrive;
     barrier.cluster.wait;
     """
+    if generic:
+        body = re.sub(r"(async\S*)\.shared::cluster(.*)\[%r23(.*)\[%r24\]", r"\1\2[%rd23\3[%rd24]", body)
+        body = re.sub(
+            r"mapa.shared::cluster.u32 %r(\d+), (%r\d), %r21;",
+            r"\g<0>\ncvt.u64.u32 %rd\1, \2; cvta.shared.u64 %rd\1, %rd\1; mapa.u64 %rd\1, %rd\1, %r21;",
+            body,
+        )
+        assert body.count("mapa.u64") == body.count("[%rd24]") == 2
     out, report = run(engine, program(body), threads=32, blocks=2, cluster=(2,), checks=ALL_CHECKS)
     assert not report.findings
     wanted = [(41 * 10000 + 4100 + 15)] * 32 + [(40 * 10000 + 4000 + 15)] * 32
@@ -336,6 +350,19 @@ def test_faults(engine: str, name: str) -> None:
     with pytest.raises(DeviceFault) as stopped:
         run(engine, program(f"@!%p1 {instruction}"), threads=32, x=np.zeros(64, np.uint32))
     assert stopped.value.message.endswith(message) or message in stopped.value.message
+
+
+@pytest.mark.parametrize("type_", ["bf16", "f16"])
+def test_sums_that_are_no_numbers(type_: str) -> None:
+    """Infinity and its opposite, and what is beyond the largest number: without a warning of numpy."""
+    given = np.array([np.inf, 65504, 3e38], np.float32)
+    other = np.array([-np.inf, 65504, 3e38], np.float32)
+    held = ml_dtypes.bfloat16 if type_ == "bf16" else np.float16
+    with np.errstate(over="ignore"):
+        a, b = given.astype(held), other.astype(held)
+    reduce_bytes(a.view(np.uint8), b.view(np.uint8), OPERATIONS.index("add"), TYPES.index(type_))
+    assert np.isnan(a[0])
+    assert float(a[2]) == np.inf
 
 
 @pytest.mark.parametrize("engine", ENGINES)

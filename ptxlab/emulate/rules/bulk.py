@@ -54,7 +54,11 @@ def _bytes(p: Pointer[int], count: int) -> np.ndarray:
 
 def reduce_bytes(to: np.ndarray, source: np.ndarray, operation: int, type: int) -> None:
     """The same on arrays of bytes."""
-    name, what = TYPES[type], OPERATIONS[operation]
+    with np.errstate(all="ignore"):  # a sum beyond the largest number is infinite, and one of opposite infinities NaN
+        _reduced(to, source, OPERATIONS[operation], TYPES[type])
+
+
+def _reduced(to: np.ndarray, source: np.ndarray, what: str, name: str) -> None:
     if name == "bf16":
         a, b = (x.copy().view(np.uint16).astype(np.uint32) << 16 for x in (to, source))
         wide = _OF[what](a.view(np.float32), b.view(np.float32)).view(np.uint32).astype(np.uint64)

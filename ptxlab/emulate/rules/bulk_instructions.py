@@ -32,6 +32,7 @@ from ptxlab.emulate.runtime.state import (
     GENERIC,
     GLOBAL,
     LOCAL,
+    SHARED,
     Context,
     Cta,
     Warp,
@@ -78,7 +79,7 @@ BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
 class Bulk:
     """A bulk copy: the kind of its transfers; whether it belongs to a bulk group (else it reports to an mbarrier),
     whether it goes to several blocks; of a reduction the operation (+ 1 for `red.async`) and the type; of a single
-    value its bytes."""
+    value its bytes. space: that of the source; of a single value that of its target."""
 
     kind: int
     grouped: bool
@@ -86,6 +87,7 @@ class Bulk:
     operation: int
     type: int
     count: int
+    space: int
 
 
 def bulk_of(code: Code) -> Bulk:
@@ -102,7 +104,8 @@ def bulk_of(code: Code) -> Bulk:
         operation += reduces
     else:
         kind = REDUCE if reduces else COPY
-    return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count)
+    space = GLOBAL if form.src == "global" else GENERIC if form.single and not form.space else SHARED
+    return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count, space)
 
 
 # -- issuing -----------------------------------------------------------------------------------------------------------
@@ -154,6 +157,8 @@ def issue_bytes(
     source = data[FROM + lane]
     barrier = data[BARRIER + lane]
     if asked.kind == WRITE:
+        if source_space == GENERIC:
+            to, barrier = in_cluster(to), in_cluster(barrier)
         asked.value[0] = data[LOW + lane]
         asked.value[1] = data[HIGH + lane]
         log2 = u64(4 if asked.count == 16 else 3 if asked.count == 8 else 2)
@@ -181,6 +186,13 @@ def issue_bytes(
     else:
         asked.held = source & (PEER - 1)
     return send(context, cta, warp, queue, lane, asked, to, 4, barrier, ranks)
+
+
+@rule(inline=True)
+def in_cluster(address: u64) -> u64:
+    """The address in the shared memory of the cluster that a generic one names; any other stays as it is."""
+    where, offset = space_of(GENERIC, address)
+    return offset if where == SHARED or where == CLUSTER else address
 
 
 @rule

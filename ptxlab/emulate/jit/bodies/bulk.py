@@ -9,7 +9,6 @@ from ptxlab.emulate.jit.values import Address, Value
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
-from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 COLUMN = 8 * W
@@ -44,10 +43,9 @@ class Bulk(Body):
                 self._store("%out", column, places[column] if column < len(places) else self.m.const("i64", 0))
             for column in range(3):
                 self._store("%out", SHIFTS + column, shifts[column] if column < len(shifts) else self.m.const("i64", 0))
-        space = S.SPACES["global" if code.form.src == "global" else "shared"]
         stops = self.t.let(call(
             issue_lanes, "%ctx", "%cta", "%ws", self.active.bits, "%data", "%out", str(what.kind),
-            str(int(what.grouped)), str(int(what.multicast)), str(space), str(what.operation), str(what.type),
+            str(int(what.grouped)), str(int(what.multicast)), str(what.space), str(what.operation), str(what.type),
             str(what.count), str(code.index),
         ))  # fmt: skip
         self.t.fault_if(stops)

@@ -12,7 +12,6 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Mem, Symbol
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
-from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.actions import Action
@@ -54,7 +53,6 @@ class _Copy:
         self.reads: dict[str, Read] = dict(zip(names, t.readers(code), strict=False))
         self.given = {name: code.named[name][0] for name in names}
         self.place = t.read(code.sources[-1], "any", code) if code.form.tensor else None
-        self.source_space = SPACES["global" if code.form.src == "global" else "shared"]
 
     def run(self, w: Warp) -> int | None:
         data, more, what = np.zeros((7, LANES), np.uint64), np.zeros((8, LANES), np.int64), self.what
@@ -73,7 +71,7 @@ class _Copy:
         if issue_lanes(
             context, context.slots[w.spaces.rank].cta, w.record, mask_bits(w.mask), Pointer(data.ravel()),
             Pointer(more.view(np.uint64).ravel()), what.kind, int(what.grouped), int(what.multicast),
-            self.source_space, what.operation, what.type, what.count, self.code.index,
+            what.space, what.operation, what.type, what.count, self.code.index,
         ):  # fmt: skip
             found, machine = context.fault, w.machine
             raise bulk_fault(
