@@ -28,10 +28,18 @@ from ptxlab.isa import form
 from ptxlab.isa.coverage import key
 from ptxlab.isa.table import all_ops
 
-SIZES = {"registers": 40, "loads": 40, "stores": 40, "atomics": 30, "matrices": 16, "barriers": 16, "hints": 16}
+SIZES = {
+    "registers": 40,
+    "copies": 12,
+    "loads": 40,
+    "stores": 40,
+    "atomics": 30,
+    "warpgroups": 6,
+    "matrices": 16,
+    "barriers": 16,
+    "hints": 16,
+}
 """Forms a program. Matrix products are long, and what waits may wait endlessly."""
-MIXTURES = 40
-"""Mixtures of modifiers an entry, beside each word once."""
 LIMIT = 25.0
 """Seconds for one program: with what a child needs to start, several times what the longest takes."""
 _ORDER = "the order in which lanes execute an atomic instruction is open"
@@ -60,7 +68,8 @@ def run(program: form_programs.Program, device: str) -> np.ndarray[Any, Any]:
     """What a program leaves in `out`."""
     out = program.out.copy()
     budget = {} if device == "gpu" else {"budget": 2_000_000}
-    pl.launch(program.text, 1, 32, pl.const(program.data), out, device=device, **budget)
+    given = pl.const(program.data)
+    pl.launch(program.text, 1, program.threads, given, out, shared=program.shared, device=device, **budget)
     return out
 
 
@@ -69,7 +78,7 @@ def ran(opcodes: list[str], device: str, arch: str) -> tuple[list[Any], dict[str
     try:
         program = form_programs.build(opcodes)
         try:
-            pl.assemble(program.text, arch)
+            pl.assemble(program.text, f"{arch}a" if program.specific else arch)
         except pl.AssemblyError as error:
             raise Refused(f"the assembler: {error.message}") from error
         try:
@@ -164,12 +173,12 @@ def corpus_program(name: str, device: str) -> dict[str, Any]:
 
 def questions(sm: int, arch: str, device: str, rehearse: bool) -> list[dict[str, Any]]:
     """All programs, each with a name by which it is found again."""
-    by_family: dict[str, list[str]] = {name: [] for name in SIZES}
-    for family, opcode in form_programs.forms(sm, 0 if rehearse else MIXTURES):
-        by_family[family].append(opcode)
+    by_family: dict[tuple[str, bool], list[str]] = {}
+    for family, opcode in form_programs.forms(sm, mixed=not rehearse):
+        by_family.setdefault((family, form(opcode).op.specific), []).append(opcode)
     common = {"device": device, "arch": arch}
     out: list[dict[str, Any]] = []
-    for family, opcodes in by_family.items():
+    for (family, _), opcodes in by_family.items():
         size = SIZES[family]
         chunks = [opcodes[k : k + size] for k in range(0, len(opcodes), size)]
         for chunk in chunks[:: max(1, len(chunks) // 2)][:1] if rehearse else chunks:

@@ -23,6 +23,8 @@ from ptxlab.isa.table import Form, Op, all_ops
 conformance = corpus.module("conformance")
 SETS = 4
 """Sets of 32 inputs for what computes in registers."""
+MIXED = {"registers": 40, "warpgroups": 12}
+"""Mixtures of modifiers an entry, beside each word once."""
 TABLE = bytes(range(7, 39))
 """What the constant table holds."""
 DECLARATIONS = examples.DECLARATIONS.replace("tile[1024]", "tile[8192]").replace(".reg .b128 %q<9>;\n", "")
@@ -40,12 +42,16 @@ class Item:
 
 @dataclass
 class Program:
-    """PTX of a kernel `conformance(in, out)` for one warp, its input, what `out` holds before, and what is in it."""
+    """PTX of a kernel `conformance(in, out)` for one block, its input, what `out` holds before, and what is in it.
+    shared: its dynamic shared memory. specific: it is for one GPU alone, `.target sm_90a`."""
 
     text: str
     data: Array
     out: Array
     items: list[Item]
+    threads: int = 32
+    shared: int = 0
+    specific: bool = False
 
 
 class Writer:
@@ -59,6 +65,7 @@ class Writer:
         self.items: list[Item] = []
         self.forms: list[Form] = []
         self.gates = 0
+        self.threads, self.shared = 32, 0
         rng = np.random.default_rng(5)
         self.given(rng.integers(0, 1 << 64, (8, 32), np.uint64, endpoint=False))  # 32 bytes a lane, and 32 others
 
@@ -95,20 +102,22 @@ class Writer:
 
     def program(self) -> Program:
         """All of it."""
-        sm = max([80, *(f.sm for f in self.forms), *(form(o).sm for i in self.items for o in i.also)])
-        version = max([(8, 0), *(f.version for f in self.forms)])
+        used = [*self.forms, *(form(o) for i in self.items for o in i.also)]
+        sm, version = max([80, *(f.sm for f in used)]), max([(8, 0), *(f.version for f in used)])
+        specific = any(f.op.specific for f in used)
         body = "\n    ".join(self.lines)
         text = f""".version {version[0]}.{version[1]}
-.target sm_{sm}
+.target sm_{sm}{"a" if specific else ""}
 .address_size 64
 .const .align 32 .b8 table[64] = {{{", ".join(map(str, TABLE * 2))}}};
+.extern .shared .align 1024 .b8 dynamic[];
 .visible .entry conformance(.param .u64 input, .param .u64 out)
 {{
     {DECLARATIONS}
     .shared .align 8 .b64 gate[64];
     .local .align 32 .b8 own[32];
     .reg .b64 %in, %out, %in32, %out32, %inall, %outall, %t, %policy, %gate;
-    .reg .b32 %lane, %tile, %w;
+    .reg .b32 %lane, %tile, %w, %image;
     .reg .pred %first, %done;
     ld.param.u64 %inall, [input];
     ld.param.u64 %outall, [out];
@@ -120,13 +129,17 @@ class Writer:
     mad.wide.u32 %out32, %lane, 32, %outall;
     mov.u32 %tile, tile;
     mad.lo.u32 %tile, %lane, 32, %tile;
+    mov.u32 %image, dynamic;
+    add.u32 %image, %image, 1023;
+    and.b32 %image, %image, -1024;
     createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;
     {body}
     ret;
 }}
 """
         data = np.stack(self.rows)
-        return Program(text, data, np.stack(self.outs) if self.outs else np.zeros((1, 32), np.uint64), self.items)
+        out = np.stack(self.outs) if self.outs else np.zeros((1, 32), np.uint64)
+        return Program(text, data, out, self.items, self.threads, self.shared, specific)
 
 
 # -- registers ---------------------------------------------------------------------------------------------------------
@@ -305,14 +318,16 @@ Add = Callable[[Writer, Form, int], None]
 
 def families() -> dict[str, tuple[Add, Callable[[Op], bool]]]:
     """Name -> what adds a form to a program, and whether an entry of the table belongs to it. The first that does."""
-    from benchmarks.gpu import form_matrices, form_sync
+    from benchmarks.gpu import form_copies, form_matrices, form_sync, form_warpgroups
 
     in_registers = {id(entry) for entry in conformance.computed()}
     return {
         "registers": (registers, lambda e: id(e) in in_registers),
+        "copies": (form_copies.add, form_copies.takes),
         "loads": (load, lambda e: e.name in ("ld", "ldu")),
         "stores": (store, lambda e: e.name == "st" and e.executed),
         "atomics": (atomic, lambda e: e.name in ("atom", "red") and e.executed),
+        "warpgroups": (form_warpgroups.add, form_warpgroups.takes),
         "matrices": (form_matrices.add, lambda e: e.kind == "warp"),
         "barriers": (form_sync.add, form_sync.takes),
         "hints": (quiet, lambda e: e.kind == "none" or e.name in ("createpolicy", "discard")),
@@ -324,17 +339,22 @@ def family_of(entry: Op) -> str:
     return next((name for name, (_, takes) in families().items() if takes(entry)), "")
 
 
-def forms(sm: int, more: int) -> Iterator[tuple[str, str]]:
+def forms(sm: int, *, mixed: bool) -> Iterator[tuple[str, str]]:
     """(family, opcode) of all forms that such a GPU has: each word of each modifier, and so many further mixtures."""
     known = families()
     for entry in all_ops():
         for name, (_, takes) in known.items():
             if not takes(entry):
                 continue
-            for opcode in conformance.combinations(entry, more if name == "registers" else 0):
-                if form(opcode).sm <= sm and (name not in ("loads", "stores", "atomics") or reachable(form(opcode))):
+            for opcode in conformance.combinations(entry, MIXED.get(name, 0) if mixed else 0):
+                if has(sm, form(opcode)) and (name not in ("loads", "stores", "atomics") or reachable(form(opcode))):
                     yield name, opcode
             break
+
+
+def has(sm: int, found: Form) -> bool:
+    """Whether such a GPU has a form: those of `sm_90a` no later one has."""
+    return found.sm == sm if found.op.specific else found.sm <= sm
 
 
 def reachable(found: Form) -> bool:

@@ -29,6 +29,19 @@ SOME = {
                  "wmma.mma.sync.aligned.col.row.m16n16k16.f32.bf16.bf16.f32", "movmatrix.sync.aligned.m8n8.trans.b16"],
     "barriers": ["bar.red.popc.u32", "barrier.arrive", "mbarrier.try_wait.parity.b64", "mbarrier.arrive.noComplete.b64",
                  "mbarrier.expect_tx.b64", "cp.async.mbarrier.arrive.noinc.b64", "cp.async.cg.shared.global"],
+    "warpgroups": ["wgmma.mma_async.sync.aligned.m64n40k16.f32.f16.f16", "wgmma.wait_group.sync.aligned",
+                   "wgmma.mma_async.sp.sync.aligned.m64n24k64.satfinite.s32.s8.u8",
+                   "wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32",
+                   "wgmma.mma_async.sync.aligned.m64n16k32.f16.e4m3.e5m2",
+                   "wgmma.mma_async.sync.aligned.m64n24k256.s32.b1.b1.and.popc"],
+    "copies": ["cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+               "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+               "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
+               "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint", "cp.async.bulk.wait_group.read",
+               "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16",
+               "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.dec.u32",
+               "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32",
+               "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32"],
     "hints": ["fence.proxy.async", "prefetch.L1", "discard.L2"],
 }  # fmt: skip
 
@@ -46,6 +59,31 @@ def test_both_engines_agree_on_some_of_each_family(family: str) -> None:
     said = [*found["equal"], *(one["form"] for name in ("close", "open") for one in found[name])]
     assert sorted(said) == sorted(SOME[family])
     assert {form_programs.family_of(form(opcode).op) for opcode in SOME[family]} == {family}
+
+
+def test_a_kernel_is_for_one_gpu_alone_only_where_a_form_wants_it() -> None:
+    questions = conformance.questions(90, "sm_90", "gpu", rehearse=False)
+    programs = [form_programs.build(question["opcodes"][:1]) for question in questions if "opcodes" in question]
+    assert {program.specific for program in programs} == {False, True}
+    for program in programs:
+        assert (".target sm_90a" in program.text) == program.specific == form(program.items[0].opcode).op.specific
+    for question in questions:
+        assert len({form(opcode).op.specific for opcode in question.get("opcodes", [])}) <= 1
+    later = [opcode for _, opcode in form_programs.forms(100, mixed=False)]
+    assert not [opcode for opcode in later if opcode.startswith("wgmma")]  # sm_100 does not have it
+
+
+def test_the_operands_of_a_warpgroup_lie_in_all_ways() -> None:
+    """Every swizzle of both operands, both majors, a in registers, both signs, with and without what is added to."""
+    seen: Counter[str] = Counter()
+    for family, opcode in form_programs.forms(90, mixed=False):
+        if family == "warpgroups" and (".m64n8k" in opcode or "bf16" in opcode):
+            (item,) = form_programs.build([opcode]).items
+            seen.update(piece.strip() for says in {r[2].says for r in item.results} for piece in says.split(";"))
+    places = [f"K-major, swizzle {swizzle}" for swizzle in (0, 32, 64, 128)] + ["MN-major, swizzle 128", "registers"]
+    for place in [f"a: {x}" for x in places] + [f"b: {x}" for x in places[:-1]]:
+        assert any(piece.startswith(place) for piece in seen), place
+    assert {"a * b", "a * b + d", "signs (1, -1)", "signs (-1, 1)", "signs (1, 1)"} <= set(seen)
 
 
 def test_what_is_refused_is_found_by_halving() -> None:
