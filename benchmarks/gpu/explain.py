@@ -1,4 +1,4 @@
-"""Where the time of `pipelined` and `decode_gqa` goes, by Nsight Compute: `python -m benchmarks.gpu.explain`.
+"""Where the time of `hopper`, `pipelined` and `decode_gqa` goes, by Nsight Compute: `python -m benchmarks.gpu.explain`.
 
 `ncu --set full` of one launch of each problem. The raw page is kept as CSV beside the file of the rows; a row holds the
 digest: how busy the tensor pipe, the issue slots, shared memory, L2 and DRAM are, what warps wait for, and what the
@@ -16,6 +16,7 @@ from typing import Any
 
 import ptxlab as pl
 from benchmarks.gpu import ncu
+from benchmarks.gpu.contest import Place, elsewhere
 from benchmarks.gpu.record import Record, record_for
 
 PROBLEMS: dict[str, tuple[str, ...]] = {
@@ -25,6 +26,10 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "decode_gqa, B 1, 16384 keys": ("decode_gqa", "--batch", "1", "--keys", "16384"),
     "pipelined, D 128, S 4096, causal": ("pipelined", "--dim", "128", "--causal"),
     "pipelined, D 64, S 4096, causal": ("pipelined", "--dim", "64", "--causal"),
+    "hopper, D 128, S 4096": ("hopper", "--dim", "128"),
+    "hopper, D 128, S 4096, causal": ("hopper", "--dim", "128", "--causal"),
+    "hopper, D 128, S 512": ("hopper", "--dim", "128", "--seq", "512"),
+    "hopper, D 64, S 4096": ("hopper", "--dim", "64"),
 }
 """What is watched, the most wanted first."""
 REHEARSED: dict[str, tuple[str, ...]] = {
@@ -146,8 +151,21 @@ def main() -> int:
     elif tool is None:
         record.missing("ncu", "it is not on the path")
     else:
-        measure(record, REHEARSED if options.rehearse else PROBLEMS, tool)
+        measure(record, REHEARSED if options.rehearse else fitting(record), tool)
     return record.end(summary(record.rows))
+
+
+def fitting(record: Record) -> dict[str, tuple[str, ...]]:
+    """The problems without those whose kernel is for another GPU."""
+    place = Place.of("gpu")
+    found = {}
+    for name, words in PROBLEMS.items():
+        why = "" if words[0] == "decode_gqa" else elsewhere(words[0], place)
+        if why:
+            record.note(f"{name}: not run, {why}")
+        else:
+            found[name] = words
+    return found
 
 
 def summary(rows: list[dict[str, Any]]) -> str:

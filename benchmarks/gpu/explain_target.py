@@ -1,4 +1,4 @@
-"""Launches one problem of `pipelined` or `decode_gqa` once on the GPU: what ncu is to watch.
+"""Launches one problem of `hopper`, `pipelined` or `decode_gqa` once on the GPU: what ncu is to watch.
 
 python -m benchmarks.gpu.explain_target pipelined --dim 128 --seq 4096 --causal
 python -m benchmarks.gpu.explain_target decode_gqa --batch 16 --keys 4096
@@ -14,6 +14,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import kernels, reference
 from ptxlab.attention.heuristics import split_count
+from ptxlab.attention.prefill import target_of
 
 
 def noise(*shape: int) -> pl.DeviceBuffer:
@@ -23,10 +24,10 @@ def noise(*shape: int) -> pl.DeviceBuffer:
     return pl.to_device(np.resize(some, size).reshape(shape), device="gpu")
 
 
-def prefill(dim: int, seq: int, causal: bool, tokens: int, width: int) -> None:
+def prefill(kernel: str, dim: int, seq: int, causal: bool, tokens: int, width: int) -> None:
     """Self-attention over `seq` positions, with the tiles that `Config.auto` chooses."""
-    arch = pl.gpu.describe().arch
-    built = kernels.Config.auto(dim, seq, seq, causal, "bf16", arch, kernel="pipelined").build()
+    arch = target_of(kernels.get(kernel, "prefill"), "gpu")
+    built = kernels.Config.auto(dim, seq, seq, causal, "bf16", arch, kernel=kernel).build()
     shape = tokens // seq, width // dim, seq, dim
     q, k, v, o = (noise(*shape) for _ in range(4))
     lse = pl.empty(shape[:3], np.float32, device="gpu")
@@ -55,7 +56,7 @@ def decode(batch: int, keys: int) -> None:
 def main() -> None:
     """The problem of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kernel", choices=("pipelined", "decode_gqa"))
+    parser.add_argument("kernel", choices=("hopper", "pipelined", "decode_gqa"))
     for name, default in (
         ("dim", 128),
         ("seq", 4096),
@@ -67,10 +68,10 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--causal", action="store_true")
     o = parser.parse_args()
-    if o.kernel == "pipelined":
-        prefill(o.dim, o.seq, o.causal, o.tokens, o.width)
-    else:
+    if o.kernel == "decode_gqa":
         decode(o.batch, o.keys)
+    else:
+        prefill(o.kernel, o.dim, o.seq, o.causal, o.tokens, o.width)
 
 
 if __name__ == "__main__":

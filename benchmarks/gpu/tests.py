@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ("gpu/test_gpu_device", "launch/test_launch_run")
 FILES = (
     *SMOKE, "kernels/test_kernels_attention", "kernels/test_kernels_prefill", "kernels/test_kernels_decode",
-    "kernels/test_kernels_decode_systems", "benchmarks/test_benchmarks_decode", "emulate/test_ncu_counters",
+    "kernels/test_kernels_decode_systems", "kernels/test_kernels_hopper", "benchmarks/test_benchmarks_decode",
+    "emulate/test_ncu_counters",
 )  # fmt: skip
 """The files with tests marked `gpu`."""
 ROUNDS = 6
@@ -39,7 +40,7 @@ LOST = re.compile(r"restart Python \(in a notebook: Kernel, Restart\)")
 """What a test says that was refused because another's kernel had been stopped."""
 EXPECTED = re.compile(r"does not run on sm_\d+$")
 """The skips that are as they should be: what this GPU is too old for."""
-SMALL = ("-k", "not test_kernels_prefill and not test_kernels_decode and not test_kernels_attention")
+SMALL = ("-k", "not test_kernels")
 
 
 def tests_of(report: Path) -> list[dict[str, Any]]:

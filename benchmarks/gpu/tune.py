@@ -1,4 +1,4 @@
-"""All tiles, warps and stages of `pipelined`, and all splits of `decode_gqa`, timed: `python -m benchmarks.gpu.tune`.
+"""All tiles and stages of `pipelined` and `hopper`, all splits of `decode_gqa`, timed: `python -m benchmarks.gpu.tune`.
 
 Is what `Config.auto` and `split_count` choose the best there is, and by how much not? Every legal combination is
 built, assembled while others run, and timed by replaying a CUDA graph. The results are overwritten with NaN before, and
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import ptxlab as pl
+from benchmarks.gpu.contest import Place, elsewhere, target_of
 from benchmarks.gpu.record import Record, leave, record_for
 from benchmarks.gpu.tune_problems import (
     Caches,
@@ -46,6 +47,8 @@ COLD = 256 * 10**6
 """Bytes that the copies of a cache hold together: several times an L2 cache."""
 BEST = 3
 """Of S = 4096, so many combinations are timed for the other lengths as well."""
+WIDE = 64
+"""Keys a tile that `hopper` is tried with at least."""
 
 
 # -- timing ------------------------------------------------------------------------------------------------------------
@@ -97,15 +100,16 @@ def each(
 
 def prefill(record: Record, problem: Prefill, choices: list[Tiles], inputs: Inputs, arch: str, seconds: float) -> None:
     """A row for each choice."""
-    spec = kernels.get("pipelined", "prefill")
-    about = {"kernel": "pipelined", "dim": problem.dim, "causal": problem.causal, "seq": problem.seq}
-    default = default_tiles(problem.dim, problem.causal, problem.seq, arch)
+    spec = kernels.get(problem.kernel, "prefill")
+    about = {"kernel": problem.kernel, "dim": problem.dim, "causal": problem.causal, "seq": problem.seq}
+    default = default_tiles(problem.dim, problem.causal, problem.seq, arch, problem.kernel)
     ordered = [asdict(c) for c in (default, *(c for c in choices if c != default))]
     batch, heads, seq, dim = problem.shape
     q, k, v, o, lse = inputs.arguments(problem)
 
     def build(choice: dict[str, Any]) -> Any:
-        return spec.build(head_dim=dim, causal=problem.causal, dtype="bf16", arch=arch, **choice)
+        chosen = {name: value for name, value in choice.items() if name in spec.parameters}
+        return spec.build(head_dim=dim, causal=problem.causal, dtype="bf16", arch=arch, **chosen)
 
     def one(built: Any, assembly: Any, choice: dict[str, Any]) -> dict[str, Any]:
         grid, block, shared = built.launch_shape(batch, heads, heads, seq, seq)
@@ -202,14 +206,27 @@ def rehearsal(record: Record, arch: str) -> Iterator[Callable[[], None]]:
     """A little of each."""
     small, step = Prefill(64, False, 128, 128, 128), Decode(1, 256, (8, 2))
     yield lambda: prefill(record, small, tiles_of(64, False, arch)[:3], Inputs(small), arch, 0.0)
+    if not elsewhere("hopper", place := Place.of("gpu")):
+        target, other = target_of("hopper", place), Prefill(64, False, 128, 128, 128, "hopper")
+        yield lambda: prefill(record, other, tiles_of(64, False, target, "hopper")[:2], Inputs(other), target, 0.0)
     yield lambda: decode(record, step, Caches(step, 2), arch, 0.0, True)
 
 
 def everything(record: Record, arch: str) -> Iterator[Callable[[], None]]:
-    """Decode first, which is quick; then all tiles for S = 4096, and the best of them for other lengths."""
+    """Decode first, which is quick; then all tiles for S = 4096, and the best of them for other lengths. Of `hopper`,
+    whose defaults take 64 keys or more at a time, all that do are timed for short sequences too."""
     for step in (Decode(1, 1024), Decode(1, 16384), Decode(16, 4096)):
         yield lambda step=step: with_caches(record, step, arch)
     inputs = Inputs(Prefill(64, False, 4096))
+    place = Place.of("gpu")
+    if why := elsewhere("hopper", place):
+        record.note(f"hopper: not run, {why}")
+    else:
+        target = target_of("hopper", place)
+        for dim, causal, seq in itertools.product((128, 64, 256), (False, True), (4096, 512)):
+            problem = Prefill(dim, causal, seq, kernel="hopper")
+            tiles = [t for t in tiles_of(dim, causal, target, "hopper") if t.tile_kv >= WIDE]
+            yield lambda p=problem, tiles=tiles: prefill(record, p, tiles, inputs, target, 0.03)
     problems = [Prefill(dim, causal, 4096) for dim in (128, 64, 256) for causal in (False, True)]
     for problem in problems:
         tiles = tiles_of(problem.dim, problem.causal, arch)
@@ -283,7 +300,7 @@ def said(about: dict[str, Any]) -> str:
     """A problem in words."""
     if about["kernel"] == "decode_gqa":
         return f"decode_gqa, B {about['batch']}, {about['keys']} keys"
-    return f"pipelined, D {about['dim']}, S {about['seq']}{', causal' if about['causal'] else ''}"
+    return f"{about['kernel']}, D {about['dim']}, S {about['seq']}{', causal' if about['causal'] else ''}"
 
 
 def chosen_words(row: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -20,7 +20,7 @@ CHECKED = 16
 
 @dataclass(frozen=True)
 class Tiles:
-    """A choice of `pipelined`."""
+    """A choice of `pipelined` or `hopper`, whose warps follow from its tile."""
 
     tile_q: int
     tile_kv: int
@@ -37,6 +37,7 @@ class Prefill:
     seq: int
     tokens: int = 16384
     width: int = 2048
+    kernel: str = "pipelined"
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -72,23 +73,25 @@ class Decode:
 # -- what there is to choose -------------------------------------------------------------------------------------------
 
 
-def tiles_of(dim: int, causal: bool, arch: str) -> list[Tiles]:
+def tiles_of(dim: int, causal: bool, arch: str, kernel: str = "pipelined") -> list[Tiles]:
     """Every legal combination, large tiles first."""
-    spec = kernels.get("pipelined", "prefill")
+    spec = kernels.get(kernel, "prefill")
+    names = [name for name in ("tile_q", "tile_kv", "warps", "stages") if name in spec.parameters]
     found = []
-    choices = [spec.parameters[name].choices for name in ("tile_q", "tile_kv", "warps", "stages")]
-    for chosen in (Tiles(*values) for values in itertools.product(*choices)):
+    for values in itertools.product(*(spec.parameters[name].choices for name in names)):
         try:
-            spec.configure(head_dim=dim, causal=causal, dtype="bf16", arch=arch, **asdict(chosen))
+            c = spec.configure(
+                head_dim=dim, causal=causal, dtype="bf16", arch=arch, **dict(zip(names, values, strict=True))
+            )
         except TargetError:
             continue
-        found.append(chosen)
+        found.append(Tiles(c.tile_q, c.tile_kv, c.warps, c.stages))
     return sorted(found, key=lambda t: -t.tile_q * t.tile_kv)
 
 
-def default_tiles(dim: int, causal: bool, seq: int, arch: str) -> Tiles:
+def default_tiles(dim: int, causal: bool, seq: int, arch: str, kernel: str = "pipelined") -> Tiles:
     """What `Config.auto` chooses."""
-    c = kernels.Config.auto(dim, seq, seq, causal, "bf16", arch, kernel="pipelined")
+    c = kernels.Config.auto(dim, seq, seq, causal, "bf16", arch, kernel=kernel)
     return Tiles(c.tile_q, c.tile_kv, c.warps, c.stages)
 
 

@@ -182,7 +182,7 @@ def _kernel(
     rows, keys, dim = shape
     if isinstance(kernel, str) and kernel == "auto":
         found = tuned.recall(device, tuned.problem("prefill", dtype, dim, keys, causal, (1, 1)))
-        kernel = found[0] if found else kernels.Config.auto(dim, rows, keys, causal, dtype, arch_of(device)).build()
+        kernel = found[0] if found else kernels.Config.auto(dim, rows, keys, causal, dtype, fullest(device)).build()
         kernel = kernel.with_probes() if probes else kernel
     if isinstance(kernel, str):
         spec = kernels.get(kernel, "prefill")
@@ -208,6 +208,12 @@ def target_of(spec: Spec, device: str) -> str:
         return spec.arch
     arch = arch_of(device)
     return spec.arch if spec.arch == f"{arch}a" else arch
+
+
+def fullest(device: str) -> str:
+    """The target that says most of what the GPU has: sm_90a on an H100, where the quickest rung needs it."""
+    arch = arch_of(device)
+    return f"{arch}a" if memory_of(device) == "gpu" and f"{arch}a" in targets.TARGETS else arch
 
 
 def arch_of(device: str) -> str:

@@ -90,6 +90,20 @@ def test_the_gpu_tests_pass(log: Path, files: str) -> None:
     assert re.match(r"\d+ passed", gpu_tests(log, *files.split()))
 
 
+def test_auto_takes_the_quickest_rung_of_the_gpu(log: Path) -> None:
+    """The stand-in is an H100: `hopper` takes head_dim 64, and nothing has to be said for it."""
+    done = run(
+        """
+        for dim in (64, 80):
+            q, k, v = pl.reference.random_inputs(1, 1, 1, 9, 20, dim, dtype=np.float16)
+            result = pl.attention(q, k, v, device="gpu")
+            print(result.kernel.config.kernel, result.kernel.config.arch, result.error.ok)
+        """,
+        log,
+    )
+    assert done.out.splitlines() == ["hopper sm_90a True", "pipelined sm_90a True"]
+
+
 def test_arrays_buffers_variables_and_text(log: Path) -> None:
     """Arrays are copied back, buffers stay, a module's variable keeps its value, printf reaches the standard output."""
     done = run(

@@ -11,6 +11,7 @@ import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.gpu import ptxas
+from ptxlab.gpu.device import describe
 
 SMALL = {"head_dim": 64, "tile_kv": 32, "tile_q": 128, "arch": "sm_90a"}
 compiled = pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
@@ -36,6 +37,35 @@ def test_against_float64(dtype: str, dim: int, tiles: dict[str, int], causal: bo
         q, k, v = tensors(dtype, dim, shape, (1.0, 0.1, 8.0)[n % 3])
         out = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu", scale=-0.1 if n == 1 else None)
         assert out.error.ok, (shape, out.error)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dim", [64, 128, 192, 256])
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("name", ["wgmma", "hopper"])
+def test_on_a_gpu(name: str, dtype: str, dim: int, causal: bool) -> None:
+    if (arch := describe().arch) != "sm_90":
+        pytest.skip(f"{name} does not run on {arch}")
+    built = kernels.get(name).build(head_dim=dim, dtype=dtype, causal=causal, arch="sm_90a")
+    for n, shape in enumerate((*SHAPES, (1, 2, 1, 200, 600), (1, 1, 1, 1, 1))):
+        q, k, v = tensors(dtype, dim, shape, (1.0, 0.1, 8.0)[n % 3])
+        for state in (False, True):  # with the probes it is another kernel
+            out = pl.attention(
+                q, k, v, kernel=built, causal=causal, device="gpu", scale=-0.1 if n == 1 else None, state=state
+            )
+            assert out.error.ok, (shape, out.error)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dim", [64, 80, 128, 256])
+def test_auto_takes_the_quickest_rung_of_the_gpu(dim: int) -> None:
+    """An H100 runs `hopper` where it takes the head_dim: nothing has to be said for it."""
+    quickest = "hopper" if describe().arch == "sm_90" and not dim % 64 else "pipelined"
+    for shape in ((1, 2, 1, 200, 600), (1, 1, 1, 3, 5)):
+        out = pl.attention(*tensors("bf16", dim, shape), device="gpu")
+        assert out.kernel.config.kernel == quickest
+        assert out.error.ok
 
 
 @compiled
