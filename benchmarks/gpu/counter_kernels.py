@@ -1,4 +1,4 @@
-"""Kernels whose counters are held beside Nsight Compute's: 20 small ones, and kernels of the library on small problems.
+"""Kernels whose counters are held beside Nsight Compute's: 25 small ones, and kernels of the library on small problems.
 
     python -m benchmarks.gpu.counter_kernels coalesced scalar
 
@@ -15,6 +15,8 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import kernels, reference
 from ptxlab.emulate.runtime.counters import Counters
+from ptxlab.errors import UnavailableError
+from ptxlab.gpu.disassembler import sass
 
 FRAME = """
 .version 7.8
@@ -38,12 +40,20 @@ FRAME = """
 """
 
 
+FOUR, ONES = "{%r7, %r8, %r9, %r10}", "{%r1, %r1, %r1, %r1}"
+ALL_FOUR = """
+    xor.b32 %r7, %r7, %r8;
+    xor.b32 %r9, %r9, %r10;
+    xor.b32 %r7, %r7, %r9;"""
+"""Whoever loads four words uses them: the assembler makes a load narrower whose other words nobody wants."""
+
+
 def _load(index: str, type_: str = "u32", to: str = "%r7", keep: str = "%r7") -> str:
     """Loads x at a byte offset computed into %r5, and stores what it read."""
     return f"""    {index}
     cvt.u64.u32 %rd5, %r5;
     add.u64 %rd6, %rd2, %rd5;
-    ld.global.{type_} {to}, [%rd6];
+    ld.global.{type_} {to}, [%rd6];{ALL_FOUR if to == FOUR else ""}
     st.global.u32 [%rd3], {keep};"""
 
 
@@ -54,17 +64,31 @@ def _tile(index: str, type_: str = "u32", regs: str = "%r7", values: str = "%r1"
     add.u32 %r6, %r6, %r5;
     st.shared.{type_} [%r6], {values};
     bar.sync 0;
-    ld.shared.{type_} {regs}, [%r6];
+    ld.shared.{type_} {regs}, [%r6];{ALL_FOUR if regs == FOUR else ""}
     st.global.u32 [%rd3], %r7;"""
 
 
-FOUR, ONES = "{%r7, %r8, %r9, %r10}", "{%r1, %r1, %r1, %r1}"
-MATRIX = """    {index}
+def _copy(size: int, source: int | None = None) -> str:
+    """Copies x to the tile asynchronously; source: bytes that are read of those that are written."""
+    how, read = "cg" if size == 16 else "ca", "" if source is None else f", {source}"
+    return f"""    mul.lo.u32 %r5, %r1, {size};
+    cvt.u64.u32 %rd5, %r5;
+    add.u64 %rd6, %rd2, %rd5;
     mov.u32 %r6, tile;
     add.u32 %r6, %r6, %r5;
-    st.shared.v4.u32 [%r6], {{%r1, %r1, %r1, %r1}};
+    cp.async.{how}.shared.global [%r6], [%rd6], {size}{read};
+    cp.async.wait_all;
     bar.sync 0;
-    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r7, %r8, %r9, %r10}}, [%r6];
+    ld.shared.u32 %r7, [%r6];
+    st.global.u32 [%rd3], %r7;"""
+
+
+MATRIX = f"""    {{index}}
+    mov.u32 %r6, tile;
+    add.u32 %r6, %r6, %r5;
+    st.shared.v4.u32 [%r6], {{{{%r1, %r1, %r1, %r1}}}};
+    bar.sync 0;
+    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{{%r7, %r8, %r9, %r10}}}}, [%r6];{ALL_FOUR}
     st.global.u32 [%rd3], %r7;"""
 KERNELS = {
     "coalesced": _load("shl.b32 %r5, %r1, 2;"),
@@ -100,6 +124,19 @@ BOTH:
     "multiply_adds": _load("shl.b32 %r5, %r1, 2;", "f32", "%f1", "%r5").replace(
         "    st.global.u32 [%rd3], %r5;", "    fma.rn.f32 %f1, %f1, %f1, %f1;\n" * 16 + "    st.global.f32 [%rd3], %f1;"
     ),
+    "shuffles": "    mov.u32 %r7, %r1;\n"
+    + "".join(
+        f"    shfl.sync.bfly.b32 %r8, %r7, {far}, 31, 0xffffffff;\n    add.u32 %r7, %r7, %r8;\n"
+        for far in (1, 2, 4, 8, 16)
+    )
+    + "    st.global.u32 [%rd3], %r7;",
+    "copies_4_bytes": _copy(4),
+    "copies_16_bytes": _copy(16),
+    "copies_of_zeros": _copy(16, 0),
+    "skipped_by_a_warp": """    setp.lt.u32 %p1, %r1, 32;
+    mov.u32 %r7, 1;
+    @%p1 ld.global.u32 %r7, [%rd3+4096];
+    st.global.u32 [%rd3], %r7;""",
 }
 """Bodies; each is launched with one block of 64 threads."""
 
@@ -121,12 +158,25 @@ def launch(name: str, device: str) -> Counters | None:
     return pl.launch(text, 1, 64, out, x, device=device, counters=counts).counters
 
 
+def _built(name: str) -> Any:
+    """A kernel of the library."""
+    phase = "decode" if name == "decode_gqa" else "prefill"
+    return kernels.get(name, phase).build(head_dim=64, dtype=LIBRARY[name], arch="sm_90")
+
+
+def machine_code(name: str) -> list[str]:
+    """The opcodes of what the assembler makes of a kernel; none where there is no assembler or disassembler."""
+    try:
+        made = sass(_built(name).ptx if name in LIBRARY else FRAME.format(name=name, body=KERNELS[name]), "sm_90")
+    except UnavailableError:
+        return []
+    return [instruction.opcode for function in made.functions for instruction in function.instructions]
+
+
 def _library(name: str, device: str, counts: bool) -> Counters | None:
     """A kernel of the library: two heads of 128 positions and head_dim 64, the same text on both machines."""
-    dtype = {"f32": "float32", "bf16": "bfloat16"}[LIBRARY[name]]
-    phase = "decode" if name == "decode_gqa" else "prefill"
-    built: Any = kernels.get(name, phase).build(head_dim=64, dtype=LIBRARY[name], arch="sm_90")
-    if phase == "decode":
+    dtype, built = {"f32": "float32", "bf16": "bfloat16"}[LIBRARY[name]], _built(name)
+    if name == "decode_gqa":
         q, k, v = reference.random_inputs(1, 8, 2, 1, 128, 64, dtype=dtype)
         return pl.decode(q[:, :, 0], k, v, 128, kernel=built, splits=1, device=device, counters=counts).counters
     q, k, v = reference.random_inputs(1, 2, 2, 128, 128, 64, dtype=dtype)

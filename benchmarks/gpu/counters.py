@@ -1,6 +1,6 @@
 """The CPU machine's counters beside Nsight Compute's: `python -m benchmarks.gpu.counters [--write]`.
 
-ncu watches 20 small kernels and six of the library, each launched once on the GPU; the CPU machine counts the same
+ncu watches 25 small kernels and six of the library, each launched once on the GPU; the CPU machine counts the same
 launches. What is counted of accesses to memory has to be equal, or a known difference has to explain it, see `KNOWN`.
 Numbers of instructions need not be equal, since ncu counts machine code and the CPU machine PTX: they are shown side by
 side. `--write` keeps the table in results/ncu_counters.md.
@@ -43,71 +43,82 @@ Values = dict[str, float]
 
 
 @dataclass(frozen=True)
+class Case:
+    """A metric of a kernel: what both counted, and the kernel."""
+
+    metric: str
+    own: Counters
+    theirs: Values
+    kernel: str = ""
+
+
+@dataclass(frozen=True)
 class Known:
-    """A difference with a reason: for which metrics, and what ncu then counts, from our counters and ncu's others; None
-    where the reason does not apply. One that cannot say how large the difference is returns ncu's own number."""
+    """A difference with a reason: for which metrics, and what ncu then counts; None where the reason does not apply.
+    One that cannot say how large the difference is returns ncu's own number."""
 
     metrics: tuple[str, ...]
     reason: str
-    predicts: Callable[[Counters, Values, str], float | None]
+    predicts: Callable[[Case], float | None]
 
 
-def copied(own: Counters, what: str) -> int:
-    """What cp.async adds: its requests and sectors of global memory, its wavefronts of shared memory."""
-    lines = [line for line in own.by_line.values() if line.opcode.startswith("cp.async.c")]
-    if what == "requests":
-        return sum(line.on_warps for line in lines)
-    return sum(line.sectors if what == "sectors" else line.wavefronts for line in lines)
-
-
-def _with_copies(own: Counters, theirs: Values, metric: str) -> float | None:
-    more = copied(own, "requests" if "requests" in metric else "sectors" if "sectors" in metric else "wavefronts")
-    return own[metric] + more if more else None
-
-
-def _in_wider_accesses(own: Counters, theirs: Values, metric: str) -> float | None:
+def _in_wider_accesses(case: Case) -> float | None:
+    own, theirs, metric = case.own, case.theirs, case.metric
     op, count = metric.rpartition("_op_")[2].removesuffix(".sum"), theirs[metric]
     moved = f"smsp__sass_data_bytes_mem_global_op_{op}.sum"
     same = moved in theirs and theirs[moved] == own[moved]
     return count if same and count < own[metric] <= 4 * count else None
 
 
-def _other_conflicts(own: Counters, theirs: Values, metric: str) -> float | None:
-    wavefronts = metric.replace("bank_conflicts_pipe_lsu_mem", "pipe_lsu_wavefronts_mem")
-    same = wavefronts in theirs and theirs[wavefronts] == own[wavefronts]
-    return theirs[metric] if same and theirs[metric] > own[metric] else None
+def _in_wider_broadcasts(case: Case) -> float | None:
+    """Loads of a word for all lanes, which machine code makes 2 or 4 at a time: a broadcast of 8 bytes takes one
+    wavefront, and one of 16 bytes two. ncu counts a byte once that all lanes load, which shows that all are broadcasts.
+    """
+    own, theirs = case.own, case.theirs
+    loads = [line for line in own.by_line.values() if line.opcode.startswith("ld.shared.")]
+    words = all(line.bytes == 4 * 32 * line.requests and line.wavefronts == line.requests for line in loads)
+    if not loads or not words or theirs.get(BYTES[2]) != own[BYTES[2]] / 32:
+        return None
+    made = {op for op in counter_kernels.machine_code(case.kernel) if op.startswith("LDS")}
+    return own[case.metric] / 2 if made and made <= {"LDS.64", "LDS.128"} else None
 
 
-def _of_sequences(own: Counters, theirs: Values, metric: str) -> float | None:
+def _without_matrices(case: Case) -> float | None:
+    matrices = sum(line.bytes for line in case.own.by_line.values() if line.opcode.startswith("ldmatrix."))
+    return case.own[case.metric] - matrices if matrices else None
+
+
+def _of_sequences(case: Case) -> float | None:
+    own, count = case.own, case.theirs[case.metric]
     sequences = any(name.partition(".")[0] in SEQUENCES for name in own.opcodes)
     pairs = {"mul.f32", "mul.rn.f32", "add.f32", "sub.f32"} & own.opcodes.keys()
-    return theirs[metric] if (sequences or pairs) and theirs[metric] > own[metric] else None
+    return count if (sequences or pairs) and count > own[case.metric] else None
 
 
 SEQUENCES = ("div", "rcp", "sqrt", "lg2", "ex2")
 """Instructions of PTX that become several of the machine's, multiply-adds among them."""
 KNOWN = (
-    Known(GLOBAL[:2], "ncu counts the reads of cp.async (LDGSTS) with the loads", _with_copies),
-    Known(WAVEFRONTS[1:], "ncu counts what cp.async (LDGSTS) writes to shared memory with the stores", _with_copies),
     Known((GLOBAL[0], GLOBAL[2]), "the assembler joined neighbouring accesses into wider ones: fewer instructions move "
           "as many bytes", _in_wider_accesses),
-    Known(CONFLICTS, "wavefronts are equal: the counter of conflicts also counts turns that the data stage lost to "
-          "other traffic", _other_conflicts),
+    Known(WAVEFRONTS[:1], "the assembler joined broadcasts of 4 bytes: its machine code has only loads of 8 and 16 "
+          "bytes, which take half as many wavefronts", _in_wider_broadcasts),
+    Known(BYTES[2:3], "ncu does not count what ldmatrix loads", _without_matrices),
     Known((FMA,), "the assembler makes multiply-adds of separate multiplications and additions, and of divisions, "
           "roots and transcendental functions", _of_sequences),
 )  # fmt: skip
-"""What ncu counts otherwise. The first two predict a number, which the measured one has to be; the others apply only
-where ncu's other metrics, or the PTX, bear them out."""
+"""What ncu counts otherwise. The second and third predict a number, which the measured one has to be; the others apply
+only where ncu's other metrics, or the PTX, bear them out."""
 
 
-def verdict(own: Counters, theirs: Values, metric: str) -> tuple[str, str]:
+def verdict(case: Case) -> tuple[str, str]:
     """("equal" | "explained" | "differs" | "shown" | "not measured", the reason)."""
+    metric, theirs = case.metric, case.theirs
     if metric not in theirs:
         return "not measured", ""
-    if own[metric] == theirs[metric]:
+    if case.own[metric] == theirs[metric]:
         return "equal", ""
     for known in KNOWN:
-        if metric in known.metrics and known.predicts(own, theirs, metric) == theirs[metric]:
+        if metric in known.metrics and known.predicts(case) == theirs[metric]:
             return "explained", known.reason
     return ("differs" if metric in EQUAL else "shown"), ""
 
@@ -119,7 +130,7 @@ def compare(name: str, theirs: Values) -> dict[str, Any]:
     metrics: dict[str, list[Any]] = {}
     wrong = []
     for metric in (*EQUAL, *SHOWN):
-        said, reason = verdict(own, theirs, metric)
+        said, reason = verdict(Case(metric, own, theirs, name))
         if own[metric] or theirs.get(metric):
             metrics[metric] = [own[metric], theirs.get(metric), said, reason]
         if said == "differs":

@@ -57,7 +57,13 @@ def memory(counts: Any) -> list[dict[str, Any]]:
              "Sectors of 32 bytes that those requests touch; beside it what would hold the same bytes packed.", ideal),
     ]  # fmt: skip
     rows += [
-        _row(f"  of {name}", m[metric], "sectors", "modelled", f"Sectors that {name} touch.")
+        _row(
+            f"  of {name}",
+            m[metric],
+            "sectors",
+            "modelled",
+            f"Sectors that {name} touch{', cp.async among them' if name == 'loads' else ''}.",
+        )
         for name, metric in _SECTORS.items()
         if m[metric]
     ]

@@ -13,6 +13,8 @@ import pytest
 from benchmarks.gpu import counter_kernels, counters, ncu
 from benchmarks.gpu.record import Record
 from ptxlab.emulate.runtime.counters import METRICS
+from ptxlab.gpu import assembler
+from ptxlab.gpu.disassembler import find_nvdisasm
 
 PRINTED = """==PROF== Connected to process 4711 (/usr/bin/python3.11)
 ==PROF== Profiling "coalesced" - 0: 0%....50%....100% - 1 pass
@@ -35,8 +37,8 @@ def test_what_ncu_prints_is_read() -> None:
         ncu.parse("nothing here\n")
 
 
-def test_twenty_kernels_are_counted() -> None:
-    assert len(counter_kernels.KERNELS) == 20
+def test_small_kernels_are_counted() -> None:
+    assert len(counter_kernels.KERNELS) == 25
     assert {*counters.EQUAL, *counters.SHOWN} <= set(METRICS)
     sectors = {
         name: counter_kernels.launch(name, "step")[SECTORS]
@@ -70,23 +72,51 @@ def test_differences_are_wrong_unless_a_reason_predicts_them() -> None:
     assert more["wrong"] == f"coalesced: {counters.FMA} is 0 here and 3 in ncu"
 
 
+def test_copies_count_as_loads() -> None:
+    """Measured on an H100: of copies of zeros nothing is read, and nothing is asked for."""
+    requests, sectors = counters.GLOBAL[:2]
+    for name, found in {"copies_4_bytes": (2, 8), "copies_16_bytes": (2, 32), "copies_of_zeros": (0, 0)}.items():
+        counted = counter_kernels.launch(name, "step")
+        assert (counted[requests], counted[sectors]) == found
+        assert counted[counters.WAVEFRONTS[1]] == counted[counters.BYTES[0]] == 0
+
+
 @pytest.mark.long
-def test_copies_may_count_as_loads_and_stores() -> None:
-    theirs = own_numbers("decode_gqa")
-    own = counter_kernels.launch("decode_gqa", "cpu")
-    requests = counters.copied(own, "requests")
-    assert requests > 0
-    sectors = own["memory_l2_theoretical_sectors_global"] - own[counters.GLOBAL[1]] - own[counters.GLOBAL[3]]
-    assert counters.copied(own, "sectors") == sectors
-    wavefronts = own["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] - sum(own[m] for m in counters.WAVEFRONTS)
-    assert counters.copied(own, "wavefronts") == wavefronts
-    theirs[counters.GLOBAL[0]] += requests
-    theirs[counters.WAVEFRONTS[1]] += counters.copied(own, "wavefronts")
-    row = counters.compare("decode_gqa", theirs)
+@pytest.mark.parametrize(("name", "found"), [("pipelined", (192, 3072)), ("decode_gqa", (138, 2088))])
+def test_the_library_copies_as_ncu_counted_on_an_h100(name: str, found: tuple[int, int]) -> None:
+    counted = counter_kernels.launch(name, "cpu")
+    assert (counted[counters.GLOBAL[0]], counted[counters.GLOBAL[1]]) == found
+
+
+@pytest.mark.long
+@pytest.mark.skipif(find_nvdisasm() is None or not assembler.available(), reason="needs the assembler and nvdisasm")
+def test_joined_broadcasts_are_known_by_the_machine_code() -> None:
+    """ncu's numbers are those of an H100."""
+    theirs = own_numbers("tiled") | {counters.WAVEFRONTS[0]: 65_536.0, counters.BYTES[2]: 524_288.0}
+    row = counters.compare("tiled", theirs)
     assert row["wrong"] == ""
-    assert [row["metrics"][m][2] for m in (counters.GLOBAL[0], counters.WAVEFRONTS[1])] == ["explained"] * 2
-    theirs[counters.GLOBAL[0]] += 1
-    assert counters.GLOBAL[0] in counters.compare("decode_gqa", theirs)["wrong"]
+    assert row["metrics"][counters.WAVEFRONTS[0]][2] == "explained"
+    not_broadcast = counters.compare("tiled", theirs | {counters.BYTES[2]: own_numbers("tiled")[counters.BYTES[2]]})
+    assert counters.WAVEFRONTS[0] in not_broadcast["wrong"]
+    assert counters.WAVEFRONTS[0] in counters.compare("tiled", theirs | {counters.WAVEFRONTS[0]: 65_535.0})["wrong"]
+    own = counter_kernels.launch("tiled", "cpu")
+    elsewhere = counters.Case(counters.WAVEFRONTS[0], own, theirs, "bank_words")  # whose machine code has LDS
+    assert counters.verdict(elsewhere)[0] == "differs"
+
+
+def test_bytes_of_matrices_are_told_apart() -> None:
+    theirs = own_numbers("ldmatrix_swizzled")
+    assert theirs[counters.BYTES[2]] == 1024
+    for found, said in ((0.0, "explained"), (512.0, "shown")):
+        row = counters.compare("ldmatrix_swizzled", theirs | {counters.BYTES[2]: found})
+        assert row["metrics"][counters.BYTES[2]][2] == said
+
+
+@pytest.mark.skipif(find_nvdisasm() is None or not assembler.available(), reason="needs the assembler and nvdisasm")
+def test_the_assembler_leaves_loads_as_wide_as_they_are() -> None:
+    wide = {"loads_16_bytes": "LDG.E.128", "bank_16_bytes": "LDS.128", "bank_16_bytes_of_128": "LDS.128"}
+    for name, opcode in wide.items():
+        assert opcode in counter_kernels.machine_code(name)
 
 
 FAKE = """#!{python}

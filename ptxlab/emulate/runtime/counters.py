@@ -263,9 +263,11 @@ def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
 
 
 def _direction(properties: Properties) -> str:
-    """ld, st, atom or red, as in the metrics' names; "" for copies and mbarriers."""
+    """ld, st, atom or red, as in the metrics' names; copy for cp.async; "" for other copies and mbarriers."""
     if properties.loads != properties.stores:
         return "ld" if properties.loads else "st"
+    if properties.lane_copy:
+        return "copy"
     return {Action.ATOMIC: "atom", Action.REDUCTION: "red"}.get(properties.action, "")
 
 
@@ -275,28 +277,33 @@ def _direction(properties: Properties) -> str:
 @dataclass(frozen=True)
 class Metric:
     """A metric of Nsight Compute: what it counts in one sentence; `modelled` where that follows from a model of the
-    hardware and is not a count of what happened here. Its value is the total `of` a name, `less` another."""
+    hardware and is not a count of what happened here. Its value is the total `of` a name, `less` another, and `more` of
+    a third."""
 
     says: str
     of: str
     less: str = ""
     modelled: bool = False
+    more: str = ""
 
     def value(self, totals: dict[str, int]) -> int:
         """Its value in a launch with these totals."""
-        return totals.get(self.of, 0) - totals.get(self.less, 0)
+        return totals.get(self.of, 0) - totals.get(self.less, 0) + totals.get(self.more, 0)
 
 
+NCU_BYTES = " ncu counts a byte once that several threads of a warp load together."
+NCU_TURNS = " ncu adds turns for warps, shuffles and barriers that use the same pipe."
+"""How its numbers differ on an H100."""
 METRICS: dict[str, Metric] = {}
 """Every metric by its name, in the order in which they are shown."""
 
 
 def _define() -> None:
-    def counted(name: str, of: str, says: str) -> None:
-        METRICS[name] = Metric(says, of)
+    def counted(name: str, of: str, says: str, more: str = "") -> None:
+        METRICS[name] = Metric(says, of, more=more)
 
-    def modelled(name: str, of: str, says: str) -> None:
-        METRICS[name] = Metric(says, of, modelled=True)
+    def modelled(name: str, of: str, says: str, more: str = "") -> None:
+        METRICS[name] = Metric(says, of, modelled=True, more=more)
 
     counted("smsp__inst_executed.sum", "warps", "PTX instructions executed, each once for every warp that issued it.")
     counted("smsp__thread_inst_executed.sum", "threads", "The same, once for every active thread of the warp.")
@@ -314,11 +321,14 @@ def _define() -> None:
     METRICS["smsp__sass_branch_targets_threads_uniform.sum"] = Metric(
         "Those after which they did.", "branches", "divergent"
     )
-    for op, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics with a result"), ("red", "reductions")):
+    for op, word, also in (("ld", "loads, cp.async among them", "copy"), ("st", "stores", ""),
+                           ("atom", "atomics with a result", ""), ("red", "reductions", "")):  # fmt: skip
         counted(f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", f"global_requests_{op}",
-                f"Requests to global memory by {word}: warp-instructions with a thread to execute.")  # fmt: skip
+                f"Requests to global memory by {word}: warp-instructions with a thread that accesses it.",
+                also and f"global_requests_{also}")  # fmt: skip
         modelled(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", f"global_sectors_{op}",
-                 f"Sectors of 32 bytes that the {word} of global memory touch, each once an instruction.")  # fmt: skip
+                 f"Sectors of 32 bytes of global memory, each once an instruction, touched by {word}.",
+                 also and f"global_sectors_{also}")  # fmt: skip
     modelled("memory_l2_theoretical_sectors_global", "global_sectors",
              "Sectors of global memory that all instructions ask for, caches apart.")  # fmt: skip
     modelled("memory_l2_theoretical_sectors_global_ideal", "global_ideal",
@@ -326,7 +336,8 @@ def _define() -> None:
     for suffix, part, word in (("", "", "accesses"), ("_op_ld", "_ld", "loads"), ("_op_st", "_st", "stores"),
                                ("_op_atom", "_atom", "atomics")):  # fmt: skip
         modelled(f"l1tex__data_pipe_lsu_wavefronts_mem_shared{suffix}.sum", f"shared_wavefronts{part}",
-                 f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes.")  # fmt: skip
+                 f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes."
+                 + ("" if suffix else NCU_TURNS))  # fmt: skip
         METRICS[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum"] = Metric(
             f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts.",
             f"shared_wavefronts{part}",
@@ -340,7 +351,8 @@ def _define() -> None:
             counted(f"smsp__inst_executed_op_{space}_{op}.sum", f"{space}_requests_{op}",
                     f"Warp-level {word} of {space} memory with a thread to execute.")  # fmt: skip
             counted(f"smsp__sass_data_bytes_mem_{space}_op_{op}.sum", f"{space}_bytes_{op}",
-                    f"Bytes that the {word} of {space} memory move, counted for every thread.")  # fmt: skip
+                    f"Bytes that the {word} of {space} memory move, counted for every thread."
+                    + (NCU_BYTES if op == "ld" and space != "local" else ""))  # fmt: skip
         counted(f"smsp__sass_data_bytes_mem_{space}.sum", f"{space}_bytes",
                 f"Bytes of {space} memory that threads read, write or change.")  # fmt: skip
     for name, of, says in (
