@@ -30,7 +30,9 @@ from ptxlab.isa.table import all_ops
 
 SIZES = {
     "registers": 40,
+    "clusters": 12,
     "copies": 12,
+    "tensors": 6,
     "loads": 40,
     "stores": 40,
     "atomics": 30,
@@ -52,9 +54,11 @@ OPEN_PROGRAMS = {
     "nested if": _RECONVERGENCE,
     "lanes reconverge after loops with different trip counts": _RECONVERGENCE,
     "early exit": _RECONVERGENCE,
-    "a guarded shuffle": _RECONVERGENCE,
+    "a guarded shuffle": f"{_RECONVERGENCE}; so is what a lane reads from one that takes no part",
 }
 """Programs whose results rest on an order that PTX leaves open."""
+OPEN_WORDS = {"a guarded shuffle that waits": {21: "what a lane reads from one that takes no part is open"}}
+"""Single words of other programs: of that one lane 5 is not in the mask, from which lane 21 reads."""
 
 
 # -- in a child --------------------------------------------------------------------------------------------------------
@@ -68,8 +72,11 @@ def run(program: form_programs.Program, device: str) -> np.ndarray[Any, Any]:
     """What a program leaves in `out`."""
     out = program.out.copy()
     budget = {} if device == "gpu" else {"budget": 2_000_000}
-    given = pl.const(program.data)
-    pl.launch(program.text, 1, program.threads, given, out, shared=program.shared, device=device, **budget)
+    given: list[Any] = [pl.const(program.data), out]
+    for tensor, options in program.maps:
+        array = tensor.copy()
+        given += [pl.TensorMap(array, **options), array]
+    pl.launch(program.text, 1, program.threads, *given, shared=program.shared, device=device, **budget)
     return out
 
 
@@ -213,7 +220,9 @@ def note(record: Record, question: dict[str, Any], found: Any) -> list[dict[str,
         if "refused" in found:
             return []
         name, lanes = question["program"], found["lanes"]
-        open_ = "" if found.get("untouched") else OPEN_PROGRAMS.get(name, "")
+        words = OPEN_WORDS.get(name, {})
+        known = next(iter(words.values())) if words.keys() >= {x["word"] for x in lanes} and lanes else ""
+        open_ = "" if found.get("untouched") else OPEN_PROGRAMS.get(name, known)
         wrong = (
             f"program {name!r}: word {lanes[0]['word']} is {lanes[0]['gpu']}, not {lanes[0]['cpu']}" if lanes else ""
         )
@@ -247,11 +256,16 @@ def coverage(rows: list[dict[str, Any]], sm: int) -> dict[str, Any]:
         name = key(entry)
         if name in compared_:
             continue
-        least = min(form(x).sm for x in form_programs.examples.opcodes(entry))
+        examples = [form(x) for x in form_programs.examples.opcodes(entry)]
+        least = min(x.sm for x in examples)
         if not entry.executed:
             left[name] = "the CPU machine does not execute it"
+        elif all(why := [form_programs.left_out(x) for x in examples]):
+            left[name] = why[0]
         elif least > sm:
             left[name] = f"needs sm_{least}"
+        elif entry.specific and least != sm:
+            left[name] = f"needs sm_{least}a"
         elif name in refused:
             left[name] = "the assembler refuses every form of it, or the CPU machine does"
         elif entry.name in ("trap", "brkpt"):

@@ -43,7 +43,8 @@ class Item:
 @dataclass
 class Program:
     """PTX of a kernel `conformance(in, out)` for one block, its input, what `out` holds before, and what is in it.
-    shared: its dynamic shared memory. specific: it is for one GPU alone, `.target sm_90a`."""
+    shared: its dynamic shared memory. specific: it is for one GPU alone, `.target sm_90a`. maps: tensors, and what a
+    `pl.TensorMap` wants besides; each is two more arguments, the map and the tensor."""
 
     text: str
     data: Array
@@ -52,6 +53,7 @@ class Program:
     threads: int = 32
     shared: int = 0
     specific: bool = False
+    maps: list[tuple[Array, dict[str, Any]]] = field(default_factory=list)
 
 
 class Writer:
@@ -66,6 +68,7 @@ class Writer:
         self.forms: list[Form] = []
         self.gates = 0
         self.threads, self.shared = 32, 0
+        self.maps: list[tuple[Array, dict[str, Any]]] = []
         rng = np.random.default_rng(5)
         self.given(rng.integers(0, 1 << 64, (8, 32), np.uint64, endpoint=False))  # 32 bytes a lane, and 32 others
 
@@ -106,12 +109,13 @@ class Writer:
         sm, version = max([80, *(f.sm for f in used)]), max([(8, 0), *(f.version for f in used)])
         specific = any(f.op.specific for f in used)
         body = "\n    ".join(self.lines)
+        more = "".join(f", .param .align 64 .b8 map{k}[128], .param .u64 tensor{k}" for k in range(len(self.maps)))
         text = f""".version {version[0]}.{version[1]}
 .target sm_{sm}{"a" if specific else ""}
 .address_size 64
 .const .align 32 .b8 table[64] = {{{", ".join(map(str, TABLE * 2))}}};
 .extern .shared .align 1024 .b8 dynamic[];
-.visible .entry conformance(.param .u64 input, .param .u64 out)
+.visible .entry conformance(.param .u64 input, .param .u64 out{more})
 {{
     {DECLARATIONS}
     .shared .align 8 .b64 gate[64];
@@ -139,7 +143,7 @@ class Writer:
 """
         data = np.stack(self.rows)
         out = np.stack(self.outs) if self.outs else np.zeros((1, 32), np.uint64)
-        return Program(text, data, out, self.items, self.threads, self.shared, specific)
+        return Program(text, data, out, self.items, self.threads, self.shared, specific, self.maps)
 
 
 # -- registers ---------------------------------------------------------------------------------------------------------
@@ -318,12 +322,14 @@ Add = Callable[[Writer, Form, int], None]
 
 def families() -> dict[str, tuple[Add, Callable[[Op], bool]]]:
     """Name -> what adds a form to a program, and whether an entry of the table belongs to it. The first that does."""
-    from benchmarks.gpu import form_copies, form_matrices, form_sync, form_warpgroups
+    from benchmarks.gpu import form_clusters, form_copies, form_matrices, form_sync, form_tensors, form_warpgroups
 
     in_registers = {id(entry) for entry in conformance.computed()}
     return {
+        "clusters": (form_clusters.add, form_clusters.takes),
         "registers": (registers, lambda e: id(e) in in_registers),
         "copies": (form_copies.add, form_copies.takes),
+        "tensors": (form_tensors.add, form_tensors.takes),
         "loads": (load, lambda e: e.name in ("ld", "ldu")),
         "stores": (store, lambda e: e.name == "st" and e.executed),
         "atomics": (atomic, lambda e: e.name in ("atom", "red") and e.executed),
@@ -347,7 +353,7 @@ def forms(sm: int, *, mixed: bool) -> Iterator[tuple[str, str]]:
             if not takes(entry):
                 continue
             for opcode in conformance.combinations(entry, MIXED.get(name, 0) if mixed else 0):
-                if has(sm, form(opcode)) and (name not in ("loads", "stores", "atomics") or reachable(form(opcode))):
+                if has(sm, form(opcode)) and not left_out(form(opcode)):
                     yield name, opcode
             break
 
@@ -357,9 +363,23 @@ def has(sm: int, found: Form) -> bool:
     return found.sm == sm if found.op.specific else found.sm <= sm
 
 
-def reachable(found: Form) -> bool:
-    """Whether an access is to memory that a kernel of one warp can name (parameters and clusters it cannot)."""
-    return space_of(found) in ADDRESSES and "cluster" not in (found.space or "")
+TEXTURES = ("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep")
+
+
+def left_out(found: Form) -> str:
+    """Why there is no program with a form, "" if there is."""
+    name, generic = found.op.name, not (found.space or "").startswith("shared")
+    if name in TEXTURES:
+        return "a launch on a GPU takes no textures and surfaces"
+    if name in ("shfl", "vote") and ".sync" not in found.opcode:
+        return "no GPU from sm_70 on has it"
+    if found.type == "u32" and (name == "cvta" or (name in ("mapa", "getctarank") and generic)):
+        return "no kernel for sm_90 has addresses of 32 bits in place of generic ones"
+    if found.opcode == "prefetch.const.tensormap":
+        return "a launch makes no tensor maps in constant memory"
+    if name in ("ld", "ldu", "st", "atom", "red") and space_of(found) not in ADDRESSES:
+        return "the parameters of a kernel hold addresses, which differ"
+    return ""
 
 
 def build(opcodes: list[str]) -> Program:
