@@ -1,9 +1,9 @@
 """NVIDIA's compute-sanitizer beside ptxlab's checks, on planted bugs: `python -m benchmarks.gpu.sanitizer`.
 
 The 130 bugs of tests/planted*.py and a few wrong accesses, each with a repaired twin, run on the GPU under the tool
-that has the same name as our check (memcheck, initcheck, racecheck, synccheck), and on the CPU machine with our check.
-Rows say who reports the bug, and who raises a false alarm on the twin. Some bugs stop the process or wait for ever: it
-is started again behind them.
+that has the same name as our check (memcheck, initcheck, racecheck, synccheck), on the CPU machine with our check, and
+on the GPU without any tool. Rows say who reports the bug, who raises a false alarm on the twin, and what the GPU alone
+does. Some bugs stop the process or wait for ever: it is started again behind them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from benchmarks.gpu.workers import environment, kill
 TOOL = "compute-sanitizer"
 OPTIONS = ("--print-limit", "20", "--target-processes", "all")
 """Text, not `--xml`: a process that is killed leaves XML that is not closed."""
-FIRST, NEXT = 60.0, 12.0
-"""Seconds without a line from the target after which it hangs: until its first launch, and after that."""
+FIRST, NEXT, ALONE = 60.0, 12.0, 5.0
+"""Seconds without a line from the target after which it hangs: until its first launch, after that under the tool, and
+after that without it."""
 SHARE = 24
 """Kernels a process: the tool takes seconds to start, and what hangs holds up those behind it."""
 
@@ -111,18 +112,19 @@ def lines_of(command: list[str], first: float, then: float) -> Iterator[str | No
 
 
 def watch(check: str, names: list[str], device: str, tool: list[str], enough: Callable[[], bool]) -> Session:
-    """Runs kernels under a tool, again and again behind those that end the process."""
+    """Runs kernels under a tool ([]: under none), again and again behind those that end the process."""
     session, todo = Session(), deque(names)
+    under, patience = ([*tool, "--tool", check, *OPTIONS], NEXT) if tool else ([], ALONE)
     while todo and not enough():
         target = [sys.executable, "-m", "benchmarks.gpu.sanitizer_target", "--device", device, *todo]
         said: list[str] = []
         open_ = ""
         started = len(todo)
-        for line in lines_of([*tool, "--tool", check, *OPTIONS, *target], FIRST, NEXT):
+        for line in lines_of([*under, *target], FIRST, patience):
             if line is None:
                 said.append("(silent for too long; it was ended)")
                 if open_:
-                    session.ended[open_] = f"no end within {NEXT:g} s"
+                    session.ended[open_] = f"no end within {patience:g} s"
                 break
             said.append(line)
             word, _, rest = line.partition(" ")
@@ -155,24 +157,26 @@ def ours(number: int, repaired: bool) -> list[str]:
     return sorted({finding.kind for finding in done.findings if finding.check == planted.check})
 
 
-def note(record: Record, number: int, session: Session) -> None:
-    """The row of a bug."""
+def note(record: Record, number: int, session: Session, alone: Session) -> None:
+    """The row of a bug; alone: what the GPU does without a tool. A twin that only the tool stops is a false report."""
     name, planted = list(sanitizer_bugs.bugs().items())[number]
     bug, fixed = kernel_name(number, False), kernel_name(number, True)
     own, own_twin = ours(number, False), ours(number, True)
     theirs, theirs_twin = session.said.get(bug, []), session.said.get(fixed, [])
     found = "both" if own and theirs else "ours" if own else "theirs" if theirs else "neither"
-    ended = session.ended.get(bug, "not run"), session.ended.get(fixed, "not run")
+    ended, native = ([each.ended.get(name, "not run") for name in (bug, fixed)] for each in (session, alone))
     wrong = []
     if not own:
         wrong.append("our check does not report it")
     if own_twin:
         wrong.append(f"our check reports the repaired twin: {', '.join(own_twin)}")
-    if ended[1] != "ok":
-        wrong.append(f"the repaired twin did not run: {ended[1]}")
+    if native[1] != "ok":
+        wrong.append(f"the repaired twin did not run: {native[1]}")
+    elif ended[1] != "ok" and not theirs_twin:
+        wrong.append(f"the repaired twin did not run under {TOOL}, which says nothing of it: {ended[1]}")
     record.add(
         bug=name, check=planted.check, number=number, found=found, ours=own, theirs=theirs, twin_ours=own_twin,
-        twin_theirs=theirs_twin, ended=ended[0], twin_ended=ended[1],
+        twin_theirs=theirs_twin, ended=ended[0], twin_ended=ended[1], native=native[0], twin_native=native[1],
         wrong=f"{name}: {'; '.join(wrong)}" if wrong else "",
     )  # fmt: skip
 
@@ -224,24 +228,28 @@ def measure(record: Record, tool: list[str], device: str, rehearse: bool, worker
     def enough() -> bool:
         return record.seconds is not None and time.monotonic() - record.started > record.seconds
 
-    def run(share: tuple[str, list[int]]) -> tuple[str, list[int], Session]:
-        check, numbers = share
-        return check, numbers, Session() if enough() else watch(check, names_of(numbers), device, tool, enough)
+    def run(share: tuple[str, list[int]]) -> tuple[str, list[int], Session, Session]:
+        (check, numbers), none = share, Session()
+        session = none if enough() else watch(check, names_of(numbers), device, tool, enough)
+        alone = none if enough() or session.broken else watch(check, names_of(numbers), device, [], enough)
+        return check, numbers, session, alone
 
     broken: dict[str, str] = {}
     with ThreadPoolExecutor(workers) as threads:
         for done in as_completed([threads.submit(run, share) for share in todo]):
-            check, numbers, session = done.result()
+            check, numbers, session, alone = done.result()
             if session.broken:
-                broken.setdefault(check, session.broken)
+                broken.setdefault(f"{TOOL} --tool {check}", session.broken)
+            elif alone.broken:
+                broken.setdefault(f"the bugs of {check} without a tool", alone.broken)
             for number in numbers:
-                if {kernel_name(number, False), kernel_name(number, True)} <= session.ended.keys():
-                    note(record, number, session)
+                if {kernel_name(number, False), kernel_name(number, True)} <= session.ended.keys() & alone.ended.keys():
+                    note(record, number, session, alone)
                     waiting -= 1
-                elif session.broken:
+                elif session.broken or alone.broken:
                     waiting -= 1
-    for check, why in broken.items():
-        record.missing(f"{TOOL} --tool {check}", why)
+    for what, why in broken.items():
+        record.missing(what, why)
     if waiting:
         record.out_of_time(waiting)
 
@@ -257,8 +265,16 @@ def summary(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def false_report(row: dict[str, Any]) -> str:
+    """What the tool says of the repaired twin, which the GPU runs to its end."""
+    if not row["twin_theirs"]:
+        return "-"
+    stopped = " (and stops it)" if row["twin_ended"] != "ok" else ""
+    return f"false report{stopped}: {'; '.join(row['twin_theirs'])}"
+
+
 def table(found: dict[str, Any]) -> str:
-    """Counts for each check, and the bugs that not both find."""
+    """Counts for each check, and all bugs: what both say, how the GPU ends without the tool, and false reports."""
     rows = found["rows"]
     lines = [f"{summary(rows)}.", ""]
     lines += [f"| check | bugs | both | ptxlab alone | {TOOL} alone | neither | twins reported |"]
@@ -269,12 +285,12 @@ def table(found: dict[str, Any]) -> str:
         twins = sum(bool(row["twin_theirs"]) for row in mine)
         cells = (len(mine), *(counts[k] for k in ("both", "ours", "theirs", "neither")), twins)
         lines.append(f"| {check} | " + " | ".join(map(str, cells)) + " |")
-    lines += ["", f"| bug | ptxlab | {TOOL} | on the GPU | twin |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
-        if row["found"] != "both" or row["twin_theirs"] or row["twin_ended"] != "ok":
-            theirs, twin = ("; ".join(row[k]) or "-" for k in ("theirs", "twin_theirs"))
-            cells_ = (row["bug"], ", ".join(row["ours"]) or "-", theirs, row["ended"], twin)
-            lines.append("| " + " | ".join(str(c).replace("|", "/")[:160] for c in cells_) + " |")
+    lines += ["", f"| bug | check | ptxlab | {TOOL} | on the GPU alone | repaired twin under {TOOL} |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for row in sorted(rows, key=lambda row: int(row["number"])):
+        theirs, own = ("; ".join(row[k]) or "-" for k in ("theirs", "ours"))
+        all_ = row["bug"], row["check"], own, theirs, row["native"], false_report(row)
+        lines.append("| " + " | ".join(str(c).replace("|", "/")[:160] for c in all_) + " |")
     return "\n".join(lines)
 
 

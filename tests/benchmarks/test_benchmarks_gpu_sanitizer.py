@@ -67,6 +67,9 @@ with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as target:
         if word == "begin" and name in {reported!r}:
             print("========= Invalid __global__ read of size 4 bytes")
             print(f"=========     at {{name}}+0x40", flush=True)
+        if word == "begin" and name in {stopped!r}:
+            target.kill()
+            break
         if line.strip() in {stuck!r}:
             import time
             time.sleep(60)
@@ -77,7 +80,7 @@ sys.exit(target.returncode)
 def fake(folder: Path, **options: object) -> list[str]:
     """The command of a stand-in for the tool."""
     path = folder / sanitizer.TOOL
-    given = {"broken": (), "reported": (), "stuck": ()} | options
+    given = {"broken": (), "reported": (), "stopped": (), "stuck": ()} | options
     path.write_text(FAKE.format(python=sys.executable, **given))
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return [str(path)]
@@ -122,6 +125,43 @@ def test_rows_say_who_finds_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "repaired twins reported by compute-sanitizer: 1, by ptxlab: 0."
     )
     assert "| racecheck | 1 | 0 | 1 | 0 | 0 | 1 |" in text
+    told = "| - | ok | false report: Invalid __global__ read of size 4 bytes |"
+    assert told in next(line for line in text.splitlines() if line.startswith("| shared: another warp's element"))
+    assert all(row["native"] == row["ended"] and row["twin_native"] == "ok" for row in record.rows)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("said", [True, False])
+def test_a_twin_that_only_the_tool_stops_is_its_false_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bool
+) -> None:
+    (number,) = numbers("shared: another warp's element before a barrier")
+    twin = f"fixed_{number:03}"
+    record = Record("sanitizer", tmp_path / "found.json")
+    monkeypatch.setattr(sanitizer, "shares", lambda *_: [("racecheck", [number])])
+    sanitizer.measure(record, fake(tmp_path, reported=(twin,) if said else (), stopped=(twin,)), "step", False, 1)
+    (row,) = record.rows
+    assert (row["twin_ended"], row["twin_native"]) == ("the process ended in it", "ok")
+    assert (row["wrong"] == "") is said
+    assert ("false report (and stops it): Invalid" in sanitizer.table({"rows": record.rows})) is said
+
+
+def test_a_twin_that_the_gpu_stops_is_wrong() -> None:
+    (number,) = numbers("memory: a null pointer")
+    record, names = Record("sanitizer"), [f"bug_{number:03}", f"fixed_{number:03}"]
+    fine, stopped = (sanitizer.Session({}, dict.fromkeys(names, end)) for end in ("ok", "fault: a trap"))
+    sanitizer.note(record, number, fine, stopped)
+    assert record.wrong == ["memory: a null pointer: the repaired twin did not run: fault: a trap"]
+
+
+def test_without_a_tool_kernels_have_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(sanitizer, "lines_of", lambda *given: seen.append(given) or iter(()))
+    for tool in (["tool"], []):
+        assert sanitizer.watch("memcheck", ["fixed_001"], "step", tool, lambda: False).broken
+    assert [(command[0], first, then) for command, first, then in seen] == [
+        ("tool", sanitizer.FIRST, sanitizer.NEXT), (sys.executable, sanitizer.FIRST, sanitizer.ALONE),
+    ]  # fmt: skip
 
 
 def test_a_tool_that_does_not_work_is_missing(tmp_path: Path) -> None:

@@ -237,6 +237,9 @@ END:
 
 bug("used when it has been made invalid", "mbarrier not initialised", stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate];
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
     bar.sync 0;
     - @%p6 mbarrier.inval.shared::cta.b64 [gate]; //2
     bar.sync 0;

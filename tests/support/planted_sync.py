@@ -111,8 +111,7 @@ BARRIERS.add("the other half exits", "barrier after exit", threads=32, body="""
 BARRIERS.add("warps disagree on the count", "barrier count", body="""
     @%p2 bra OTHER;
     - bar.sync 1, 32; //1
-    + bar.sync 1, 64;
-    bra END;
+    - bra END;
 OTHER:
     bar.sync 1, 64; //2
 END:
@@ -121,8 +120,7 @@ END:
 BARRIERS.add("a count against all threads", "barrier count", body="""
     @%p2 bra OTHER;
     - bar.sync 1; //1
-    + bar.sync 1, 64;
-    bra END;
+    - bra END;
 OTHER:
     bar.sync 1, 64; //2
 END:
