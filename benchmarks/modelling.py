@@ -1,20 +1,23 @@
-"""How well the performance model orders configurations: `python -m benchmarks.modelling FOLDER`.
+"""How good the performance model is: `python -m benchmarks.modelling FOLDER --gpu "H100 SXM"`.
 
-FOLDER is what `python -m benchmarks.gpu` has left; its part `tune` has a time for every configuration of `pipelined`.
-Each is modelled for the same problem, and Spearman's rank correlation is printed for each problem, with how much slower
-the configuration that the model would choose is than the best one.
+FOLDER is what `python -m benchmarks.gpu` has left, or what it has published (`benchmarks/results/gpu/<card>`); its
+part `tune` has a time for every configuration of `pipelined`. Each is modelled for the same problem. Printed for each
+problem are Spearman's rank correlation, how much slower the configuration that the model would choose is than the best
+one, and how many times the modelled time the measured one is: the least, the median and the most.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from ptxlab import kernels
 from ptxlab.performance.estimate import rank_correlation
+from ptxlab.performance.peaks import PEAKS
 from ptxlab.sweeps.plan import Shape
 from ptxlab.sweeps.tuning import modelled
 
@@ -30,12 +33,19 @@ def lines(rows: list[dict[str, Any]], gpu: str | None) -> list[str]:
         if row.get("kernel") == "pipelined" and row.get("us"):
             problems[row["dim"], row["causal"], row["seq"]].append(row)
     spec, found = kernels.get("pipelined"), []
+    arch = PEAKS[gpu].targets[0] if gpu else str(spec.parameters["arch"].default)
     for (dim, causal, seq), measured in sorted(problems.items()):
         shape = Shape(seq, dim, TOKENS // seq, WIDTH // dim)
         times = [
             modelled(
                 spec,
-                {"head_dim": dim, "causal": causal, "dtype": "bf16", **{name: row[name] for name in TILES}},
+                {
+                    "head_dim": dim,
+                    "causal": causal,
+                    "dtype": "bf16",
+                    "arch": arch,
+                    **{name: row[name] for name in TILES},
+                },
                 shape,
                 gpu,
             )
@@ -43,8 +53,22 @@ def lines(rows: list[dict[str, Any]], gpu: str | None) -> list[str]:
         ]
         real = [float(row["us"]) for row in measured]
         rank, chosen = rank_correlation(real, times), real[times.index(min(times))]
-        found.append(f"| {dim} | {causal} | {seq} | {len(real)} | {rank:.2f} | {chosen / min(real):.2f} |")
+        off = sorted(true / said for true, said in zip(real, times, strict=True))
+        found.append(
+            f"| {dim} | {'causal' if causal else 'full'} | {seq} | {len(real)} | {rank:.2f} | {chosen / min(real):.2f} "
+            f"| {off[0]:.2f}, {statistics.median(off):.2f}, {off[-1]:.2f} |"
+        )
     return found
+
+
+def measured_in(folder: Path) -> list[dict[str, Any]] | None:
+    """The rows of the part `tune`, of a campaign or of a published one; None where there are none."""
+    for name in ("tune.json", "campaign.json"):
+        if (path := folder / name).is_file():
+            found = json.loads(path.read_text(encoding="utf-8"))
+            record = found.get("records", {}).get("tune") if name == "campaign.json" else found
+            return record["rows"] if record else None
+    return None
 
 
 def main() -> None:
@@ -52,13 +76,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gpu", help="whose peaks; by default the A100's")
     options = parser.parse_args()
-    path = options.folder / "tune.json"
-    if not path.is_file():
+    if (rows := measured_in(options.folder)) is None:
         parser.error(
-            f"{path} is not there: run  python -m benchmarks.gpu --out {options.folder}  on a machine with a GPU"
+            f"{options.folder} has no times of the part tune: run  python -m benchmarks.gpu --out {options.folder}  "
+            "on a machine with a GPU"
         )
-    print("| D | causal | S | configurations | rank correlation | chosen / best |\n|---|---|---|---|---|---|")
-    print("\n".join(lines(json.loads(path.read_text())["rows"], options.gpu)))
+    print("| D | mask | S | configurations | rank correlation | chosen / best | measured / modelled |")
+    print("|---|---|---|---|---|---|---|")
+    print("\n".join(lines(rows, options.gpu)))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Parts run in order of value, each in processes of its own with a limit; rows are
 with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut, hung or died
 goes on. At the end stands a table (DIR/table.md), and DIR/campaign.json holds everything; docs/gpu.md says more.
 
-    python -m benchmarks.gpu --budget 540              # about 13 minutes in all: two calls of nine will do
+    python -m benchmarks.gpu --budget 540              # about 12 minutes on an H100: two calls of nine will do
     python -m benchmarks.gpu --only prefill decode --redo
     python -m benchmarks.gpu --publish                 # the results, to benchmarks/results/gpu/<card>/
     python -m benchmarks.gpu --rehearse                # without a GPU: small problems on a stand-in for the driver
@@ -15,13 +15,14 @@ The exit status is 0 when every part passed, 1 when one did not, 3 when some are
 from __future__ import annotations
 
 import argparse
-import re
+import json
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.gpu import published
 from benchmarks.gpu.campaign import Campaign, now
 from benchmarks.gpu.parts import PARTS
 
@@ -91,18 +92,21 @@ def rehearsal_environment() -> dict[str, str]:
 
 
 def publish(campaign: Campaign) -> int:
-    """Copies campaign.json and table.md to the folder of the card that they were measured on."""
+    """Copies table.md and what campaign.json has to the folder of the card that they were measured on, and names the
+    card in the README."""
     facts = campaign.found("facts")
     card = next((row["value"] for row in (facts or {"rows": []})["rows"] if row.get("what") == "card"), "")
     if not card or campaign.facts["rehearsal"]:
         print("there is nothing to publish: run the campaign on a GPU first, without --rehearse")
         return 2
-    to = RESULTS / re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
+    to = RESULTS / published.folder_of(card)
     to.mkdir(parents=True, exist_ok=True)
     campaign.write()
-    for name in ("campaign.json", "table.md"):
-        shutil.copyfile(campaign.folder / name, to / name)
-    print(f"published: {to.relative_to(ROOT)}")
+    shutil.copyfile(campaign.folder / "table.md", to / "table.md")
+    found = json.loads((campaign.folder / "campaign.json").read_text(encoding="utf-8"))
+    (to / "campaign.json").write_text(published.compact(found), encoding="utf-8")
+    new = published.name_in(ROOT / "README.md", card, to.relative_to(ROOT).as_posix())
+    print(f"published: {to.relative_to(ROOT)}{', and named in README.md' if new else ''}")
     return 0
 
 

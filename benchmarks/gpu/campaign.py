@@ -21,6 +21,8 @@ from typing import Any
 
 from benchmarks.gpu.record import DONE, UNFINISHED, UNUSABLE, WRONG, kept, put_aside
 
+WIDEST = 180
+"""Characters of what a part says that the table shows; campaign.json has all."""
 GRACE = 12.0
 """Seconds between the end of the time that a part is given and the moment at which it is stopped."""
 LEAST = 20.0
@@ -180,7 +182,7 @@ class Campaign:
         lines = [f"# {kind}", "", *head, "", "| part | ended | seconds | says |", "| --- | --- | ---: | --- |"]
         for part in self.parts:
             end = self.ends[part.name]
-            says = f"{end.says}{end.before}".replace("|", "/")
+            says = shortened(f"{end.says}{end.before}".replace("|", "/"))
             lines.append(f"| {part.name} | {end.status} | {end.seconds:.0f} | {says} |")
         for part in self.parts:
             if (found := self.found(part.name)) is None:
@@ -238,4 +240,13 @@ def _last_line(log: Path, start: int) -> str:
     with log.open("rb") as file:
         file.seek(start)
         lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip()[:200] if lines else "nothing was printed"
+    return lines[-1].strip()[:1000] if lines else "nothing was printed"
+
+
+def shortened(text: str) -> str:
+    """A text of at most WIDEST characters, cut behind a word."""
+    if len(text) <= WIDEST:
+        return text
+    cut = text[: WIDEST - 2]
+    whole = cut if text[len(cut)] == " " else cut.rpartition(" ")[0]  # the last word may be half of one
+    return f"{(whole or cut).rstrip(' ,;:')} …"

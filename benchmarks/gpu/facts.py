@@ -28,7 +28,7 @@ from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from ptxlab.gpu import assembler, device
 
 PACKAGES = (
-    "ptxlab", "numpy", "ml_dtypes", "llvmlite", "cuda-core", "cuda-bindings", "nvidia-nvjitlink", "nvidia-cuda-nvrtc",
+    "numpy", "ml_dtypes", "llvmlite", "cuda-core", "cuda-bindings", "nvidia-nvjitlink", "nvidia-cuda-nvrtc",
     "torch", "nvidia-cudnn-cu13", "triton", "flashinfer-python", "pytest", "pytest-xdist",
 )  # fmt: skip
 WANTED = {"torch": "the rivals and the bf16 ceiling", "triton": "the Triton kernel", "pytest-xdist": "the tests"}
@@ -75,6 +75,7 @@ def software(record: Record) -> None:
     """The versions of everything that takes part."""
     record.add(what="python", value=f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     record.add(what="processors", value=f"{os.cpu_count()}")
+    record.add(what="ptxlab", value=pl.__version__)  # run from the tree, it need not be installed
     for name in PACKAGES:
         try:
             record.add(what=name, value=metadata.version(name))

@@ -257,10 +257,11 @@ def problems_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def gain(rows: list[dict[str, Any]], about: dict[str, Any]) -> float | None:
-    """How much quicker the best choice is than the default one: 1.05 is 5 %; None where the default has no time."""
+    """How much quicker the best choice is than the default one: 1.05 is 5 %; None where the default has no time, or
+    nothing else has one yet."""
     ordered = best(rows, **about)
     default = [row for row in ordered if row["default"]]
-    return float(default[0]["us"] / ordered[0]["us"]) if default else None
+    return float(default[0]["us"] / ordered[0]["us"]) if default and len(ordered) > 1 else None
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
@@ -306,8 +307,12 @@ def said(about: dict[str, Any]) -> str:
 def chosen_words(row: dict[str, Any]) -> str:
     """A choice in words."""
     if row["kernel"] == "decode_gqa":
-        return f"{row['splits']} splits, {row['warps']} warps, {row['stages']} stages"
-    return f"{row['tile_q']} x {row['tile_kv']}, {row['warps']} warps, {row['stages']} stages"
+        return ", ".join(_counted(row[f"{name}s"], name) for name in ("split", "warp", "stage"))
+    return ", ".join([f"{row['tile_q']} x {row['tile_kv']}", *(_counted(row[f"{n}s"], n) for n in ("warp", "stage"))])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def time_words(us: float) -> str:

@@ -164,7 +164,8 @@ def work_of(
     demand += [(f"pipe {pipe}", n, "warp-instructions", rate.pipes[pipe]) for pipe, n in counters.pipes.items()
                if pipe in rate.pipes]  # fmt: skip
     if tensor := counters.flops.get("tensor", 0):
-        demand.append(("tensor cores", tensor, "FLOP", rate.tensor))
+        warpgroups = counters.product_wavefronts > 0  # wgmma: its operands alone come from shared memory by themselves
+        demand.append(("tensor cores", tensor, "FLOP", rate.tensor if warpgroups else rate.warp_tensor))
     lines = counters.by_line.values()
     demand.append(("L1 cache", sum(line.sectors for line in lines), "sectors", L1_SECTORS))
     wavefronts = sum(line.wavefronts for line in lines) + counters.product_wavefronts

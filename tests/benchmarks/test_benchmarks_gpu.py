@@ -377,19 +377,68 @@ def test_results_are_published_under_the_card(
 
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "RESULTS", tmp_path / "results" / "gpu")
+    readme = tmp_path / "README.md"
+    readme.write_text("| |\n| cards measured so far (`results/`) | | none: `make gpu` measures yours |\n\nEnd\n")
     made = campaign(part("facts"))
     assert command.publish(made) == 2
     Record("facts", made.file("facts")).add(what="card", value="NVIDIA H100 80GB HBM3")
     assert command.publish(made) == 0
+    assert command.publish(made) == 0
     card = tmp_path / "results" / "gpu" / "nvidia-h100-80gb-hbm3"
     assert capsys.readouterr().out.splitlines() == [
         "there is nothing to publish: run the campaign on a GPU first, without --rehearse",
+        "published: results/gpu/nvidia-h100-80gb-hbm3, and named in README.md",
         "published: results/gpu/nvidia-h100-80gb-hbm3",
     ]
     assert sorted(path.name for path in card.iterdir()) == ["campaign.json", "table.md"]
     assert "| card | NVIDIA H100 80GB HBM3 |" in (card / "table.md").read_text()
+    link = "[NVIDIA H100 80GB HBM3](results/gpu/nvidia-h100-80gb-hbm3/table.md)"
+    row = "| |\n| cards measured so far (`results/`) | | {}; `make gpu` measures yours |\n\nEnd\n"
+    assert readme.read_text() == row.format(link)
+    made.file("facts").write_text(made.file("facts").read_text().replace("NVIDIA H100 80GB HBM3", "T4"))
+    assert command.publish(made) == 0
+    assert readme.read_text() == row.format(f"[T4](results/gpu/t4/table.md), {link}")
     made.facts["rehearsal"] = True
     assert command.publish(made) == 2
+
+
+def test_what_is_published_has_a_row_to_a_line_and_nothing_twice(campaign: Callable[..., Any]) -> None:
+    from benchmarks.gpu import published
+
+    made = campaign(part("bad", wrong="nonsense"), part("good"))
+    made.run(60)
+    kept = json.loads(made.file("bad").read_text())
+    kept["rows"][0]["seconds"] = [0.00012345678901, 1234567.0]
+    kept["rows"].append({"finished": "a kernel", "verdict": ""})
+    made.file("bad").write_text(json.dumps(kept | {"notes": [f"note {n}" for n in range(300)]}))
+    made.write()
+    found = json.loads((made.folder / "campaign.json").read_text())
+    text = published.compact(found)
+    bad = found["records"]["bad"]
+    assert bad.pop("wrong") == ["nonsense"] * 4
+    assert found["records"]["good"].pop("wrong") == []
+    bad["rows"].pop()
+    bad["notes"][20:] = ["and 280 more"]
+    bad["rows"][0]["seconds"] = [0.000123457, 1234570.0]
+    assert json.loads(text) == found
+    lines = [line.strip().rstrip(",") for line in text.splitlines()]
+    assert [json.loads(line) for line in lines if line.startswith('{"number": ')] == [
+        *bad["rows"], *found["records"]["good"]["rows"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("says", "shown"),
+    [
+        ("all four", "all four"),
+        ("goal, reached; " * 30, "goal, reached; " * 11 + "goal …"),
+        ("x" * 300, "x" * 178 + " …"),
+    ],
+)
+def test_long_sentences_are_cut_behind_a_word(campaign: Callable[..., Any], says: str, shown: str) -> None:
+    made = campaign(part("one"))
+    made.ends["one"].says = says
+    assert f"\n| one | waiting | 0 | {shown} |\n" in made.table()
 
 
 # -- what an image with torch has, and no more -------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
     tune.each(record, about, choices, build, "sm_90", one)
     assert [row["us"] for row in record.rows] == [2.0, None]
     assert record.rows[0]["registers"] > 50
-    assert record.wrong == ["pipelined, D 64, S 128: 16 x 32, 1 warps, 2 stages: no room"]
+    assert record.wrong == ["pipelined, D 64, S 128: 16 x 32, 1 warp, 2 stages: no room"]
 
 
 def row(us: float, default: bool = False, **more: Any) -> dict[str, Any]:
@@ -151,6 +151,16 @@ def test_the_table_says_how_much_better_the_best_is() -> None:
     )
     assert "(default)" in text.splitlines()[7]  # the quickest three, and the default
     assert text.splitlines()[8:] == ["", "- wrong: error 1"]
+
+
+def test_a_default_alone_is_not_the_best_of_any() -> None:
+    """As when the time was up behind it."""
+    assert tune.summary([row(2000.0, True)]) == (
+        "1 choices timed; the default is within 2 % of the best for 0 of 0 problems"
+    )
+    assert "2 splits, 1 warp, 3 stages" in tune.chosen_words(
+        {"kernel": "decode_gqa", "splits": 2, "warps": 1, "stages": 3}
+    )
 
 
 def test_choices_that_are_wrong_say_nothing_about_the_default() -> None:
