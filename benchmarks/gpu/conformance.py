@@ -42,6 +42,8 @@ SIZES = {
     "hints": 16,
 }
 """Forms a program. Matrix products are long, and what waits may wait endlessly."""
+KEPT = 24
+"""Lanes of a form that differ, of which a row tells."""
 LIMIT = 25.0
 """Seconds for one program: with what a child needs to start, several times what the longest takes."""
 _ORDER = "the order in which lanes execute an atomic instruction is open"
@@ -106,21 +108,25 @@ def compared(program: form_programs.Program, own: Any, theirs: Any) -> dict[str,
     found: dict[str, Any] = {"equal": [], "close": [], "open": [], "differ": [], "also": {}}
     for item in program.items:
         wrong: list[dict[str, Any]] = []
-        ulp, rules, same = 0.0, {}, True
-        for row, type_, rule, inputs in item.results:
+        ulp, rules, same, results, said = 0.0, {}, True, 0, ""
+        for number, (row, type_, rule, inputs) in enumerate(item.results):
             a, b = (form_programs.conformance.canonical(x[row], type_) for x in (own, theirs))
             one = difference(rule, type_, a, b, inputs, a == b)
             ulp, rules[rule.says] = max(ulp, one.ulp), rule
             same = same and bool((a == b).all())
-            for lane in one.wrong[:4]:
+            results += bool(one.wrong)
+            said = said or ("; ".join(filter(None, (rule.says, rule.about))) if one.wrong else "")
+            for lane in one.wrong[: min(4, KEPT - len(wrong))]:
                 wrong.append({
-                    "lane": lane, "inputs": [f"{int(x[lane]):#x}" for x in inputs], "cpu": f"{int(a[lane]):#x}",
-                    "gpu": f"{int(b[lane]):#x}", "ulp": apart(a[lane], b[lane], type_), "lanes": len(one.wrong),
+                    "lane": lane, "result": number, "inputs": [f"{int(x[lane]):#x}" for x in inputs],
+                    "cpu": f"{int(a[lane]):#x}", "gpu": f"{int(b[lane]):#x}", "ulp": apart(a[lane], b[lane], type_), "lanes": len(one.wrong),
                 })  # fmt: skip
         says = "; ".join(x for x, rule in rules.items() if rule.allowed or rule.opened or len(rules) == 1)
         found["also"][item.opcode] = item.also
         if wrong:
-            found["differ"].append({"form": item.opcode, "tolerance": says, "lanes": wrong})
+            found["differ"].append({
+                "form": item.opcode, "tolerance": said, "lanes": wrong, "results": results, "of": len(item.results),
+            })  # fmt: skip
         elif any(rule.opened for rule in rules.values()):
             found["open"].append({"form": item.opcode, "tolerance": says})
         elif any(rule.allowed is not None for rule in rules.values()):

@@ -35,11 +35,13 @@ OPEN = {
 @dataclass(frozen=True)
 class Rule:
     """`says` in words; `allowed(a, b, inputs)` the difference that is allowed between two arrays of numbers, infinite
-    where the manual says nothing. Without it results are compared bit for bit."""
+    where the manual says nothing. Without it results are compared bit for bit. about: what a row of a difference tells
+    besides, such as where operands lie."""
 
     says: str
     allowed: Callable[[Array, Array, list[Array]], Array] | None = None
     opened: bool = False
+    about: str = ""
 
 
 EXACT = Rule("bit for bit")

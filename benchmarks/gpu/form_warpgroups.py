@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.gpu import corpus
 from benchmarks.gpu.form_matrices import FLOATING, matrix
-from benchmarks.gpu.form_rules import Array, Rule, product_rule
+from benchmarks.gpu.form_rules import EXACT, Array, product_rule
 from ptxlab.isa import form
 from ptxlab.isa.fragments import Fragment, product
 from ptxlab.isa.table import Form, Op
@@ -146,8 +146,8 @@ def multiply(w: Any, item: Any, found: Form, name: str, kind: str, of_which: str
     w.add(f"add.u64 %da{name}, %rd1, {descriptors[0]:#x};", f"setp.{'ne' if scale else 'eq'}.u32 %p2, %image, 0;")
     w.add("wgmma.fence.sync.aligned;", f"{found.opcode} {group}, {source}, %db{name}{more}, %p2{behind};")
     w.add("wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;")
-    said = f"{words(of_a, of_b)}; {'a * b + d' if scale else 'a * b'}; signs {signs}"
-    rule, sizes = Rule(f"bit for bit; {said}"), np.zeros(())
+    said = f"{kind} numbers; {words(of_a, of_b)}; {'a * b + d' if scale else 'a * b'}; signs {signs}"
+    rule, sizes = replace(EXACT, about=said), np.zeros(())
     if kind == "normal":
         sizes = np.abs(a) @ np.abs(b) + (np.abs(c) if scale else 0)
     type_ = {"f16": "f16x2", "f32": "f32"}.get(p.d.type, "b32")
@@ -158,7 +158,7 @@ def multiply(w: Any, item: Any, found: Form, name: str, kind: str, of_which: str
             if kind == "normal":
                 limits = sizes[16 * warp + p.d.row[k], p.d.column[k]]
                 rule = product_rule(p.b.rows, p.d.type, limits, found.atype)
-                rule = replace(rule, says=f"{rule.says}; {said}")
+                rule = replace(rule, about=said)
             item.results.append((row + warp, type_, rule, []))
 
 

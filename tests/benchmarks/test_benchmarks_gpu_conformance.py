@@ -91,7 +91,7 @@ def test_the_operands_of_a_warpgroup_lie_in_all_ways() -> None:
     for family, opcode in form_programs.forms(90, mixed=False):
         if family == "warpgroups" and (".m64n8k" in opcode or "bf16" in opcode):
             (item,) = form_programs.build([opcode]).items
-            seen.update(piece.strip() for says in {r[2].says for r in item.results} for piece in says.split(";"))
+            seen.update(piece.strip() for about in {r[2].about for r in item.results} for piece in about.split(";"))
     places = [f"K-major, swizzle {swizzle}" for swizzle in (0, 32, 64, 128)] + ["MN-major, swizzle 128", "registers"]
     for place in [f"a: {x}" for x in places] + [f"b: {x}" for x in places[:-1]]:
         assert any(piece.startswith(place) for piece in seen), place
@@ -252,6 +252,17 @@ def test_an_open_order_is_no_excuse_for_a_result_that_was_not_written(tmp_path: 
         conformance.note(record, question, {"forms": [], "lanes": lanes, "untouched": untouched})
     assert [row["verdict"] for row in record.rows] == ["open", "differs"]
     assert record.wrong == ["program 'a lock within a warp': word 0 is 0, not 32"]
+
+
+def test_a_product_that_is_all_wrong_has_one_short_row() -> None:
+    """Thousands of numbers: the row tells of a few, of how many there are, and of how the operands lay."""
+    opcode = "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8"
+    program = form_programs.build([opcode])
+    own = conformance.run(program, "cpu")
+    (one,) = conformance.compared(program, own, own ^ np.uint64(1))["differ"]
+    assert (len(one["lanes"]), one["results"], one["of"]) == (conformance.KEPT, 128, 128)
+    assert [lane["result"] for lane in one["lanes"]][::4] == [0, 1, 2, 3, 4, 5]
+    assert one["tolerance"].startswith("bit for bit; whole numbers; a: ")
 
 
 def test_one_word_may_be_open(tmp_path: Path) -> None:
