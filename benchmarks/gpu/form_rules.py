@@ -131,11 +131,13 @@ def _inside(where: str, given: list[Array]) -> Array:
 
 def product_rule(depth: int, accumulator: str, sizes: Array, factor: str = "") -> Rule:
     """Of a sum of `depth` products and c; sizes: for each result |c| plus the sum of |a b|, [in a register, 32].
-    factor: the type of a in a warpgroup's product; Hopper adds those of 8 bits with some 14 bits only."""
-    bits = {"f16": -9, "f32": -13 if factor in ("e4m3", "e5m2") else -22, "f64": -51}[accumulator]
+    factor: the type of a in a warpgroup's product."""
+    short = accumulator == "f32" and factor in ("e4m3", "e5m2")
+    bits = -13 if short else {"f16": -9, "f32": -22, "f64": -51}[accumulator]
     says = (
         f"({depth} + 1) * 2**{bits} * (|c| + sum |a b|): the manual leaves the order of the additions and their "
-        "rounding open; for small whole numbers bit for bit"
+        f"rounding open{', and Hopper is known to add 8-bit floats with some 14 bits' if short else ''}; for small "
+        "whole numbers bit for bit"
     )
     return Rule(says, lambda a, b, inputs: (depth + 1) * 2.0**bits * sizes)
 

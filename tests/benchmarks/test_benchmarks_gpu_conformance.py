@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.gpu import conformance, form_programs
-from benchmarks.gpu.form_rules import difference, rule_for
+from benchmarks.gpu.form_rules import difference, product_rule, rule_for
 from benchmarks.gpu.record import Record
 from benchmarks.gpu.workers import Died, Worker
 from ptxlab.isa import form
@@ -297,6 +297,14 @@ def test_bounds(opcode: str, inputs: list[float], a: float, b: float, wrong: boo
     one, other = bits(a), bits(b)
     found = difference(rule_for(form(opcode)), "f32", one, other, [bits(x) for x in inputs], one == other)
     assert bool(found.wrong) == wrong
+
+
+def test_only_8_bit_floats_of_a_warpgroup_have_a_wider_bound() -> None:
+    one, none = np.ones(1), np.zeros(1)
+    for kinds, bits in ((("f32", "e4m3"), -13), (("f32", "e5m2"), -13), (("f32", "f16"), -22), (("f16", "e4m3"), -9)):
+        allowed = product_rule(32, kinds[0], one, kinds[1]).allowed
+        assert allowed is not None
+        assert allowed(none, none, []) == 33 * 2.0**bits
 
 
 def test_division_by_zero_is_open() -> None:
