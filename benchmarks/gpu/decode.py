@@ -8,7 +8,7 @@ is installed. The other decode kernels are measured at one size.
 A step that reads 200 MB of keys and values or more is shown in GB/s and as a share of a device-to-device copy of 2 GiB
 in the same run (bytes read and written both counted; the faster of the driver's copy and a kernel of 16-byte loads and
 stores). A smaller one is shown in microseconds. The goal: `decode_gqa` at 85 % of the copy where a step reads 200 MB or
-more. By estimate 90 seconds on an H100, a third of it for the float64 answers of the longest caches.
+more. It takes 90 seconds on an H100, some of them for the float64 answers of the longest caches.
 
 `--device cpu` and `--rehearse` take small problems, which show that it all runs; their times say nothing about a GPU.
 """

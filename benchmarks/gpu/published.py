@@ -22,9 +22,9 @@ def folder_of(card: str) -> str:
 
 
 def compact(found: Mapping[str, Any]) -> str:
-    """The text of campaign.json, so that it stays small and a new run is a readable diff. Left out are what its rows say
-    already (`wrong`), rows by which an unfinished part finds where to go on, notes behind the first ones, and digits
-    that say nothing."""
+    """The text of campaign.json, so that it stays small and a new run is a readable diff. Left out are what the rows
+    say already (`wrong`), rows by which an unfinished part finds where to go on, notes behind the first ones, and
+    digits that say nothing."""
     parts = [f"  {_json(name)}: {_json(end)}" for name, end in found["parts"].items()]
     records = []
     for name, record in found["records"].items():

@@ -298,7 +298,8 @@ axis.grid(alpha=0.25)
 # the source), and halves the tile.
 #
 # Fewer blocks fit on an SM: the **occupancy** is low. That need not be slow. Latency can be hidden by other warps, or
-# by independent instructions of the same warp, and this kernel has many of those.
+# by independent instructions of the same warp, and this kernel has many of those. (Measured on an H100: `pipelined` of
+# notebook 07 has 12 % of the warps that fit on an SM, and keeps the tensor cores busy for 63 % of the time.)
 #
 # ## What about bfloat16?
 #
