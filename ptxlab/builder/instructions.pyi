@@ -629,7 +629,8 @@ class Instructions(Flow):
 
         red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
+            cheaper than `atom`. Blocks that share one output row can sum into it. Sums of f32 in global memory take
+            subnormal numbers for zeros, and leave zeros; those in shared memory do not.
 
         red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
@@ -665,8 +666,9 @@ class Instructions(Flow):
 
         red{.order}{.scope}{.space}.operation{.L2::cache_hint}.vec.f32  [a], b:vec{, policy:b64}
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
-            neighbours at once; each of them is atomic, the whole is not.
+            cheaper than `atom`. Blocks that share one output row can sum into it. Sums of f32 in global memory take
+            subnormal numbers for zeros, and leave zeros; those in shared memory do not. The vector form does
+            several neighbours at once; each of them is atomic, the whole is not.
 
         red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
@@ -1021,7 +1023,8 @@ class Instructions(Flow):
 
     def testp(self, a: Register[T] | int | float, *, test: Literal["finite", "infinite", "number", "notanumber", "normal", "subnormal"] = ..., type: Literal["f32", "f64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> pred:
         """testp.test.type  p:pred, a
-            Tests what kind of number a is: finite, infinite, a number, NaN, normal or subnormal.
+            Tests what kind of number a is: finite, infinite, a number, NaN, normal (zeros count as normal) or
+            subnormal.
         """
 
     def bra(self, target: Any, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -1722,7 +1725,8 @@ class Instructions(Flow):
     def atom(self, *operands: Any, order: Literal["relaxed", "acquire", "release", "acq_rel"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "b16"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., into: Any = ..., both: bool = ...) -> Any:
         """atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  d, [a], b{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
-            is the old value.
+            is the old value. Sums of f32 in global memory take subnormal numbers for zeros, and leave zeros; those
+            in shared memory do not.
 
         atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  d, [a], b{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
@@ -1758,8 +1762,9 @@ class Instructions(Flow):
 
         atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.vec.f32  d:vec, [a], b:vec{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
-            is the old value. The vector form does several neighbours at once; each of them is atomic, the whole is
-            not.
+            is the old value. Sums of f32 in global memory take subnormal numbers for zeros, and leave zeros; those
+            in shared memory do not. The vector form does several neighbours at once; each of them is atomic, the
+            whole is not.
 
         atom{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  d:vec, [a], b:vec{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d

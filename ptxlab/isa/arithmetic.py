@@ -271,7 +271,9 @@ def _fns(m: Machine, i: Form, mask: Value, base: Value, offset: Value) -> Value:
         left = m.select(hit, m.sub(left, one), left)
         chosen = m.and_(m.and_(hit, m.eq(left, zero)), m.not_(here))
         found = m.select(m.and_(chosen, m.eq(found, m.const("i32", -1))), position, found)
-    return found
+    found = m.select(m.ult(base, m.const("i32", 32)), found, m.const("i32", -1))
+    # -2**31 has no absolute value; the search that the assembler writes for sm_90 ends at bit 0 then
+    return m.select(m.eq(offset, m.const("i32", -(2**31))), zero, found)
 
 
 op("fns.b32  d, mask:b32, base:b32, offset:s32", """Find the n-th set bit of a mask, counting from bit `base` upward
@@ -281,10 +283,19 @@ op("fns.b32  d, mask:b32, base:b32, offset:s32", """Find the n-th set bit of a m
 # -- bit fields --------------------------------------------------------------------------------------------------------
 
 
+def _field(m: Machine, i: Form, position: Value, length: Value) -> tuple[Value, Value]:
+    """Position and length of a bit field. PTX leaves open what is above 255: a GPU reads the low 8 bits where a field
+    has 32 bits, and all 32 of them where it has 64."""
+    if types.width(i.type) == 64:
+        return position, length
+    byte = m.const("i32", 0xFF)
+    return m.and_(position, byte), m.and_(length, byte)
+
+
 def _bfe(m: Machine, i: Form, a: Value, position: Value, length: Value) -> Value:
     lane, bits = lane_of(i), types.width(i.type)
-    byte, width = m.const("i32", 0xFF), m.const("i32", bits)
-    position, length = m.and_(position, byte), m.and_(length, byte)
+    width = m.const("i32", bits)
+    position, length = _field(m, i, position, length)
     unused = m.sub(width, m.umin(length, width))  # bits above the field; all of them for an empty field
     top = shift_left(m, lane, shift_right(m, lane, a, position, _signed(i)), unused)
     field = shift_right(m, lane, top, unused, _signed(i))
@@ -293,8 +304,7 @@ def _bfe(m: Machine, i: Form, a: Value, position: Value, length: Value) -> Value
 
 def _bfi(m: Machine, i: Form, a: Value, b: Value, position: Value, length: Value) -> Value:
     lane = lane_of(i)
-    byte = m.const("i32", 0xFF)
-    position, length = m.and_(position, byte), m.and_(length, byte)
+    position, length = _field(m, i, position, length)
     ones = m.not_(shift_left(m, lane, m.const(lane, -1), length))
     field = shift_left(m, lane, ones, position)
     return m.or_(m.and_(b, m.not_(field)), m.and_(shift_left(m, lane, a, position), field))

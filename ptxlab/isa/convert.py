@@ -7,7 +7,7 @@ from typing import Any
 from ptxlab.isa import types
 from ptxlab.isa.common import HALVES, ROUNDING, WHOLE, extend, join
 from ptxlab.isa.machine import Machine, Value
-from ptxlab.isa.rounding import adjust, flush, from_float, narrow_f64, saturate, to_float
+from ptxlab.isa.rounding import CANONICAL_NAN, adjust, flush, from_float, narrow_f64, relu, saturate, to_float
 from ptxlab.isa.table import Form, op
 
 INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
@@ -153,7 +153,7 @@ def _narrow_half(m: Machine, i: Form, type: str, x: Value) -> Value:
     if i.sat:
         x = saturate(m, "f32", x)
     if i.relu:
-        x = m.select(m.flt(x, m.const("f32", 0.0)), m.const("f32", 0.0), x)
+        x = relu(m, x)
     d = from_float(m, type, x, i.rnd or "rn")
     if i.satfinite:
         sign = m.and_(d, m.const("i16", 0x8000))
@@ -216,7 +216,7 @@ def _float_to_float(m: Machine, i: Form, a: Value) -> Value:
     if source == "f64":
         return _finish(m, i, a)
     x = a if source == "f32" else to_float(m, source, a)
-    if i.ftz and source == "f32":
+    if i.ftz and source == "f32" and target != "f16":  # GPUs round to f16 as without .ftz: rp of a subnormal is 1
         x = flush(m, "f32", x)
     if target == "f64":
         x = m.fpext(x)
@@ -297,8 +297,13 @@ op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32, b:f32", """Rounds two 
 
 
 def _to_tf32(m: Machine, i: Form, a: Value) -> Value:
-    """f32 rounded to 10 fraction bits, as f32 bits. rna: to nearest, ties away from zero."""
-    bits = m.bitcast("i32", a)
+    """f32 rounded to 10 fraction bits, as f32 bits. rna: to nearest, ties away from zero, and a NaN keeps its upper
+    bits; that is no instruction of sm_90 but several, as the assembler writes them."""
+    bits, low = m.bitcast("i32", a), m.const("i32", 0x1FFF)
+
+    def finite(x: Value) -> Value:
+        return m.flt(m.fabs(x), m.const("f32", float("inf")))
+
     if i.rnd == "rna":
         rounded = m.add(bits, m.const("i32", 0x1000))
     elif i.rnd == "rn":
@@ -306,17 +311,12 @@ def _to_tf32(m: Machine, i: Form, a: Value) -> Value:
         rounded = m.add(bits, m.add(last, m.const("i32", 0xFFF)))
     else:
         rounded = bits
-    cut = m.and_(rounded, m.const("i32", 0xFFFFE000))
-    size = m.and_(bits, m.const("i32", 0x7FFFFFFF))
-    infinite = m.eq(size, m.const("i32", 0x7F800000))
-    d = m.select(infinite, bits, cut)
-    if i.satfinite:
-        sign = m.and_(bits, m.const("i32", 0x80000000))
-        overflow = m.eq(m.and_(d, m.const("i32", 0x7FFFFFFF)), m.const("i32", 0x7F800000))
-        d = m.select(overflow, m.or_(sign, m.const("i32", 0x7F7FE000)), d)
+    d = m.and_(m.select(finite(a), rounded, bits), m.not_(low))
+    if i.satfinite:  # infinity becomes the largest number; a NaN is moved down as well
+        d = m.select(finite(m.bitcast("f32", d)), d, m.sub(d, m.const("i32", 0x2000)))
     if i.relu:
         d = m.select(m.slt(d, m.const("i32", 0)), m.const("i32", 0), d)
-    return m.select(m.isnan(a), m.const("i32", 0x7FFFFFFF), d)
+    return d if i.rnd == "rna" else m.select(m.isnan(a), m.const("i32", CANONICAL_NAN["f32"] & ~0x1FFF), d)
 
 
 _TF32 = """Rounds f32 to tf32: 10 fraction bits, the range of f32. Tensor cores read only those bits; without this

@@ -241,13 +241,13 @@ def _testp(m: Machine, i: Form, a: Value) -> Value:
     if i.test == "notanumber":
         return m.isnan(a)
     if i.test == "normal":
-        return m.and_(m.fle(least, size), m.flt(size, infinity))
+        return m.and_(m.or_(m.fle(least, size), m.feq(size, zero)), m.flt(size, infinity))
     return m.and_(m.flt(zero, size), m.flt(size, least))
 
 
-op("testp.test.type  p:pred, a", """Tests what kind of number a is: finite, infinite, a number, NaN, normal or
-   subnormal.""", _testp, test=("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
-   type=("f32", "f64"), version=(2, 0), sm=20)  # fmt: skip
+op("testp.test.type  p:pred, a", """Tests what kind of number a is: finite, infinite, a number, NaN, normal (zeros
+   count as normal) or subnormal.""", _testp, type=("f32", "f64"),
+   test=("finite", "infinite", "number", "notanumber", "normal", "subnormal"), version=(2, 0), sm=20)  # fmt: skip
 
 # -- 16-bit arithmetic -------------------------------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ def _half_op(exact: Callable[..., Value]) -> Sem:
         if i.sat:
             x = saturate(m, "f32", x)
         if i.relu:
-            x = m.select(m.flt(x, m.const("f32", 0.0)), m.const("f32", 0.0), x)
+            x = rounding.relu(m, x)
         d = from_float(m, type, x)
         if i.oob:
             d = m.select(m.or_(*(_out_of_bounds(m, a) for a in sources[:2])), m.const("i16", 0), d)

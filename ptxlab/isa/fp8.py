@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxlab.isa.common import join, split
 from ptxlab.isa.machine import Machine, Value
+from ptxlab.isa.rounding import relu as not_below_zero
 from ptxlab.isa.rounding import to_float
 from ptxlab.isa.table import Form, op
 
@@ -19,7 +20,7 @@ def encode(m: Machine, type: str, a: Value, relu: bool = False) -> Value:
     """f32 as the bits of an 8-bit float in an i16: to nearest even, held at the largest finite number."""
     fraction, least = FRACTION[type], 128 - BIAS[type]  # the smallest normal number's exponent, biased as in f32
     if relu:
-        a = m.select(m.flt(a, m.const("f32", 0.0)), m.const("f32", 0.0), a)
+        a = not_below_zero(m, a)
     bits = m.bitcast("i32", a)
     size = m.fabs(a)
     limit = m.const("f32", 2.0**17)

@@ -122,6 +122,9 @@ _ATOM = """Reads memory, combines it with b and writes it back as one step that 
    is the old value."""
 _RED = """Combines memory with b as one step that no other thread can come between, and gives nothing back: cheaper than
    `atom`. Blocks that share one output row can sum into it."""
+_FLUSHED = (
+    " Sums of f32 in global memory take subnormal numbers for zeros, and leave zeros; those in shared memory do not."
+)
 _CAS = """Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic
    operation that the hardware lacks, are loops around it."""
 _EXCH = """Writes b to memory and gives back what was there, as one step: taking a ticket, or resetting a counter."""
@@ -156,9 +159,9 @@ for _name, _action, _sem, _says, _atomic_order in (
 ):
     _d, _head = ("d, " if _name == "atom" else ""), f"{_name}{{.order}}{{.scope}}{{.space}}"
     for _operation, _numbers, _sm in _OPERATIONS:
-        op(f"{_head}.operation{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, does=_action,
-           needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=ATOMIC_SPACES, operation=_operation, type=_numbers,
-           version=(1, 1), sm=_sm)  # fmt: skip
+        op(f"{_head}.operation{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}",
+           _says + _FLUSHED * ("f32" in _numbers), _sem, does=_action, needs=_NEEDS, order=_atomic_order, scope=SCOPES,
+           space=ATOMIC_SPACES, operation=_operation, type=_numbers, version=(1, 1), sm=_sm)  # fmt: skip
     for _type, _version, _sm in (
         ("f16", (6, 3), 70), ("f16x2", (6, 2), 60), ("bf16", (7, 8), 90), ("bf16x2", (7, 8), 90),
     ):  # fmt: skip
@@ -167,10 +170,9 @@ for _name, _action, _sem, _says, _atomic_order in (
            version=_version, sm=_sm)  # fmt: skip
     _vector = f"{'d:vec, ' if _d else ''}[a], b:vec{{, policy:b64}}"
     _more = " The vector form does several neighbours at once; each of them is atomic, the whole is not."
-    op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation{{.L2::cache_hint}}.vec.f32  {_vector}", _says + _more, _sem,
-       does=_action, needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=("global",), operation=("add",),
-       vec=("v2", "v4"),
-       version=(8, 1), sm=90)  # fmt: skip
+    op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation{{.L2::cache_hint}}.vec.f32  {_vector}",
+       _says + _FLUSHED + _more, _sem, does=_action, needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=("global",),
+       operation=("add",), vec=("v2", "v4"), version=(8, 1), sm=90)  # fmt: skip
     op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation.noftz{{.L2::cache_hint}}.vec.type  {_vector}", _says + _more,
        _sem, does=_action, needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=("global",),
        operation=("add", "min", "max"), vec=("v2", "v4", "v8"), type=("f16", "bf16"), version=(8, 1),

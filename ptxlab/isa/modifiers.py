@@ -19,7 +19,7 @@ WORDS: dict[str, str] = {
     "noftz": "Subnormal numbers are kept; required, and the only choice.",
     "sat": "Saturates: floats are clamped to 0..1 (NaN gives 0), integers held at the limits of their type.",
     "satfinite": "What would overflow becomes the largest finite number (integers: the limit of the type).",
-    "relu": "Negative results become 0.",
+    "relu": "Negative results become 0, and so does -0.",
     "approx": "A fast approximation by the special-function unit; the manual states its error.",
     "full": "An approximation that holds over the full range of operands.",
     "NaN": "The result is NaN if an operand is; without it the other operand wins.",

@@ -34,6 +34,12 @@ def saturate(m: Machine, type: str, a: Value) -> Value:
     return m.select(m.flt(zero, a), m.select(m.flt(a, one), a, one), zero)
 
 
+def relu(m: Machine, a: Value) -> Value:
+    """`.relu` of an f32: +0 unless it is above zero, so also of -0. A NaN stays one."""
+    zero = m.const("f32", 0.0)
+    return m.select(m.fle(a, zero), zero, a)
+
+
 # -- one step ----------------------------------------------------------------------------------------------------------
 
 

@@ -170,6 +170,25 @@ DONE:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_reduction_of_f32_flushes_subnormal_numbers(engine: str) -> None:
+    """As its paragraph of the manual says: inputs and results, each to the zero of its sign."""
+    body = f"""
+    @%p1 bra DONE;
+    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
+    {LOAD} [%r5], [%rd2], 128, [%r6];
+    {WAIT}
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r5], 128;
+    {DONE}
+DONE:
+    """
+    cases = [(0x000116C2, 0x80000000, 0), (0x00800000, 0x80000001, 0x00800000), (0x80000001, 0x80000002, 0x80000000),
+             (0x00800000, 0x80800001, 0x80000000)]  # fmt: skip
+    start, added, want = np.resize(np.array(cases, np.uint32), (32, 3)).T.copy()
+    out, _ = run(engine, program(body), threads=32, x=added, out=start)
+    assert [f"{x:#x}" for x in out.tolist()] == [f"{x:#x}" for x in want.tolist()]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_multicast_reaches_every_block_of_the_mask(engine: str) -> None:
     body = f"""
     mov.u32 %r20, %cluster_ctarank;

@@ -198,7 +198,11 @@ def test_tf32_keeps_ten_fraction_bits() -> None:
     largest = np.array([0x7F7FE000], np.uint32).view(np.float32)
     assert_same(run("cvt.rna.satfinite.tf32.f32", x).view(np.float32)[4:6], np.repeat(largest, 2))
     assert_same(run("cvt.rn.relu.tf32.f32", x)[3:4], np.zeros(1, np.uint32))
-    assert int(run("cvt.rna.tf32.f32", lanes("f32", [NAN]))[0]) == 0x7FFFFFFF
+    nan = np.array([0x7FFFFFFF, 0xFFC00000], np.uint32).view(np.float32)
+    for rnd in ("rn", "rz", "rn.relu", "rn.satfinite"):
+        assert run(f"cvt.{rnd}.tf32.f32", nan).tolist() == [0x7FFFE000] * 2
+    assert run("cvt.rna.tf32.f32", nan).tolist() == [0x7FFFE000, 0xFFC00000]
+    assert run("cvt.rna.satfinite.tf32.f32", nan).tolist() == [0x7FFFC000, 0xFFBFE000]
 
 
 @pytest.mark.parametrize("part", ["u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"])

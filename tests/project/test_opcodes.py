@@ -27,6 +27,7 @@ ALLOWED = {
     "emulate/jit/assured.py": OTHER + "LLVM's instructions",
     "emulate/jit/atomic_elements.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomic_rows.py": OTHER + "LLVM's words for operations",
+    "emulate/jit/atomic_sums.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/jit/half_products.py": OTHER + "LLVM's instructions",
     "emulate/jit/instruction_text.py": OTHER + "LLVM's instructions",

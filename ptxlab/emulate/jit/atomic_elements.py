@@ -27,12 +27,13 @@ def cell_of(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
     return t.let(f"getelementptr {ty}, ptr {base}, i64 {lane}")
 
 
-def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[str]) -> str:
-    """The value that an operation leaves where `old` was."""
+def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[str], flushes: str = "") -> str:
+    """The value that an operation leaves where `old` was. flushes: whether subnormal numbers are flushed, an i1
+    or ""."""
     ty, x = LLVM[lane], given[0]
     match word:
         case "loop":
-            return _computed(t, form, lane, old, x).text
+            return _computed(t, form, Value(old, lane, True), Value(x, lane, True), flushes).text
         case "cmpxchg":
             return t.let(f"select i1 {t.let(f'icmp eq {ty} {old}, {x}')}, {ty} {given[1]}, {ty} {old}")
         case "xchg":
@@ -50,44 +51,48 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
     return t.let(f"{word} {ty} {old}, {x}")
 
 
-def raw_sum(t: Text, form: Form, word: str, lane: str, old: str, given: list[str]) -> str:
+def raw_sum(t: Text, form: Form, word: str, lane: str, old: str, given: list[str], flushes: str = "") -> str:
     """The same of a sum of floats, but any NaN will do."""
     assert word == "loop"
-    found = _computed(t, form, lane, old, given[0])
+    found = _computed(t, form, Value(old, lane, True), Value(given[0], lane, True), flushes)
     return (found.raw or found).text
 
 
-def _computed(t: Text, form: Form, lane: str, old: str, x: str) -> Value:
+def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str) -> Value:
     """What the instruction that computes the new value gives."""
-    computes = _plain_form(form)
-    assert computes.op.sem is not None
-    found = computes.op.sem(Ops(t), computes, Value(old, lane, True), Value(x, lane, True))
-    assert isinstance(found, Value)
-    return found
+
+    def by(ftz: str) -> Value:
+        computes = table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{ftz}{form.type}")
+        assert computes.op.sem is not None
+        found = computes.op.sem(Ops(t), computes, old, x)
+        assert isinstance(found, Value)
+        return found
+
+    if not flushes:
+        return by("")
+    flushed = by("ftz.")
+    if flushes == "true":
+        return flushed
+    chosen = t.let(f"select i1 {flushes}, {flushed.llvm} {flushed.text}, {old.llvm} {by('').text}")
+    return Value(chosen, old.type, old.uniform)
 
 
-def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str) -> str:
+def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flushes: str = "") -> str:
     """The operations of 32 neighbours at a pointer as those of a vector; the old values."""
     kind, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
     old = t.let(f"load {kind}, ptr {start}, align {size}")
     if word == "loop":
-        plain = _plain_form(form)
-        assert plain.op.sem is not None
-        new = plain.op.sem(Ops(t), plain, Value(old, lane, False), Value(x, lane, False)).text
+        new = _computed(t, form, Value(old, lane, False), Value(x, lane, False), flushes).text
     else:
         new = t.let(f"{word} {kind} {old}, {x}")
     t.do(f"store {kind} {new}, ptr {start}, align {size}")
     return old
 
 
-def _plain_form(form: Form) -> Form:
-    """The instruction that computes what an atomic one does."""
-    return table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
-
-
 def element(
-    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, *, plain: bool, returns: bool
-) -> None:
+    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, flushes: str,
+    *, plain: bool, returns: bool,
+) -> None:  # fmt: skip
     """The operation of lane `at` on element k of what is at p: operands from the buffer, the old value into %out."""
     ty, size = LLVM[lane], BITS[lane] // 8
     p = t.let(f"getelementptr i8, ptr {p}, i64 {k * size}") if k else p
@@ -96,12 +101,12 @@ def element(
     x = given[0]
     if plain:
         old = t.let(f"load {ty}, ptr {p}, align {size}")
-        t.do(f"store {ty} {new_value(t, form, word, lane, old, given)}, ptr {p}, align {size}")
+        t.do(f"store {ty} {new_value(t, form, word, lane, old, given, flushes)}, ptr {p}, align {size}")
     elif word == "cmpxchg":
         pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {given[1]} seq_cst seq_cst")
         old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
     elif word == "loop":
-        old = _exchange(t, form, p, x, lane)
+        old = _exchange(t, form, p, x, lane, flushes)
     else:
         old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
     if returns:
@@ -137,7 +142,7 @@ def whole(t: Text, place: str, at: str, *, compares: bool) -> None:
         t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}")
 
 
-def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
+def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str) -> str:
     """A compare-and-swap loop around the semantics of the plain instruction."""
     ty, bits = LLVM[lane], f"i{BITS[lane]}"  # only integers can be exchanged
     again, done = t.label("again"), t.label("done")
@@ -145,7 +150,7 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
     t.at(again)
     seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
     old = t.let(f"bitcast {bits} {seen} to {ty}")
-    new = new_value(t, form, "loop", lane, old, [x])
+    new = new_value(t, form, "loop", lane, old, [x], flushes)
     wanted = t.let(f"bitcast {ty} {new} to {bits}")
     pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
     t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")

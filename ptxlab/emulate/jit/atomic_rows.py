@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.atomic_elements import in_a_row
+from ptxlab.emulate.jit.atomic_sums import flushing
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, Address, Value
@@ -67,6 +68,7 @@ class AtomicRows(Part):
         t.go(done)
         t.at(row)
         with m.own_splats():
-            in_a_row(t, form, word, lane, t.let(f"getelementptr i8, ptr {host}, i64 {off}"), m.vector(given))
+            start = t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+            in_a_row(t, form, word, lane, start, m.vector(given), flushing(form, "global"))
         t.go(done)
         t.at(done)

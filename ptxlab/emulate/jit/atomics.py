@@ -14,7 +14,7 @@ done in place if the address is known to be the same in all lanes (`Atomics._sum
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ import numpy as np
 from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, in_a_row, new_value, raw_sum, whole
 from ptxlab.emulate.jit.atomic_lanes import AtomicLanes
 from ptxlab.emulate.jit.atomic_rows import IN_A_ROW, AtomicRows
+from ptxlab.emulate.jit.atomic_sums import NEUTRAL, flushes_at, flushing, may_flush, sum_at_once, sum_in_order
 from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
@@ -61,12 +62,6 @@ def operation_of(form: Form) -> str:
 
 MANY = 8
 """Active lanes from which on all 32 floats are added, those of the others as -0: three cycles each, in a loop eight."""
-NEUTRAL: dict[str, Callable[[int], int]] = {
-    "add": lambda bits: 0, "or": lambda bits: 0, "xor": lambda bits: 0, "and": lambda bits: -1,
-    "umin": lambda bits: -1, "umax": lambda bits: 0,
-    "min": lambda bits: (1 << bits - 1) - 1, "max": lambda bits: -1 << bits - 1,
-}  # fmt: skip
-"""Operations in whose sum over many operands the order makes no difference, with what changes nothing, by the width."""
 
 
 class Atomics(Part):
@@ -100,9 +95,11 @@ class Atomics(Part):
         lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
         what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
         shared, returns = self.e.code.space == "shared", self._returns()
+        flushes = flushing(i, self.e.code.space)
         name = f"atom{what}.v{count}" + ".whole" * bool(i.whole) + ".shared" * shared + ".silent" * (not returns)
+        name += f".flushes.{flushes}" * bool(flushes)
         if name not in self.e.helpers:
-            self.e.helpers[name] = self._function(name, i, word, lane, count, shared=shared, returns=returns)
+            self.e.helpers[name] = self._function(name, i, word, lane, count, flushes, shared=shared, returns=returns)
         site = self.e.own_site()
         silent = count == 1 and not i.whole and not returns
         sums = silent and word in NEUTRAL
@@ -160,7 +157,7 @@ class Atomics(Part):
         t.go(done)
         t.at(one)
         with self.m.own_splats():
-            x = _sum(t, word, lane, self.m.vector(given), self.active.vector)
+            x = sum_at_once(t, word, lane, self.m.vector(given), self.active.vector)
             place = t.let(f"getelementptr i8, ptr {host}, i64 {off}")
             alone = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
             with t.if_else(t.let(f"icmp ne i8 {alone}, 0")) as (plain, locked):
@@ -173,9 +170,12 @@ class Atomics(Part):
         t.go(done)
         t.at(done)
 
-    def _function(self, name: str, form: Form, word: str, lane: str, count: int, *, shared: bool, returns: bool) -> str:
-        """The function that does it, in lane order; each element of a vector is one atomic operation. shared: only
-        for addresses in shared memory. returns: whether the old values are wanted."""
+    def _function(
+        self, name: str, form: Form, word: str, lane: str, count: int, flushes: str, *, shared: bool, returns: bool
+    ) -> str:
+        """The function that does it, in lane order; each element of a vector is one atomic operation. flushes: whether
+        it flushes subnormal numbers (`flushing`). shared: only for addresses in shared memory. returns: whether the
+        old values are wanted."""
         t = Text()
         t.declared = self.t.declared
         t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
@@ -186,8 +186,10 @@ class Atomics(Part):
         if alone:
             t.do("br i1 %same, label %one, label %lanes")
             t.at("one")
-            together = _at_once if not returns and word in NEUTRAL else _together
-            together(t, form, word, lane, shared=shared, returns=returns)
+            if not returns and word in NEUTRAL:
+                _at_once(t, form, word, lane, shared=shared)
+            else:
+                _together(t, form, word, lane, flushes, shared=shared, returns=returns)
             t.go("done")
         else:
             t.go("lanes")
@@ -201,8 +203,8 @@ class Atomics(Part):
         for plain in ways:
             t.at("plain" if plain else "locked")
             if plain and alone and word in IN_A_ROW:
-                _row(t, form, word, lane, returns=returns)
-            _lane_by_lane(t, form, word, lane, count, plain=plain, returns=returns)
+                _row(t, form, word, lane, flushes, returns=returns)
+            _lane_by_lane(t, form, word, lane, count, flushes, plain=plain, returns=returns)
         t.at("done")
         t.do("ret i32 0")
         t.at("fault")
@@ -267,7 +269,7 @@ def _host(lane: str, t: Text) -> str:
     return t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {lane}')}")
 
 
-def _row(t: Text, form: Form, word: str, lane: str, *, returns: bool) -> None:
+def _row(t: Text, form: Form, word: str, lane: str, flushes: str, *, returns: bool) -> None:
     """The operations of a full warp whose addresses follow each other, as those of a vector; others come after them."""
     ty, size = LLVM[lane], BITS[lane] // 8
     start = _host("0", t)
@@ -280,12 +282,14 @@ def _row(t: Text, form: Form, word: str, lane: str, *, returns: bool) -> None:
     full = t.let(f"icmp eq i32 {t.let(f'and i32 {equal}, %mask')}, -1")
     with t.if_then(t.let(f"and i1 {full}, {one}"), to="done"):
         x = t.let(f"load <{W} x {ty}>, ptr %xs, align 64")
-        old = in_a_row(t, form, word, lane, start, x)
+        old = in_a_row(t, form, word, lane, start, x, flushes_at(t, flushes, "%address"))
         if returns:
             t.do(f"store <{W} x {ty}> {old}, ptr %out, align 64")
 
 
-def _lane_by_lane(t: Text, form: Form, word: str, lane: str, count: int, *, plain: bool, returns: bool) -> None:
+def _lane_by_lane(
+    t: Text, form: Form, word: str, lane: str, count: int, flushes: str, *, plain: bool, returns: bool
+) -> None:
     """The operations one after the other, then to the label `done`."""
     before, turn, act, after = t.here, t.label("turn"), t.label("act"), t.label("next")
     t.go(turn)
@@ -300,19 +304,19 @@ def _lane_by_lane(t: Text, form: Form, word: str, lane: str, count: int, *, plai
     p = _host(at, t)
     if form.whole:
         whole(t, p, at, compares=word == "cmpxchg")
+    flush = flushes_at(t, flushes, t.let(f"extractelement <{W} x i64> %every, i64 {at}")) if flushes else ""
     for k in range(0 if form.whole else count):
-        element(t, form, word, lane, k, count, p, at, plain=plain, returns=returns)
+        element(t, form, word, lane, k, count, p, at, flush, plain=plain, returns=returns)
     t.go(after)
     t.at(after)
     t.go(turn)
 
 
-def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
+def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool) -> None:
     """The operations of all active lanes on one address as a single one: nobody wants old values."""
-    assert not returns
     ty, vector, size = LLVM[lane], f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
     given = t.let(f"load {vector}, ptr %xs, align 64")
-    x = _sum(t, word, lane, given, t.let(f"bitcast i32 %mask to <{W} x i1>"))
+    x = sum_at_once(t, word, lane, given, t.let(f"bitcast i32 %mask to <{W} x i1>"))
     place = _host("%first", t)
     if shared:
         old = t.let(f"load {ty}, ptr {place}, align {size}")
@@ -321,29 +325,12 @@ def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns
         t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
 
 
-def _sum(t: Text, word: str, lane: str, given: str, active: str) -> str:
-    """The operands of all active lanes, a vector, as one."""
-    ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
-    neutral = t.splat(ty, str(NEUTRAL[word](BITS[lane])))
-    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {neutral}")
-    reduction = f"llvm.vector.reduce.{ {'min': 'smin', 'max': 'smax'}.get(word, word) }.v{W}{ty}"
-    return t.call(ty, reduction, [(vector, chosen)])
-
-
-def _sum_in_order(t: Text, lane: str, start: str) -> str:
-    """A number and the operands of all active lanes, one after the other. Those of others are -0: no sum changes."""
-    ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
-    given, active = t.let(f"load {vector}, ptr %xs, align 64"), t.let(f"bitcast i32 %mask to <{W} x i1>")
-    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {t.splat(ty, '-0.0')}")
-    return t.call(ty, f"llvm.vector.reduce.fadd.v{W}{lane}", [(ty, start), (vector, chosen)])
-
-
-def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, returns: bool) -> None:
+def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared: bool, returns: bool) -> None:
     """The operations of all active lanes on one address, one after another in a register."""
     ty, size = LLVM[lane], BITS[lane] // 8
     bits = f"i{BITS[lane]}"  # only integers can be exchanged
     again, step, after = (t.label(name) for name in ("again", "step", "after"))
-    place = _host("%first", t)
+    place, flush = _host("%first", t), flushes_at(t, flushes, "%address")
     t.do(f"br label %{again}")
     t.at(again)
     seen = t.let(f"load {'' if shared else 'atomic '}{bits}, ptr {place}{'' if shared else ' seq_cst'}, align {size}")
@@ -353,9 +340,12 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     begin = t.label("begin") if raw else again
     if raw:
         active = t.call("i32", "llvm.ctpop.i32", [("i32", "%mask")])
-        t.do(f"br i1 {t.let(f'icmp uge i32 {active}, {MANY}')}, label %many, label %{begin}")
+        at_once = t.let(f"icmp uge i32 {active}, {MANY}")
+        if flush:
+            at_once = t.let(f"and i1 {at_once}, {t.let(f'xor i1 {may_flush(t, seen, flush)}, true')}")
+        t.do(f"br i1 {at_once}, label %many, label %{begin}")
         t.at("many")
-        many = _sum_in_order(t, lane, start)
+        many = sum_in_order(t, lane, start)
         t.do(f"br label %{after}")
         t.at(begin)
     t.do(f"br label %{step}")
@@ -366,7 +356,7 @@ def _together(t: Text, form: Form, word: str, lane: str, *, shared: bool, return
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
     at = t.let(f"zext i32 {number} to i64")
     given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
-    new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given)
+    new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given, flush)
     if returns:
         t.do(f"store {ty} %now, ptr {cell_of(t, '%out', 0, ty, at)}")
     t.do("br label %stepped")

@@ -31,7 +31,7 @@ from ptxlab.emulate.runtime.transfers import (
 )
 
 OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
-TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64")
+TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64", "f32.ftz")
 """Operations and types of reductions, as transfers number them."""
 OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
 """The type that a reduction of a tensor with elements of such a type has; "" where there is none."""
@@ -66,9 +66,18 @@ def _reduced(to: np.ndarray, source: np.ndarray, what: str, name: str) -> None:
         nan = (wide & 0x7FFFFFFF) > 0x7F800000
         to[:] = np.where(nan, 0x7FFF, rounded).astype(np.uint16).view(np.uint8)
         return
-    dtype = np.dtype({"f": "f", "u": "u", "b": "u", "s": "i"}[name[0]] + str(int(name[1:]) // 8))
+    width, _, flushes = name[1:].partition(".")
+    dtype = np.dtype({"f": "f", "u": "u", "b": "u", "s": "i"}[name[0]] + str(int(width) // 8))
     a, b = to.copy().view(dtype), source.copy().view(dtype)
-    to[:] = np.asarray(_OF[what](a, b), dtype).view(np.uint8)
+    if flushes:
+        a, b = flushed(a), flushed(b)
+    result = np.asarray(_OF[what](a, b), dtype)
+    to[:] = (flushed(result) if flushes else result).view(np.uint8)
+
+
+def flushed(x: np.ndarray) -> np.ndarray:
+    """f32 numbers with a zero of the same sign in the place of each subnormal one."""
+    return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)
 
 
 _OF: dict[str, Any] = {

@@ -95,7 +95,9 @@ def bulk_of(code: Code) -> Bulk:
     form, reduces = code.form, code.action is Action.COPY_REDUCE
     grouped = code.properties.group is AsyncGroup.BULK
     operation = bulk.OPERATIONS.index(str(form.operation)) if reduces else 0
-    type_ = bulk.TYPES.index(str(form.type)) if reduces and not form.tensor else 0
+    type_ = 0
+    if reduces and not form.tensor:  # PTX ISA, cp.reduce.async.bulk: that of f32 flushes subnormal numbers
+        type_ = bulk.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
     count = 0
     if form.tensor:
         kind = LOAD_TILE if not grouped else REDUCE_TILE if reduces else STORE_TILE

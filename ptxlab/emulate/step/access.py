@@ -15,6 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.rules.bulk import flushed
 from ptxlab.emulate.rules.faults import access_fault
 from ptxlab.emulate.rules.memcheck import FINE, fits, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON, Allocation
@@ -39,10 +40,11 @@ WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW
 class Region:
     """A range of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
 
-    `lane_offset` (int64, shape (32,)) is added in local memory to reach each lane's own.
+    `lane_offset` (int64, shape (32,)) is added in local memory to reach each lane's own. `flushes`: sums of f32 flush
+    subnormal numbers there, as in global memory.
     """
 
-    __slots__ = ("_views", "base", "data", "lane_offset", "name", "size", "writable", "written")
+    __slots__ = ("_views", "base", "data", "flushes", "lane_offset", "name", "size", "writable", "written")
 
     def __init__(
         self,
@@ -54,9 +56,10 @@ class Region:
         writable: bool = True,
         written: np.ndarray | None = None,
         lane_offset: np.ndarray | None = None,
+        flushes: bool = False,
     ) -> None:
         self.base, self.data, self.size, self.name = np.uint64(base), data, size, name
-        self.writable, self.written, self.lane_offset = writable, written, lane_offset
+        self.writable, self.written, self.lane_offset, self.flushes = writable, written, lane_offset, flushes
         self._views: dict[Any, np.ndarray] = {}
 
     def view(self, dtype: np.dtype[Any]) -> np.ndarray:
@@ -188,10 +191,9 @@ class Access(Lanes):
         site = self.site
         parts = [v if isinstance(v, tuple) else (v,) for v in values]
         old = [np.zeros(LANES, site.dtype) for _ in range(site.count)]
-        change = operation(i)
         dtype = SIGNED[site.dtype.itemsize] if types.is_signed(i.type) else site.dtype
         for region, index, mask in self._located(site, address, "atomic"):
-            view = region.view(dtype)
+            view, change = region.view(dtype), operation(i, flushes=region.flushes)
             lanes = np.flatnonzero(self.mask if mask is None else mask).tolist()
             if i.whole:
                 _whole(view, index, lanes, old, parts)
@@ -323,13 +325,16 @@ def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Valu
             view[at], view[at + 1] = parts[-1][0][lane], parts[-1][1][lane]
 
 
-def operation(i: Form) -> Callable[..., Any]:
-    """The new value of an atomic operation on `x`: a function of numpy scalars of the operation's type."""
+def operation(i: Form, *, flushes: bool) -> Callable[..., Any]:
+    """The new value of an atomic operation on `x`: a function of numpy scalars of the operation's type. flushes: where
+    memory is that flushes subnormal numbers (PTX ISA, atom: sums of f32 in global memory)."""
     if i.type in ("f16", "bf16", "f16x2", "bf16x2") and i.operation in ("add", "min", "max"):
         same = form(f"{i.operation}.{'rn.' if i.operation == 'add' else ''}{i.type}")
         assert same.op.sem is not None
         sem, lanes = same.op.sem, Lanes()
         return lambda x, b: sem(lanes, same, np.full(LANES, x), np.full(LANES, b))[0]
+    if flushes and i.type == "f32" and i.operation == "add":
+        return lambda x, b: flushed(one_nan(np.asarray(flushed(x) + flushed(b))))
     if types.is_float(i.type) and i.operation == "add":
         return lambda x, b: one_nan(np.asarray(x + b))
     return _OPERATIONS[i.operation]
@@ -353,5 +358,5 @@ def region_of(allocation: Allocation) -> Region:
     """The region of an allocation."""
     return Region(
         allocation.address, allocation.data, allocation.size, allocation.name, writable=allocation.writable,
-        written=allocation.written,
+        written=allocation.written, flushes=True,
     )  # fmt: skip
