@@ -215,7 +215,7 @@ for name in ("wgmma", "hopper"):
 #
 # | positions | `wgmma` | `hopper` | PyTorch with cuDNN |
 # |---:|---:|---:|---:|
-# | 512 | | 438 | 517 |
+# | 512 | | 438 | 516 |
 # | 4,096 | 351 | 647 | 654 |
 # | 16,384 | | 678 | 672 |
 #
