@@ -73,6 +73,7 @@ def test_both_engines_agree_on_some_of_each_family(family: str) -> None:
     assert {form_programs.family_of(form(opcode).op) for opcode in SOME[family]} == {family}
 
 
+@pytest.mark.long
 def test_a_kernel_is_for_one_gpu_alone_only_where_a_form_wants_it() -> None:
     questions = conformance.questions(90, "sm_90", "gpu", rehearse=False)
     programs = [form_programs.build(question["opcodes"][:1]) for question in questions if "opcodes" in question]
@@ -85,6 +86,7 @@ def test_a_kernel_is_for_one_gpu_alone_only_where_a_form_wants_it() -> None:
     assert not [opcode for opcode in later if opcode.startswith("wgmma")]  # sm_100 does not have it
 
 
+@pytest.mark.long
 def test_the_operands_of_a_warpgroup_lie_in_all_ways() -> None:
     """Every swizzle of both operands, both majors, a in registers, both signs, with and without what is added to."""
     seen: Counter[str] = Counter()
