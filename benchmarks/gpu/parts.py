@@ -25,7 +25,7 @@ PARTS = (
     _part("counters", 60, "does the CPU machine count what Nsight Compute counts?"),
     _part("sanitizer", 100, "which planted bugs does compute-sanitizer find, and which do our checks?"),
     _part("tune", 90, "are the tiles that Config.auto chooses the fastest?"),
-    _part("explain", 60, "what do pipelined and decode_gqa wait for?"),
+    _part("explain", 60, "what do hopper, pipelined and decode_gqa wait for?"),
     _part("programs", 60, "do programs from nvcc give the same results here and there?"),
     _part("ladder", 60, "what does each rung add, at 2048 positions?"),
 )
