@@ -103,7 +103,7 @@ STARTS: dict[str, Start] = {
     "15-fence": Start(0, 5),
     "16-phase": Start(0, 8),
     "16-bytes": Start(1, 4),
-    "16-release": Start(1, 3),
+    "16-release": Start(0, 3),
     "16-ring": Start(2, 5),
     "17-points": Start(2, 6),
     "17-traffic": Start(2, 6),

@@ -27,7 +27,7 @@ def test_there_are_enough() -> None:
         ("synccheck", "shuffle source"), ("synccheck", "shuffle range"), ("synccheck", "asynchronous copy"),
         ("synccheck", "mbarrier phase"),
         ("synccheck", "mbarrier wait"), ("synccheck", "mbarrier in use"), ("synccheck", "mbarrier not initialised"),
-        ("synccheck", "mbarrier arrivals"),
+        ("synccheck", "mbarrier arrivals"), ("synccheck", "mbarrier unseen"),
     }  # fmt: skip
 
 

@@ -257,6 +257,15 @@ bug("used before it is made", "mbarrier not initialised", stops=True, body="""
     st.global.u32 [%rd3], %r1;
 """)
 
+bug("arrived at again before anybody has seen the phase over", "mbarrier unseen", body=made(64) + """
+    mbarrier.arrive.shared::cta.b64 _, [gate]; //2
+    + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    + @!%p8 bra WAIT;
+    bar.sync 0;
+    mbarrier.arrive.shared::cta.b64 _, [gate]; //1
+    st.global.u32 [%rd3], %r1;
+""")
+
 bug("more arrivals than it was made for", "mbarrier arrivals", stops=True, body=made(3) + """
     @%p3 mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     bar.sync 0;

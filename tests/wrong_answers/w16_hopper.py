@@ -27,7 +27,7 @@ WRONG = {
         (BYTES.solution.replace("2 * 8 * 64 * 4", "4 * 8 * 64 * 4"), "4096 bytes missing"),
     ),
     "16-release": (
-        (RELEASE.starter, "warp 2 arrived in line"),
+        (RELEASE.starter, "a wait is missing, or too many arrive"),
         # more than there are
         (RELEASE.solution.replace("arrivals=64", "arrivals=96"), "32 of 96 arrivals missing"),
         # nobody releases

@@ -27,7 +27,7 @@ PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COU
 NO_VALUE, OVERRUN = range(32, 34)
 TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART, TILE_UNORDERED = range(40, 47)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
-TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED = range(24, 30)
+TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
 """The kinds of note an engine takes. SAME: two lanes in one store."""
@@ -52,6 +52,7 @@ RULES: dict[int, tuple[str, str]] = {
     TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
     BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
     INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
+    UNSEEN: ("synccheck", "mbarrier unseen"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -225,6 +226,7 @@ _SENTENCES = {
     TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
+    UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
     WARPS_APART: (
         "a warp begins a product of wgmma after a barrier that another warp of its warpgroup reaches only when it has "

@@ -8,6 +8,8 @@ wait for a phase are ordered after the arrivals in it, which `racecheck` uses. F
   one, in which threads have arrived. To repeat a wait and then wait for the next phase is no error;
 - endless, if no thread of the block can end it (see `Phases.stuck`), or if the launch is stopped while it still fails.
 
+An arrival is too early if no wait of any thread has seen the phase before over: the manual wants one for each phase.
+
 Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has waited for the phase they arrived in.
 """
 
@@ -203,6 +205,8 @@ class Phases:
                     if wait.phase == phase - 1 and wait.arrival is None:
                         wait.arrival = by
         if arrives:
+            if held.seen < phase - 1:
+                self._note(F.UNSEEN, by, held.arrivals.get(phase - 1, held.made), at, phase)
             held.arrived[thread], held.latest = (phase, by[0]), by
         self.updates[thread] = self.updates.get(thread, 0) + 1
         if released is not None:
@@ -238,7 +242,7 @@ class Phases:
             held.waiting[thread] = Wait(by, held.phase if spinning else -1, parity, self.given(thread))
             return False
         held.waiting.pop(thread, None)
-        phase = held.phase - 1
+        phase = held.seen = held.phase - 1
         for (code, _), _, issued in held.in_flight:
             if issued == held.phase:
                 self.early.setdefault((self.linear, code), {}).setdefault(thread // WARPS, (by[0], parity))

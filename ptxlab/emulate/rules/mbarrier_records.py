@@ -39,6 +39,7 @@ class Mbarrier:
     arrived: dict[int, tuple[int, int]] = field(default_factory=dict)  # thread -> phase, code of its last arrival
     latest: Party | None = None
     passed: dict[int, Wait] = field(default_factory=dict)
+    seen: int = -1  # the last phase that a wait has seen over
     waiting: dict[int, Wait] = field(default_factory=dict)
     copies: list[tuple[int, int, int]] = field(default_factory=list)  # phase, thread, group
     pending: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
