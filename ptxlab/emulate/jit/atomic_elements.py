@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.atomic_sums import sum_may_flush
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
@@ -33,7 +34,7 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
     ty, x = LLVM[lane], given[0]
     match word:
         case "loop":
-            return _computed(t, form, Value(old, lane, True), Value(x, lane, True), flushes).text
+            return _computed(t, form, Value(old, lane, True), Value(x, lane, True), flushes)
         case "cmpxchg":
             return t.let(f"select i1 {t.let(f'icmp eq {ty} {old}, {x}')}, {ty} {given[1]}, {ty} {old}")
         case "xchg":
@@ -54,27 +55,27 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
 def raw_sum(t: Text, form: Form, word: str, lane: str, old: str, given: list[str], flushes: str = "") -> str:
     """The same of a sum of floats, but any NaN will do."""
     assert word == "loop"
-    found = _computed(t, form, Value(old, lane, True), Value(given[0], lane, True), flushes)
-    return (found.raw or found).text
+    return _computed(t, form, Value(old, lane, True), Value(given[0], lane, True), flushes, raw=True)
 
 
-def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str) -> Value:
+def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str, *, raw: bool = False) -> str:
     """What the instruction that computes the new value gives."""
 
-    def by(ftz: str) -> Value:
+    def by(ftz: str) -> str:
         computes = table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{ftz}{form.type}")
         assert computes.op.sem is not None
         found = computes.op.sem(Ops(t), computes, old, x)
         assert isinstance(found, Value)
-        return found
+        return ((found.raw or found) if raw else found).text
 
-    if not flushes:
-        return by("")
-    flushed = by("ftz.")
-    if flushes == "true":
-        return flushed
-    chosen = t.let(f"select i1 {flushes}, {flushed.llvm} {flushed.text}, {old.llvm} {by('').text}")
-    return Value(chosen, old.type, old.uniform)
+    if flushes in ("", "true"):
+        return by("ftz." if flushes else "")
+    ways = []
+    with t.if_else(flushes) as both:
+        for way, ftz in zip(both, ("ftz.", ""), strict=True):
+            with way:
+                ways.append(f"[{by(ftz)}, %{t.here}]")
+    return t.let(f"phi {old.llvm} {', '.join(ways)}")
 
 
 def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flushes: str = "") -> str:
@@ -82,7 +83,7 @@ def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flus
     kind, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
     old = t.let(f"load {kind}, ptr {start}, align {size}")
     if word == "loop":
-        new = _computed(t, form, Value(old, lane, False), Value(x, lane, False), flushes).text
+        new = _computed(t, form, Value(old, lane, False), Value(x, lane, False), flushes)
     else:
         new = t.let(f"{word} {kind} {old}, {x}")
     t.do(f"store {kind} {new}, ptr {start}, align {size}")
@@ -101,7 +102,8 @@ def element(
     x = given[0]
     if plain:
         old = t.let(f"load {ty}, ptr {p}, align {size}")
-        t.do(f"store {ty} {new_value(t, form, word, lane, old, given, flushes)}, ptr {p}, align {size}")
+        new = new_value(t, form, word, lane, old, given, sum_may_flush(t, old, x, flushes))
+        t.do(f"store {ty} {new}, ptr {p}, align {size}")
     elif word == "cmpxchg":
         pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {given[1]} seq_cst seq_cst")
         old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
@@ -150,7 +152,7 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str) -> s
     t.at(again)
     seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
     old = t.let(f"bitcast {bits} {seen} to {ty}")
-    new = new_value(t, form, "loop", lane, old, [x], flushes)
+    new = new_value(t, form, "loop", lane, old, [x], sum_may_flush(t, old, x, flushes))
     wanted = t.let(f"bitcast {ty} {new} to {bits}")
     pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
     t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")

@@ -36,20 +36,33 @@ def flushes_at(t: Text, flushing: str, address: str) -> str:
     return t.let(f"icmp ult i64 {address}, {PARAM_WINDOW}") if flushing == BY_ADDRESS else flushing
 
 
-def may_flush(t: Text, start: str, flushes: str) -> str:
+def sums_may_flush(t: Text, start: str, flushes: str) -> str:
     """Whether a number (an i32) and the operands of all active lanes, added one after the other, may meet a subnormal
-    number: an i1, true if in doubt."""
+    number: an i1, true if in doubt. flushes: as `flushes_at` gives it."""
+    if not flushes:
+        return ""
     row = f"<{W} x i32>"
-
-    def small(kind: str, bits: str, one: str, limit: str) -> str:
-        size = t.let(f"shl {kind} {bits}, {one}")  # without the sign
-        return t.let(f"icmp ult {kind} {t.let(f'sub {kind} {size}, {one}')}, {limit}")  # 0 wraps around, and is not
-
-    limit = str(2 * LEAST - 1)
-    lanes = small(row, t.let(f"load {row}, ptr %xs, align 64"), t.splat("i32", "1"), t.splat("i32", limit))
+    lanes = _small(t, t.let(f"load {row}, ptr %xs, align 64"), row)
     some = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {lanes} to i32')}, %mask")
-    either = t.let(f"or i1 {t.let(f'icmp ne i32 {some}, 0')}, {small('i32', start, '1', limit)}")
+    either = t.let(f"or i1 {t.let(f'icmp ne i32 {some}, 0')}, {_small(t, start)}")
     return t.let(f"and i1 {either}, {flushes}")
+
+
+def sum_may_flush(t: Text, a: str, b: str, flushes: str) -> str:
+    """The same for the sum of two floats. To ask takes less time than to flush, which is hardly ever needed."""
+    if not flushes:
+        return ""
+    one, other = (_small(t, t.let(f"bitcast float {x} to i32")) for x in (a, b))
+    return t.let(f"and i1 {t.let(f'or i1 {one}, {other}')}, {flushes}")
+
+
+def _small(t: Text, bits: str, kind: str = "i32") -> str:
+    """Whether an f32 is less than `LEAST`, and not 0."""
+    one, limit = "1", str(2 * LEAST - 1)
+    if kind != "i32":
+        one, limit = t.splat("i32", one), t.splat("i32", limit)
+    size = t.let(f"shl {kind} {bits}, {one}")  # without the sign
+    return t.let(f"icmp ult {kind} {t.let(f'sub {kind} {size}, {one}')}, {limit}")  # 0 wraps around
 
 
 def sum_at_once(t: Text, word: str, lane: str, given: str, active: str) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, in_a_row, new_value, raw_sum, whole
 from ptxlab.emulate.jit.atomic_lanes import AtomicLanes
 from ptxlab.emulate.jit.atomic_rows import IN_A_ROW, AtomicRows
-from ptxlab.emulate.jit.atomic_sums import NEUTRAL, flushes_at, flushing, may_flush, sum_at_once, sum_in_order
+from ptxlab.emulate.jit.atomic_sums import NEUTRAL, flushes_at, flushing, sum_at_once, sum_in_order, sums_may_flush
 from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
@@ -335,6 +335,7 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
     t.at(again)
     seen = t.let(f"load {'' if shared else 'atomic '}{bits}, ptr {place}{'' if shared else ' seq_cst'}, align {size}")
     start = t.let(f"bitcast {bits} {seen} to {ty}")
+    flush = sums_may_flush(t, seen, flush)
     # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
     raw = not returns and form.operation == "add" and lane in ("f32", "f64")
     begin = t.label("begin") if raw else again
@@ -342,7 +343,7 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
         active = t.call("i32", "llvm.ctpop.i32", [("i32", "%mask")])
         at_once = t.let(f"icmp uge i32 {active}, {MANY}")
         if flush:
-            at_once = t.let(f"and i1 {at_once}, {t.let(f'xor i1 {may_flush(t, seen, flush)}, true')}")
+            at_once = t.let(f"and i1 {at_once}, {t.let(f'xor i1 {flush}, true')}")
         t.do(f"br i1 {at_once}, label %many, label %{begin}")
         t.at("many")
         many = sum_in_order(t, lane, start)
