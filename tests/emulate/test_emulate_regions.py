@@ -119,6 +119,9 @@ LOOP:
 """
 """So many rounds that lanes at the join get turns before the others arrive, and that quanta end in the loop."""
 
+POLLS = NESTED.replace("INNER:\n", "INNER:\n    ld.volatile.global.u32 %r15, [%rd2];\n    add.u32 %r13, %r13, %r15;\n")
+"""Rounds that might wait for others count for more: lanes that were passed over get turns again and again."""
+
 MEMORY = """
     mov.u32 %r10, %r1;
     mov.u32 %r11, 0;
@@ -180,6 +183,7 @@ BODIES = {
     "two ways back": CONTINUES,
     "a hundred conditions": LONG_CHAIN,
     "long": LONG,
+    "rounds that might wait": POLLS,
     "memory": MEMORY,
     "steps that some lanes leave out": STEPS,
 }
@@ -206,11 +210,27 @@ def test_engines_agree(body: str, options: dict[str, Any]) -> None:
     assert others == [step] * len(others)
 
 
-@pytest.mark.parametrize("body", [NESTED, CONTINUES, LONG], ids=["nested", "two ways back", "long"])
-def test_short_quanta(body: str) -> None:
-    """A seed makes quanta short: warps give up regions anywhere."""
-    step, *others = (left(way, body, seed=5)[:2] for way in WAYS)
+@pytest.mark.parametrize("seed", [5, 6])
+@pytest.mark.parametrize(
+    "body",
+    [NESTED, CONTINUES, LONG, POLLS, COUNTER.format(after="add.u32 %r12, %r12, %r11;"), MEMORY],
+    ids=["nested", "two ways back", "long", "rounds that might wait", "a counter that is read afterwards", "memory"],
+)
+def test_short_quanta(body: str, seed: int) -> None:
+    """A seed makes quanta short: warps give up regions anywhere, and go on in them."""
+    step, *others = (left(way, body, seed=seed)[:2] for way in WAYS)
     assert others == [step] * len(others)
+
+
+def test_a_region_goes_on_after_a_quantum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long lanes take to leave a loop, no warp needs the function for diverged warps."""
+    from ptxlab.emulate.jit.build import Loaded
+
+    text = kernel(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mul.lo.u32 %r10, %r1, 100;"))
+    improve(text, (32,), False, ())
+    monkeypatch.delattr(Loaded, "slow")
+    out, _ = run("jit", text)
+    assert out.tolist() == run("step", text)[0].tolist()
 
 
 def test_what_runs_under_masks() -> None:

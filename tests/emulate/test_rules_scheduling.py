@@ -13,6 +13,7 @@ from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.rules import beginning, rounds, scheduling
 from ptxlab.emulate.rules.scheduling import run_grid
+from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
@@ -325,6 +326,27 @@ def test_the_slow_function_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) ->
     world.context.slow = 1
     assert run_grid(world.context) == DONE
     assert world.warps() == [0, 0, 1]
+
+
+def test_a_region_that_was_left_goes_on_with_the_next_quantum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the function for diverged warps, unless it is a passed-over lane's turn."""
+
+    def give_up(rounds: int) -> Action:
+        def act(context: Context, cta: Cta, warp: Warp) -> int:
+            context.quantum, warp.region, warp.turns.rounds = -1, 88, rounds
+            return DIVERGED
+
+        return act
+
+    def go_on(context: Context, cta: Cta, warp: Warp) -> int:
+        assert (warp.mode, warp.fast_pc, context.quantum) == (0, 88, 10)
+        return leave(context, cta, warp)
+
+    world = World(monkeypatch, [[give_up(PATIENCE - 1), go_on], [leave]])
+    assert run_grid(world.context) == DONE
+    assert world.warps() == [0, 1, 0]
+    world = World(monkeypatch, [[give_up(PATIENCE), leave], [leave]])
+    assert run_grid(world.context) == NEEDS_SLOW
 
 
 def test_a_block_that_lasts_lets_others_begin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ class Fast(Part):
         loops.begin(0)
         labels = {b.index: loops.label(b.index) for b in self.program.blocks}
         cases = " ".join(f"i32 {self.e.pc(at)}, label %{label}" for at, label in labels.items())
+        cases += "".join(f" i32 {pc}, label %{label}" for pc, label in self.regions.resumed.items())
         before, t.lines = t.lines, []
         loops.ways()
         ways, t.lines = t.lines, before

@@ -11,7 +11,8 @@ that tells which lanes wait to run it:
 
 This is the order that `ptxlab.emulate.rules.turns` asks for, smallest program counter first, with everything about it
 decided when the kernel is built. Where the rule gives turns otherwise (lanes have made `PATIENCE` rounds), or where the
-quantum is spent, each lane gets its program counter and the function for diverged warps goes on.
+quantum is spent, each lane gets its program counter and the function for diverged warps goes on. With the warp's next
+quantum the region goes on where its lanes are by then, if they are all in it.
 
 A call in a region is a jump to a block of the region, and a return leads each lane to one of the blocks behind calls. A
 function that diverges in itself, as a recursive one does, is a region, too: all of its blocks, until all lanes are at
@@ -52,6 +53,8 @@ class Regions(Part):
         """Those that are needed, by their numbers."""
         self.left: set[int] = set()
         """The numbers of those that lanes may return from to blocks which they do not lead to."""
+        self.resumed: dict[int, str] = {}
+        """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
 
     def enter(self, block: Block, target: Value) -> bool:
         """The lanes of a converged warp leave a block by different ways, those whose guard holds for `target`: into the
@@ -81,7 +84,7 @@ class Regions(Part):
             self.e.registers.keep_lanes(r)
         for each in region.words:
             t.do(f"store i32 {waiting.get(each, 0)}, ptr {region.word(each)}")
-        t.do(f"store i32 {code.rounds}, ptr {self._rounds(region)}")
+        t.do(f"store i32 {code.rounds * W}, ptr {self._rounds(region)}")
         first = min(waiting)
         if first > block.index:
             t.go(region.label(first))
@@ -127,6 +130,8 @@ class Regions(Part):
             if region.number in self.left:
                 self.e.words.append(region.elsewhere)
                 self._give_up(region, left=True)
+            if self._repeats(region):
+                self._resume(region)
 
     def _block(self, region: Masked, block: Block) -> None:
         """The copy of a block for the lanes that wait at it."""
@@ -159,7 +164,7 @@ class Regions(Part):
         if target is not None:
             self.fast.control.branches(target)
             if code.rounds:
-                rounds = t.let(f"select i1 {self.active.any()}, i32 {code.rounds}, i32 0")
+                rounds = t.let(f"select i1 {self.active.any()}, i32 {code.rounds * W}, i32 0")
                 t.bump(self._rounds(region), "add i32", rounds)
         ways, others = self._ways(region, block, target)
         for successor, lanes in ways.items():
@@ -183,7 +188,7 @@ class Regions(Part):
         t = self.t
         left = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
         rounds = t.let(f"load i32, ptr {self._rounds(region)}")
-        goes_on = t.let(f"and i1 {left}, {t.let(f'icmp ult i32 {rounds}, {PATIENCE}')}")
+        goes_on = t.let(f"and i1 {left}, {t.let(f'icmp ult i32 {rounds}, {PATIENCE * W}')}")
         t.do(f"br i1 {goes_on}, label %{region.label(block)}, label %given.up{region.number}{COLD}")
 
     def _join(self, region: Masked) -> None:
@@ -242,13 +247,65 @@ class Regions(Part):
             pcs = t.let(f"select <{W} x i1> {lanes}, <{W} x i32> {here}, <{W} x i32> {pcs}")
             alive |= self.e.alive[block]
         rounds = t.let(f"load i32, ptr {self._rounds(region)}")
-        t.do(f"store i32 {rounds}, ptr {t.field(S.Warp, 'turns.rounds')}")
+        t.do(f"store i32 {t.let(f'udiv i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.rounds')}")
+        t.do(f"store i32 {t.let(f'urem i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.lane')}")
+        if self._repeats(region):
+            t.do(f"store i32 {self._resumes_at(region)}, ptr {t.field(S.Warp, 'region')}")
         self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
         for r in region.apart:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
         self.fast.diverge(pcs, alive, changed)
+
+    def _resume(self, region: Masked) -> None:
+        """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""
+        t, kept = self.t, self._kept(region)
+        label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
+        t.at(label)
+        t.do(f"store i32 0, ptr {t.field(S.Warp, 'region')}")
+        pcs, live = t.let(f"load <{W} x i32>, ptr %pcs.at, align 64"), t.let("load i32, ptr %live.at")
+        inside, found, alive = "0", "0", 0
+        for block in (*region.blocks, *region.joins):
+            here = t.let(f"icmp eq <{W} x i32> {pcs}, splat (i32 {self.e.pc(block)})")
+            lanes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {here} to i32')}, {live}")
+            if block in region.words:
+                t.do(f"store i32 {lanes}, ptr {region.word(block)}")
+            if block in region.blocks:
+                inside = t.let(f"or i32 {inside}, {lanes}")
+            found = t.let(f"or i32 {found}, {lanes}")
+            alive |= self.e.alive[block]
+        all_there = t.let(f"icmp eq i32 {found}, {live}")
+        apart = alive & bit_set(region.apart)
+        stays = t.label("stays")
+        with t.ends_unless(t.let(f"and i1 {all_there}, {t.let(f'icmp ne i32 {inside}, 0')}")):
+            t.go(stays)
+        name, count = self.e.scalar_table(alive & ~apart)
+        if count:
+            changed = t.let(f"load i64, ptr {t.field(S.Warp, 'changed')}")
+            same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
+            with t.ends_unless(same):
+                t.go(stays)
+        self.e.loops.begin(kept)
+        self.e.loops.load(apart, vectors=True)
+        self.e.loops.load(alive & ~apart)
+        turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
+        rounds, lane = (t.let(f"load i32, ptr {at}") for at in turns)
+        counted = t.let(f"mul i32 {rounds}, {W}")
+        t.do(f"store i32 {t.let(f'or i32 {counted}, {lane}')}, ptr {self._rounds(region)}")
+        for at in turns:
+            t.do(f"store i32 0, ptr {at}")
+        t.go(region.label(region.blocks[0]))
+        t.at(stays)
+        t.do(f"ret i32 {S.DIVERGED}")
+
+    def _repeats(self, region: Masked) -> bool:
+        """Whether lanes may go back in a region, so that it may last."""
+        return any(to <= at for at in region.blocks for to in successors(self.program, at))
+
+    def _resumes_at(self, region: Masked) -> int:
+        """What stands for the program counter of a warp that goes on in a region: no instruction has it."""
+        return 2 * (len(self.program.codes) + 1 + region.number)
 
     def _forget_rounds(self, region: Masked, bits: str) -> None:
         """Where all lanes have met, rounds are counted anew."""
@@ -266,5 +323,5 @@ class Regions(Part):
         return kept
 
     def _rounds(self, region: Masked) -> str:
-        """The word that counts rounds of loops."""
+        """The word that counts rounds of loops, in units of 32; and the lane that had a turn last (`Turns.lane`)."""
         return f"%rounds{region.number}"

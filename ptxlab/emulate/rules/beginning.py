@@ -144,6 +144,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     forget(warp.turns)
     warp.carry = 0
     warp.resume = 0
+    warp.region = 0
     warp.cluster_arrived = 0
     warp.cluster_passed = 0
     warp.cluster_waits = 0

@@ -33,7 +33,7 @@ from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.rules.rounds import tell_checks, waits_whole
-from ptxlab.emulate.rules.turns import count_ends
+from ptxlab.emulate.rules.turns import count_ends, may_resume
 from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
@@ -135,9 +135,15 @@ def take_turns(context: Context, cta: Cta) -> u32:
         if warp.live & ~warp.wait == 0:
             cta.position += 1
             continue
+        resumes = warp.mode != 0 and may_resume(warp)
+        if resumes and context.quantum >= 0:
+            warp.mode = 0
+            warp.fast_pc = warp.region
         if warp.mode == 0:
             result = fast(context, cta, warp)
             warp = warp_of(context, cta, context.order[cta.position])  # that of the last turn, of several
+        elif resumes:
+            result = SUSPENDED
         elif context.slow != 0:
             result = slow(context, cta, warp)
         else:

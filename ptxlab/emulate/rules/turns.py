@@ -88,6 +88,14 @@ def tried(turns: Turns, ended: boolean, others_run: boolean) -> None:
         turns.rounds = 0
 
 
+@rule(inline=True)
+def may_resume(warp: Warp) -> boolean:
+    """Whether a diverged warp may go on in the region that it has left, if all of its lanes are there: the group at the
+    smallest program counter goes next, and nobody waits."""
+    busy = warp.wait | warp.synced | warp.resume | warp.traced | warp.turns.waits
+    return warp.region != 0 and busy == 0 and smallest_goes(warp.turns)
+
+
 # -- for compiled code -------------------------------------------------------------------------------------------------
 
 

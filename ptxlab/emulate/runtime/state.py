@@ -317,6 +317,7 @@ class Warp(Record, align=64):
     warp_id: u32
     traced: u32  # whether its steps are recorded
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
+    region: u32  # where the function for converged warps goes on with the region (see `jit.regions`) that it left last
     products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.dot_products`)
     local: Pointer[u8]
