@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.atomic_sums import sum_may_flush
+from ptxlab.emulate.jit.atomic_sums import CELL, cell_of, sum_may_flush
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
@@ -17,15 +17,6 @@ from ptxlab.isa import form as table_form
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
-
-CELL = 8 * W
-"""Bytes of a buffer that holds one operand of all lanes."""
-
-
-def cell_of(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
-    """Where a buffer has the element of a lane, in one of its cells."""
-    base = t.let(f"getelementptr i8, ptr {buffer}, i64 {cell * CELL}")
-    return t.let(f"getelementptr {ty}, ptr {base}, i64 {lane}")
 
 
 def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[str], flushes: str = "") -> str:
@@ -91,7 +82,7 @@ def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flus
 
 
 def element(
-    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, flushes: str,
+    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, flushes: str, small: str,
     *, plain: bool, returns: bool,
 ) -> None:  # fmt: skip
     """The operation of lane `at` on element k of what is at p: operands from the buffer, the old value into %out."""
@@ -102,13 +93,13 @@ def element(
     x = given[0]
     if plain:
         old = t.let(f"load {ty}, ptr {p}, align {size}")
-        new = new_value(t, form, word, lane, old, given, sum_may_flush(t, old, x, flushes))
+        new = new_value(t, form, word, lane, old, given, sum_may_flush(t, old, small, flushes))
         t.do(f"store {ty} {new}, ptr {p}, align {size}")
     elif word == "cmpxchg":
         pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {given[1]} seq_cst seq_cst")
         old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
     elif word == "loop":
-        old = _exchange(t, form, p, x, lane, flushes)
+        old = _exchange(t, form, p, x, lane, flushes, small)
     else:
         old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
     if returns:
@@ -144,7 +135,7 @@ def whole(t: Text, place: str, at: str, *, compares: bool) -> None:
         t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}")
 
 
-def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str) -> str:
+def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str, small: str) -> str:
     """A compare-and-swap loop around the semantics of the plain instruction."""
     ty, bits = LLVM[lane], f"i{BITS[lane]}"  # only integers can be exchanged
     again, done = t.label("again"), t.label("done")
@@ -152,7 +143,7 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str) -> s
     t.at(again)
     seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
     old = t.let(f"bitcast {bits} {seen} to {ty}")
-    new = new_value(t, form, "loop", lane, old, [x], sum_may_flush(t, old, x, flushes))
+    new = new_value(t, form, "loop", lane, old, [x], sum_may_flush(t, old, small, flushes))
     wanted = t.let(f"bitcast {ty} {new} to {bits}")
     pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
     t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")

@@ -12,6 +12,16 @@ from ptxlab.emulate.program.addresses import PARAM_WINDOW
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
+CELL = 8 * W
+"""Bytes of a buffer that holds one operand of all lanes."""
+
+
+def cell_of(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
+    """Where a buffer has the element of a lane, in one of its cells."""
+    base = t.let(f"getelementptr i8, ptr {buffer}, i64 {cell * CELL}")
+    return t.let(f"getelementptr {ty}, ptr {base}, i64 {lane}")
+
+
 NEUTRAL: dict[str, Callable[[int], int]] = {
     "add": lambda bits: 0, "or": lambda bits: 0, "xor": lambda bits: 0, "and": lambda bits: -1,
     "umin": lambda bits: -1, "umax": lambda bits: 0,
@@ -41,19 +51,26 @@ def sums_may_flush(t: Text, start: str, flushes: str) -> str:
     number: an i1, true if in doubt. flushes: as `flushes_at` gives it."""
     if not flushes:
         return ""
-    row = f"<{W} x i32>"
-    lanes = _small(t, t.let(f"load {row}, ptr %xs, align 64"), row)
-    some = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {lanes} to i32')}, %mask")
-    either = t.let(f"or i1 {t.let(f'icmp ne i32 {some}, 0')}, {_small(t, start)}")
+    either = t.let(f"or i1 {small_operands(t, 1)}, {_small(t, start)}")
     return t.let(f"and i1 {either}, {flushes}")
 
 
-def sum_may_flush(t: Text, a: str, b: str, flushes: str) -> str:
-    """The same for the sum of two floats. To ask takes less time than to flush, which is hardly ever needed."""
+def small_operands(t: Text, count: int) -> str:
+    """Whether any operand of an active lane, in so many cells, is less than `LEAST`, and not 0: an i1."""
+    row, some = f"<{W} x i32>", "0"
+    for k in range(count):
+        lanes = _small(t, t.let(f"load {row}, ptr {cell_of(t, '%xs', k, 'i32', '0')}, align 64"), row)
+        some = t.let(f"or i32 {some}, {t.let(f'bitcast <{W} x i1> {lanes} to i32')}")
+    return t.let(f"icmp ne i32 {t.let(f'and i32 {some}, %mask')}, 0")
+
+
+def sum_may_flush(t: Text, old: str, small: str, flushes: str) -> str:
+    """The same of one float in memory and an operand. small: of the operands (`small_operands`). To ask takes less time
+    than to flush, which is hardly ever needed."""
     if not flushes:
         return ""
-    one, other = (_small(t, t.let(f"bitcast float {x} to i32")) for x in (a, b))
-    return t.let(f"and i1 {t.let(f'or i1 {one}, {other}')}, {flushes}")
+    either = t.let(f"or i1 {small}, {_small(t, t.let(f'bitcast float {old} to i32'))}")
+    return t.let(f"and i1 {either}, {flushes}")
 
 
 def _small(t: Text, bits: str, kind: str = "i32") -> str:

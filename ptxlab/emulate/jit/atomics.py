@@ -20,10 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.atomic_elements import CELL, cell_of, element, in_a_row, new_value, raw_sum, whole
+from ptxlab.emulate.jit.atomic_elements import element, in_a_row, new_value, raw_sum, whole
 from ptxlab.emulate.jit.atomic_lanes import AtomicLanes
 from ptxlab.emulate.jit.atomic_rows import IN_A_ROW, AtomicRows
-from ptxlab.emulate.jit.atomic_sums import NEUTRAL, flushes_at, flushing, sum_at_once, sum_in_order, sums_may_flush
+from ptxlab.emulate.jit.atomic_sums import (
+    CELL,
+    NEUTRAL,
+    cell_of,
+    flushes_at,
+    flushing,
+    small_operands,
+    sum_at_once,
+    sum_in_order,
+    sums_may_flush,
+)
 from ptxlab.emulate.jit.irtext import COLD, Text, W
 from ptxlab.emulate.jit.operations import Ops
 from ptxlab.emulate.jit.part import Part
@@ -291,6 +301,7 @@ def _lane_by_lane(
     t: Text, form: Form, word: str, lane: str, count: int, flushes: str, *, plain: bool, returns: bool
 ) -> None:
     """The operations one after the other, then to the label `done`."""
+    small = small_operands(t, count) if flushes else ""
     before, turn, act, after = t.here, t.label("turn"), t.label("act"), t.label("next")
     t.go(turn)
     t.at(turn)
@@ -306,7 +317,7 @@ def _lane_by_lane(
         whole(t, p, at, compares=word == "cmpxchg")
     flush = flushes_at(t, flushes, t.let(f"extractelement <{W} x i64> %every, i64 {at}")) if flushes else ""
     for k in range(0 if form.whole else count):
-        element(t, form, word, lane, k, count, p, at, flush, plain=plain, returns=returns)
+        element(t, form, word, lane, k, count, p, at, flush, small, plain=plain, returns=returns)
     t.go(after)
     t.at(after)
     t.go(turn)
