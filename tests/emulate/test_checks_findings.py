@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,15 @@ must execute the same ones, in a loop also as often; a barrier of some warps nee
   and:    block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) arrives at the barrier
             line {behind}: bar.sync 0; //2"""
     ]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_two_places_with_one_count_are_no_finding(device: str) -> None:
+    planted = BUGS["barrier: warps disagree on the count"]
+    agree = replace(planted, body=planted.body.replace("bar.sync 1, 32", "bar.sync 1, 64"))
+    assert agree.text(False).count("    bar.sync 1, 64;") == 2
+    run, _ = agree.run(device, False, ("synccheck",))
+    assert run.findings == []
 
 
 @pytest.mark.parametrize("device", DEVICES)
