@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.records_at_once import recorded_as_one, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.records_at_once import one_place, recorded_as_one, recorded_reads, recorded_writes, whole_row
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import (
@@ -196,6 +196,8 @@ def compiled_rules(granule: int) -> Compiled:
         recorded_as_one,
         recorded_reads,
         recorded_writes,
+        one_place,
+        whole_row,
     ]
     return Compiled(rules, {"Launch.granule": granule})
 

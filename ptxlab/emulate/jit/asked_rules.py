@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit import lane_by_lane
+from ptxlab.emulate.jit import lane_by_lane, records_at_once
 from ptxlab.emulate.jit.bodies import all_rules
 from ptxlab.emulate.jit.rulecode import Function
 from ptxlab.emulate.rules import (
@@ -35,8 +35,9 @@ CHECKS: tuple[Function, ...] = (
     races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, notes.taking_part,
     race_watch.watched_rows, race_later.put_off_again,
-    lane_by_lane.each, initcheck.reach, initcheck.all_written, initcheck.group_written,
-    initcheck.report, initcheck.stored, initcheck.overruns,
+    lane_by_lane.each, records_at_once.one_place, records_at_once.whole_row,
+    initcheck.reach, initcheck.all_written, initcheck.group_written, initcheck.report, initcheck.stored,
+    initcheck.overruns,
     register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
     local_memory.loaded, local_memory.stored, local_memory.copied,

@@ -31,9 +31,14 @@ class AtomicRows(Part):
 
     def applies(self, word: str, lane: str, address: Address) -> bool:
         """Whether an operation whose old values nobody reads may go this way."""
-        e, base, size = self.e, address.base, BITS[lane] // 8
-        if e.small or e.slow or e.instruments or e.code.space != "global" or word not in IN_A_ROW:
+        e = self.e
+        if e.small or e.slow or e.code.space != "global" or word not in IN_A_ROW:
             return False
+        return self.in_a_row(address, BITS[lane] // 8)
+
+    def in_a_row(self, address: Address, size: int) -> bool:
+        """Whether it is known that the lanes' addresses are so many bytes apart."""
+        base = address.base
         if not isinstance(base, Affine) or base.type != "i64" or base.form.times:
             return False
         return base.form.apart == tuple(size * k for k in range(W))

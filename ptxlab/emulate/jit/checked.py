@@ -45,6 +45,11 @@ class Checks(Part):
         self._tiles = follows_tiles(self.program)
 
     @functools.cached_property
+    def ordering(self) -> bool:
+        """Whether racecheck follows what strong accesses order."""
+        return self.race and rules.releases(self.program)
+
+    @functools.cached_property
     def written(self) -> SharedWritten:
         """What is known to be written of shared memory."""
         return SharedWritten(self.e)
@@ -224,7 +229,7 @@ class Checks(Part):
 class CheckInstrument(Instrument):
     """An instrument of the checks."""
 
-    in_loop = True
+    in_loop = lazy = True
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)

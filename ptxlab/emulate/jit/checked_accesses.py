@@ -15,6 +15,7 @@ from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.put_off import PutOff
+from ptxlab.emulate.jit.recorded_atomics import RecordedAtomics
 from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
@@ -57,6 +58,7 @@ class CheckedAccesses(CheckInstrument):
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
         self._put_off = PutOff(e, checks)
+        self._atomics = RecordedAtomics(e, checks)
         self._written = checks.written
 
     def enters(self) -> None:
@@ -96,7 +98,7 @@ class CheckedAccesses(CheckInstrument):
             self._observe_one(seen)
         else:
             self._observe_lanes(seen)
-        if self.checks.race and seen.code.properties.strong:
+        if self.checks.ordering and seen.code.properties.strong:
             self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
 
     @contextmanager
@@ -273,7 +275,7 @@ class CheckedAccesses(CheckInstrument):
             self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
         size, kind = access_shape(code)[2], WRITES if rules.clears(code) else CHANGES
-        known: AbstractContextManager[None] = nullcontext()
+        known: AbstractContextManager[None] = self._atomics.unless_recorded(code, address, size)
         if self.checks.init and not self.checks.race and code.space == "shared":
             start = self.m.const("i64", self.program.shared_start)
             offsets = self.m.trunc("i32", self.m.sub(Value(at, "i64", False), start))
@@ -281,7 +283,7 @@ class CheckedAccesses(CheckInstrument):
         with known:
             self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
             self.checks.each(0, size, code, kind)
-        if not self.checks.race:
+        if not self.checks.ordering:
             return None
         return lambda: self.checks.if_any([self.checks.publish(code), self.checks.acquire(code)])
 

@@ -16,10 +16,16 @@ from ptxlab.emulate.language import (
     lanes_bool,
     lanes_of,
     lanes_u32,
+    load_row,
     reversed_bits,
     reversed_lanes,
+    row_bool,
+    row_ids,
+    row_u64,
     rule,
     scatter,
+    select,
+    store_row,
     u32,
     u64,
     widen,
@@ -38,6 +44,7 @@ from ptxlab.emulate.rules.records import (
     MANY,
     STRONG,
     VOLATILE,
+    WARP,
     Block,
     Launch,
 )
@@ -179,6 +186,58 @@ def recorded_as_one(
         many = not alone or (records[word] ^ me) & SAME_ACCESS == 0
         records[word] = me | lane | (u64(1 << MANY) if many else u64(0))
     return True
+
+
+@rule
+def one_place(
+    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
+    size: u64, access: u64,
+) -> boolean:  # fmt: skip
+    """The same for code that knows where that place is. access: the code index and strength, as in a record."""
+    if records is None:
+        return True
+    me = block.now | u64(warp) << WARP | access
+    return recorded_as_one(launch, block, records, stride, offset, mask, size, me)
+
+
+@rule
+def whole_row(
+    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, offset: u64, access: u64
+) -> boolean:
+    """The same of an atomic operation of all lanes, each at a word of its own, which lie in a row from this offset."""
+    if records is None:
+        return True
+    me = block.now | u64(warp) << WARP | access
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0 or races.narrow(launch, me):
+        return False
+    recorded_now(launch, block, records, stride, True)
+    by_words(launch, records, stride)
+    low = block.now >> BLOCK << BLOCK
+    span = u64(block.full - low)
+    no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
+    begin = records + (offset >> first(u32(launch.granule)))
+    for half in range(2):
+        at, mine = begin + 16 * half, row_ids() + (me + 16 * half)
+        if not no_writer and not row_harmless(load_row(at), mine, low, span):
+            return False
+        if not no_reader:
+            if not row_harmless(load_row(at + stride), mine, low, span):
+                return False
+            if not row_harmless(load_row(at + 2 * stride), mine, low, span):
+                return False
+    accessed(launch, block, records, stride, True)
+    for half in range(2):
+        at, mine = begin + 16 * half, row_ids() + (me + 16 * half)
+        again = (load_row(at) ^ mine) & SAME_ACCESS == 0
+        store_row(at, select(again, mine | OF_MANY, mine))
+    return True
+
+
+@rule(inline=True)
+def row_harmless(record: row_u64, mine: row_u64, low: u64, span: u64) -> boolean:
+    """Whether 16 records are no hazard to the accesses of an atomic instruction: see `word_fine` and `no_race`."""
+    fine: row_bool = (record == 0) | (record - low < span) | ((record ^ mine) & CODE_FIELD == 0)
+    return all_of(fine | ((record ^ mine) & ID == 0))
 
 
 @rule

@@ -24,6 +24,11 @@ def clears(code: Code) -> bool:
     return code.action is Action.REDUCTION and code.form.operation == "and"
 
 
+def releases(program: Program) -> bool:
+    """Whether any instruction is a fence, or releases what its thread did: else strong accesses order nothing."""
+    return any(code.properties.releases for code in program.codes)
+
+
 def wide(code: Code) -> bool:
     """Whether the scope of a strong access or a fence includes other blocks. True for shared memory, which other blocks
     never see."""

@@ -14,6 +14,7 @@ That this comes to the same needs two things. No write of the allocation may be 
 that it is no hazard: global memory that nobody has written to yet, and shared memory until its first write after a
 barrier. And whatever orders two accesses must be as it was: the clock is in the note, and programs that order threads
 by anything but barriers of the whole block and `.sync` instructions of whole warps put nothing off (`may_put_off`).
+Atomic operations order nothing in a program without fences: nobody has released anything that they could acquire.
 When lanes last synchronized need not be known: as long as nothing but such barriers has ordered warps, a read makes
 room only for one after a barrier, or for the same thread's (`Block.simple`).
 """
@@ -37,7 +38,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp
+from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, releases
 from ptxlab.emulate.rules.race_rows import LATER, LINE
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, LAST_TIME, TIME, Block, Later, Launch, Put
 from ptxlab.isa.actions import Action
@@ -109,18 +110,21 @@ def _taken(room: int) -> tuple[Pointer[Put], Pointer[int]]:
 def may_put_off(program: Program) -> bool:
     """Whether nothing orders accesses of the program's threads but barriers of the whole block, and `.sync`
     instructions of whole warps."""
-    full = full_masks(program)
-    return all(_orders_nothing(code, full) for code in program.codes)
+    full, calm = full_masks(program), not releases(program)
+    return all(_orders_nothing(code, full, calm) for code in program.codes)
 
 
-def _orders_nothing(code: Code, full: set[int]) -> bool:
-    """The same of an instruction, which may be such a barrier."""
+def _orders_nothing(code: Code, full: set[int], calm: bool) -> bool:
+    """The same of an instruction, which may be such a barrier. calm: nothing releases what an atomic operation would
+    acquire."""
     traits = code.properties
     if traits.barrier:
         given = [source for source in code.sources if source is not None]
         return not code.form.arrive and len(given) - bool(code.form.red) == 1
-    if traits.strong or traits.atomic or traits.space == "cluster" or traits.action in ORDERS:
+    if traits.space == "cluster" or traits.action in ORDERS:
         return False
+    if traits.strong:
+        return traits.atomic and calm
     return traits.action.kind in KINDS and (not traits.converges or of_whole_warp(code, full))
 
 

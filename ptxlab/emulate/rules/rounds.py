@@ -8,7 +8,7 @@ is more to do than the common case, they do nothing, and the scheduler does it a
 from __future__ import annotations
 
 from ptxlab.emulate.language import boolean, local, rule, u32, u64
-from ptxlab.emulate.rules import barriers
+from ptxlab.emulate.rules import barriers, blocks
 from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
@@ -65,6 +65,8 @@ def begin_in_place(context: Context, cta: Cta) -> boolean:
     context.finished += 1
     cta.ctaid_x = u32(x)
     cta.linear = number
+    if context.checked:
+        blocks.started(cta.checks.cast(Block)[0], number)
     return True
 
 
@@ -117,7 +119,7 @@ def all_go_on(context: Context, cta: Cta, barrier: u32, noted: boolean) -> boole
     if context.checked:
         launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
         if launch.synccheck:
-            tell_checks(context, cta, barrier, True, False)
+            tell_checks(context, cta, barrier, True, True, False)
         elif launch.racecheck:
             block.expected[barrier] = 0
             barriers.order(block, barrier, u32(0xFFFFFFFF >> 32 - context.warps), True, False)
@@ -136,9 +138,11 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 
 @rule
-def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
+def tell_checks(
+    context: Context, cta: Cta, barrier: u32, alike: boolean, everyone: boolean, overfull: boolean
+) -> None:  # fmt: skip
     """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
-    `overfull`."""
+    `overfull`. alike: all warps wait there, whatever their states say."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     if not (launch.synccheck or launch.racecheck):
         return
@@ -149,6 +153,6 @@ def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, ove
         warp = warp_of(context, cta, k)
         began[k] = warp.first_live
         live[k] = warp.live
-        if waits_whole(warp, barrier):
+        if alike or waits_whole(warp, barrier):
             waiting |= u32(1 << u32(k))
     barriers.opened(launch, block, barrier, waiting, began, live, everyone, overfull)

@@ -334,7 +334,7 @@ def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
     if total < wanted or (came == 0 and told == 0):
         return False
     if context.checked:
-        tell_checks(context, cta, barrier, came == alive, total > wanted)
+        tell_checks(context, cta, barrier, False, came == alive, total > wanted)
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if waits_whole(warp, barrier):
