@@ -36,9 +36,10 @@ with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and
     settings.load_profile("ptxlab")
 
 
+BROWSER = "lab/test_browser_"
 LONGEST = (
     "project/test_notebooks.py", "course/test_course_grade.py", "course/test_course_hostile.py",
-    "course/test_course_release.py", "lab/test_browser_", "kernels/", "benchmarks/test_benchmarks_prefill.py",
+    "course/test_course_release.py", BROWSER, "kernels/", "benchmarks/test_benchmarks_prefill.py",
     "gpu/test_stand_in.py", "course/", "emulate/",
 )  # fmt: skip
 """The files that take longest, as their names begin. They run first: one that came last would keep a single worker busy
@@ -49,6 +50,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Files start in the order of `LONGEST`, not by their number of tests."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """All browser tests go to one worker: each that has some starts a JupyterLab and a browser, for ten seconds."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileAndBrowser(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return BROWSER if BROWSER in file else file
+
+    return ByFileAndBrowser(config, log)
 
 
 def turn(item: pytest.Item) -> int:

@@ -27,7 +27,7 @@ def graded(exercise: Exercise, code: str, seed: int = SEED) -> Feedback:
     return judge(exercise, answers.run(exercise, code), seed=seed, graded=True)
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(27)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_solution_has_full_marks(name: str) -> None:
     exercise = EXERCISES[name]
@@ -52,7 +52,7 @@ def test_the_starter_runs_and_has_nothing(name: str) -> None:
     assert STOPPED not in repr(found)
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(26)
 @pytest.mark.parametrize(("name", "at"), [(name, at) for name in EXERCISES for at in range(len(WRONG.get(name, ())))])
 def test_a_wrong_answer_is_told_what_is_wrong(name: str, at: int) -> None:
     code, phrase = WRONG[name][at]
@@ -91,7 +91,7 @@ def remembered(exercise: Exercise) -> Any:
     return learn
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(27)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_full_marks_cannot_be_had_by_heart(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exercise = EXERCISES[name]

@@ -101,7 +101,7 @@ def line_of(kernel: Any, line: int) -> str:
     return " ".join(ptx_of(kernel).splitlines()[line - 1].split("//")[0].split())
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_exhibit(number: int) -> None:
     exhibit = pl.gallery(number)
@@ -216,6 +216,7 @@ def test_a_hunt_does_not_tell() -> None:
     assert "clamp" not in repr(hunt) + page
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.assembler
 @pytest.mark.parametrize("number", [n for n in SAYS if n not in (20, 21)])
 def test_the_assembler_takes_both_kernels(number: int) -> None:

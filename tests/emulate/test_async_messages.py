@@ -56,6 +56,7 @@ def findings(name: str, device: str) -> list[str]:
     return [found.message for found in run.findings]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SAYS)
 def test_findings_in_words(name: str, device: str) -> None:

@@ -31,7 +31,7 @@ def test_there_are_enough() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug(name: str) -> None:
     planted, seen = BUGS[name], []
@@ -50,7 +50,7 @@ def test_planted_bug(name: str) -> None:
     assert all(found == seen[0] for found in seen)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize("name", BUGS)
 def test_repaired_twin(name: str) -> None:
     for device in DEVICES:

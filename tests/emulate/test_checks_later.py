@@ -75,7 +75,7 @@ def _races_with_block_2(way: str, body: str) -> None:
     assert found == _found("step", body, threads=64, blocks=3)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", READS)
 def test_a_block_writes_what_others_have_read(name: str, way: str) -> None:
@@ -87,6 +87,7 @@ def test_a_block_writes_what_others_have_read(name: str, way: str) -> None:
     _races_with_block_2(way, body)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", READS)
 def test_a_warp_writes_what_another_has_read_in_shared_memory(name: str, way: str) -> None:
@@ -157,7 +158,7 @@ SERIES = {"every other word": ("2", "0"), "one word": ("0", "0"), "backwards": (
 """By how many words the address grows in each round of a loop, and where it begins."""
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("room", [6, 1000])
 @pytest.mark.parametrize(
@@ -230,6 +231,7 @@ LOOP:
 SYNC = ["bar.warp.sync -1;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;"]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sync", SYNC)
 @pytest.mark.parametrize("space", ["global", "shared"])
@@ -255,6 +257,7 @@ END:
     assert found == _found("step", body, threads=64, blocks=3)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sync", SYNC)
 @pytest.mark.parametrize("space", ["global", "shared"])
@@ -298,6 +301,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("tree", TREES)

@@ -58,7 +58,7 @@ def _found(way: str, body: str, *, blocks: int = 1) -> list[str]:
     return [str(finding) for finding in report.findings]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("what", OTHERS)
@@ -77,6 +77,7 @@ def test_others_access_a_row(space: str, what: str, word: str, way: str) -> None
         assert _found(way, ordered) == []
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("words", [10, 37, 120])
 def test_rows_after_barriers_and_of_other_blocks(words: int, way: str) -> None:

@@ -39,6 +39,7 @@ def _kinds(engine: str, body: str) -> list[str]:
     return [finding.kind for finding in report.findings]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("access", ACCESSES)
 def test_a_generic_access_to_what_is_being_copied(access: str, engine: str) -> None:
@@ -70,6 +71,7 @@ END:
 """
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("shape", [EXITED, LATER], ids=["before", "while the others wait"])
 @pytest.mark.parametrize("name", EXCHANGES)

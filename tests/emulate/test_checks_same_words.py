@@ -32,7 +32,7 @@ def _reads(name: str, space: str) -> str:
     ])  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("space", ["shared", "global"])
 @pytest.mark.parametrize("name", READS)
@@ -109,6 +109,7 @@ CASES = {
 """A program, and what stands in one of its findings."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_of_one_access_that_differ(name: str, way: str) -> None:

@@ -69,7 +69,7 @@ def left_by(text: str, blocks: int, device: str, seed: int | None, **options: ob
     return out.tobytes()
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", RACY)
 def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> None:

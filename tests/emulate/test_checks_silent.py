@@ -20,7 +20,7 @@ from ptxlab.findings import Finding
 PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize(("name", "causal", "device"), [
     pytest.param(name, causal, device, marks=pytest.mark.slow if device == "step" and (causal or n % 3) else ())
     for n, name in enumerate(pl.kernels.names("prefill")) for causal in (False, True) for device in DEVICES
@@ -39,7 +39,7 @@ def test_library_is_silent(name: str, causal: bool, device: str) -> None:
         assert out.error.ok
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
 def test_decode_is_silent(name: str, device: str) -> None:
@@ -60,7 +60,7 @@ CORPUS = [
 ]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [*CORPUS, *slow(f for f in corpus.FILES if f not in CORPUS)])
 def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +124,7 @@ TRITON = [f for f in triton.LAUNCHES if f.endswith("sm_80")]
 SHORT = [f for f in TRITON if f.startswith(("softmax", "scan", "matmul_3", "histogram"))]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [*SHORT, *slow(f for f in TRITON if f not in SHORT)])
 def test_triton_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

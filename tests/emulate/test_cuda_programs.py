@@ -39,7 +39,7 @@ def builds() -> Iterator[Any]:
             yield pytest.param(name, arch, mode, engine, marks=marks)
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize(("name", "arch", "mode", "engine"), list(builds()))
 def test_program(name: str, arch: str, mode: str, engine: str) -> None:
     check(name, ptx_of(name, mode, arch), engine)

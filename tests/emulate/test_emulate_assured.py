@@ -151,6 +151,7 @@ def outcome(way: str, threads: Any, body: str, **options: Any) -> tuple[Any, ...
     return out.tolist(), x.tolist(), report.lines
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_all_code_does_the_same(what: str) -> None:
     expected, *others = (outcome(way, *PROGRAMS[what]) for way in WAYS)

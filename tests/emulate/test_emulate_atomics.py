@@ -86,7 +86,7 @@ def text(found: Form) -> str:
 """
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(25)
 @pytest.mark.skipif(len(ENGINES) < 2, reason="needs llvmlite: one engine alone has nothing to be compared with")
 @pytest.mark.parametrize("opcode", FORMS)
 def test_engines_agree(opcode: str) -> None:
@@ -115,6 +115,7 @@ SUMS = [(op, kind) for op, kind in SUMS if (op, kind) != ("add", "s64")]
 SUMS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize(("op", "kind"), SUMS)
@@ -187,7 +188,7 @@ AGAIN:
 """Each lane adds to one of 16 places, in every fourth round all to the same."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(8)
 @pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])
@@ -208,6 +209,7 @@ ROWS = [("add", kind) for kind in ("u32", "u64", "f32", "f64")] + [("max", "u32"
 ROWS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize(("op", "kind"), ROWS)
 def test_neighbours_in_a_row_that_is_known(op: str, kind: str) -> None:
@@ -266,6 +268,7 @@ def test_a_row_that_leaves_its_array(wrong: int) -> None:
     assert faults[1:] == faults[:1] * 2
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("watched", ["counters", "initcheck", "racecheck"])
@@ -294,6 +297,7 @@ def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     assert bool(ran[0][2]) == ((watched, space) in (("initcheck", "shared"), ("racecheck", "global")))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("wrong", [2, 4096, -4096])
@@ -323,6 +327,7 @@ def test_one_lane_of_a_histogram_at_a_wrong_address(space: str, wrong: int) -> N
     assert faults[1:] == faults[:1] * 2
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize(("kind", "start"), [

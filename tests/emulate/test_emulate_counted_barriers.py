@@ -30,6 +30,7 @@ ENDS = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ENDS)
 def test_who_waits(name: str, way: str) -> None:

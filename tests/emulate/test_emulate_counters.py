@@ -247,6 +247,7 @@ def at(counters: Counters, text: str, start: str) -> LineCounters:
     return counters.by_line[line]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
 def test_a_line(name: str, engine: str) -> None:
@@ -329,7 +330,7 @@ LOOP:
     assert size > 4 or line.wavefronts == banks
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("known", [True, False], ids=["a stride", "addresses from memory"])
 @pytest.mark.parametrize("across", [0, 1], ids=["one address a row", "a row of words"])
 @pytest.mark.parametrize(("type_", "size"), [("u8", 1), ("u32", 4), ("v2.u64", 16)])
@@ -412,6 +413,7 @@ def test_matrix_products_count_by_their_shape() -> None:
     assert form(f"mma.sync.aligned.{integers}").properties.work == Work("tensor", "", "tensor", 0)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_engines_agree(name: str) -> None:

@@ -87,6 +87,7 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", LOOPS)

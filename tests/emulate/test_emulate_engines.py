@@ -7,6 +7,7 @@ from emulate_programs import ENGINES, kernel, run
 from engine_cases import CASES
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
 def test_program(name: str, engine: str) -> None:

@@ -20,6 +20,7 @@ def numbers() -> np.ndarray:
     return np.resize(x, 16384)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("ftz", ["", ".ftz"])
 @pytest.mark.parametrize("good", [False, True])
 def test_engines_agree(ftz: str, good: bool) -> None:

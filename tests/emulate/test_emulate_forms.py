@@ -89,6 +89,7 @@ def each_part(opcode: str, text: str, instruction: str, address: str) -> list[st
     return [f"ld.global.{held} {name}, {place};" for place, name in zip(places, names, strict=True)]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", entries("ld", "ldu"), ids=key)
 def test_loads(engine: str, entry: Op) -> None:
@@ -109,6 +110,7 @@ def test_loads(engine: str, entry: Op) -> None:
         assert (got == want).all(), opcode
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", entries("st"), ids=key)
 def test_stores(engine: str, entry: Op) -> None:
@@ -141,7 +143,7 @@ LOUD = {Action.FILL, Action.REPLACE_FIELD, Action.COPY_MAP, *SAMPLERS}
 QUIET = [e for e in all_ops() if (e.kind == "none" and e.does not in LOUD) or e.name == "createpolicy"]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", QUIET, ids=key)
 def test_what_changes_nothing(engine: str, entry: Op) -> None:

@@ -60,7 +60,7 @@ def outcome(way: str, text: str, options: dict[str, Any]) -> Any:
     return out.tolist(), report.counters, report.lines, sorted({(f.check, f.kind) for f in report.findings})
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("body", BODIES)
 def test_what_a_loop_leaves(body: str, options: str) -> None:

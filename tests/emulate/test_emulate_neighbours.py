@@ -120,6 +120,7 @@ def test_random_programs_with_loads_of_neighbours(first: int) -> None:
         assert [outcome(way, seed) == expected for way in WAYS] == [True] * len(WAYS), seed
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("active", [32, 17, 9, 1])
 def test_lanes_with_a_row_each(active: int) -> None:
     """Each active lane has four neighbours, and a pair at the end of what there is."""

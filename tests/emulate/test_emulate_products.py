@@ -41,7 +41,7 @@ FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("opcode", FORMS)
 def test_small_integers_are_exact(engine: str, opcode: str) -> None:
@@ -72,7 +72,7 @@ def random_registers(rng: np.random.Generator, f: Fragment, kind: str) -> np.nda
     return np.bitwise_or.reduce(bits.astype(np.uint64) << shifts(f), axis=1)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(11)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("opcode", FORMS)
 def test_engines_agree_to_the_last_bit(opcode: str) -> None:
@@ -83,7 +83,7 @@ def test_engines_agree_to_the_last_bit(opcode: str) -> None:
         assert (step == jit).all(), kind
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(11)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("opcode", [f for f in FORMS if "m16n8k16" in f or "m16n16k16.f32" in f or "e4m3" in f])
 @pytest.mark.parametrize("name", ["haswell", "x86-64-v2"])

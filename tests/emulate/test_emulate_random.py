@@ -35,6 +35,7 @@ def test_random_program(seed: int) -> None:
         assert found == first, f"seed {seed}: {engine} and step differ"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.assembler
 @pytest.mark.parametrize("seed", range(40))
 def test_nvidias_assembler_takes_random_programs(seed: int) -> None:

@@ -47,6 +47,7 @@ def body_of(seed: int) -> str:
     return "\n".join(lines) + "st.global.u32 [%rd3], %r6;"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_engines_agree(seed: int) -> None:
     text = kernel(body_of(seed))
@@ -99,7 +100,7 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
     assert found == [True, True, False]  # twice in code that runs long: in the segment, too
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("bits", [0x00000001, 0x80010100, 0x0000007F, 0x000000FF, 0xF0F0F0F0, 0x7FFFFFFF, 0xFFFFFFFF])
 @pytest.mark.parametrize("space", ["shared", "global"])
 @pytest.mark.parametrize("type_", ["f32", "f64"])

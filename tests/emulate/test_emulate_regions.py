@@ -200,7 +200,7 @@ def left(way: str, body: str, **options: Any) -> tuple[Any, ...]:
     return out.tolist(), report.lines, report.counters, found
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     "options", [{}, {"counters": True}, {"checks": ALL_CHECKS}], ids=["plain", "counters", "checks"]
 )

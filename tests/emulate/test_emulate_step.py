@@ -73,6 +73,7 @@ def test_recorder_chooses_warps() -> None:
     assert len(watcher.steps) == report.warp_instructions / 9
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", [*CASES, *(f for f in FILES if f.count(".") == 2 and f.split(".")[0] in KERNELS)])
 def test_registers_hold_their_type(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every value written into a register has its declared lane type and 32 lanes, and watching changes no result."""

@@ -59,7 +59,7 @@ def outcome(way: str, body: str, block: tuple[int, ...], stride: int, first: int
     return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize(("made", "block"), [
     ("signed", (32,)), ("signed", (16, 4)), ("bytes", (32,)), ("wide", (32,)),
@@ -76,6 +76,7 @@ def test_a_stride_that_is_known_when_it_runs(made: str, block: tuple[int, ...], 
         assert outcome("good", body, block, stride, first, **given) == expected, (stride, first)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("stride", "first"), [
     (0x08000001, 5), (0x7FFFFFFF, 5), (-0x80000000, 5), (0x40000000, 5), (0x10000000, 8), (-0x10000000, 8),
     (2, 0x7FFFFFF0),
@@ -135,7 +136,7 @@ ELEMENTS = {"b32": ("%r20", "%r21", 4), "f32": ("%f1", "%f2", 4), "b64": ("%rd20
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("times", [2, 4])

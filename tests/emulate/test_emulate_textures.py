@@ -356,7 +356,7 @@ def test_depths_gathered_and_textures_without(device: str) -> None:
 
 
 @devices
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize("form", ["level", "grad"])
 @pytest.mark.parametrize("mip_filter", ["point", "linear"])
 @pytest.mark.parametrize("geometry", ["1d", "2d", "3d", "a2d", "cube"])
@@ -413,6 +413,7 @@ def test_mipmaps(device: str, geometry: str, mip_filter: str, form: str) -> None
         np.testing.assert_allclose(found[0], (1 - weight) * at(place, low) + weight * at(place, high), atol=tolerance)
 
 
+@pytest.mark.sweep(2)
 @devices
 @pytest.mark.parametrize("geometry", ["cube", "acube"])
 def test_seamless_cubes(device: str, geometry: str) -> None:

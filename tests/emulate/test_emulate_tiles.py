@@ -40,6 +40,7 @@ def same_everywhere(body: str, **options: Any) -> np.ndarray:
 # -- ldmatrix, stmatrix, movmatrix -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("trans", ["", ".trans"])
 @pytest.mark.parametrize("space", [".shared", ""])
@@ -169,6 +170,7 @@ COPY:
 """
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("shape", "type_"), [(s, t) for s, w, t in WMMA if w == "c"] + [("m16n16k8", "f32")])
 @pytest.mark.parametrize("layout", ["row", "col"])
 def test_wmma_store(shape: str, type_: str, layout: str) -> None:
@@ -189,6 +191,7 @@ def test_wmma_store(shape: str, type_: str, layout: str) -> None:
 # -- cp.async ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("size", [4, 8, 16])
 @pytest.mark.parametrize("more", ["", ", %r1", ", %p1", ", 2", "guard", "split"])
 def test_cp_async(size: int, more: str) -> None:

@@ -110,6 +110,7 @@ def test_a_long_run_walked_both_ways(tmp_path: Path, engine: str, rounds: int) -
     check_against_a_rerun(opened, lambda r: run("step", kernel(body), trace=r), stops)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["softmax.G", "matmul_tiled.O3", "reduce.O3", "scan.G"])
 def test_compiled_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +182,7 @@ def test_engines_agree(name: str) -> None:
     same_steps(*(CASES[name].run(engine, trace=pl.Trace(warps=0))[1].trace for engine in ENGINES), name)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("file", [f for f in FILES if f.count(".") == 2])
 def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +196,7 @@ def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPat
     same_steps(*traces, file)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(11)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("seed", range(24))
 def test_engines_agree_on_random_programs(seed: int) -> None:

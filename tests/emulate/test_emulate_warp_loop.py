@@ -247,6 +247,7 @@ def outcome(way: str, threads: int, blocks: Any, body: str, **options: Any) -> t
     return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_all_engines_do_the_same(what: str) -> None:
     threads, blocks, body = PROGRAMS[what]
@@ -309,7 +310,7 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     assert [each.whole for each in found][:1] == [follows]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_counters_of_all_engines(what: str) -> None:
     """For each warpgroup what its own warps have issued, too."""
@@ -397,6 +398,7 @@ def test_a_fault_in_the_third_warp_of_the_fifth_block(what: str) -> None:
         assert other == expected
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("what", PROGRAMS)
 @pytest.mark.parametrize("options", [{"workers": 2}, {"seed": 5}, {"counters": True}], ids=str)
 def test_two_workers_a_random_order_and_counters_give_the_same(what: str, options: dict[str, Any]) -> None:

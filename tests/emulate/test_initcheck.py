@@ -47,6 +47,7 @@ def test_a_finding_says_what_and_where(name: str, message: str, device: str) -> 
     assert [str(f) for f in run.findings if f.check == "initcheck"] == [message.format(line=BUGS[name].lines()[0])]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [n for n in BUGS if n.startswith(("local memory", "registers", "array overrun"))])
 def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> None:
@@ -184,6 +185,7 @@ MATRICES = (
 )
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("line", MATRICES, ids=lambda line: line.partition(" ")[0])
 @pytest.mark.parametrize("array", ["one", "two"])
 def test_rows_of_matrices(line: str, array: str) -> None:

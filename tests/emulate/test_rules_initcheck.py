@@ -205,6 +205,7 @@ def written_locally(block: Block, warp: int) -> set[tuple[int, int, int]]:
     return {(warp, lane, byte) for byte, mask in enumerate(held.tolist()) for lane in lanes_of(mask)}
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 def test_local_memory_is_each_lanes_own(size: int) -> None:
     draw, stride = random.Random(size), 64

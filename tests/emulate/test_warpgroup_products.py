@@ -30,7 +30,7 @@ def operands(rng: np.random.Generator, types: str, n: int, k: int) -> tuple[np.n
     return a, b, rng.integers(-9, 10, (64, n))
 
 
-@pytest.mark.sweep(28)
+@pytest.mark.sweep(87)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", FAMILIES)
 @pytest.mark.parametrize("part", range(8))
@@ -52,7 +52,7 @@ def test_every_size(device: str, types: str, part: int) -> None:
         assert (case.run(device) == expected).all(), case.opcode
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", ["f32.f16.f16", "f32.bf16.bf16", "f16.f16.f16"])
 @pytest.mark.parametrize("swizzle", SWIZZLES)
@@ -81,7 +81,7 @@ def test_signs(device: str, types: str) -> None:
         assert (case.run(device) == signs[0] * signs[1] * (a @ b) + c).all()
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", [t for t in FAMILIES if "b1" not in t])
 def test_sparse(device: str, types: str) -> None:

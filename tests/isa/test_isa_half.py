@@ -47,6 +47,7 @@ def exact(name: str, type: str, *xs: float) -> float:
     return round_exact(total, "rn", type, -1 if signs == [-1, -1] else 1)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("type", ["f16", "bf16"])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "fma"])
 def test_arithmetic_rounds_once(name: str, type: str) -> None:

@@ -82,6 +82,7 @@ def root_rounded(x: Fraction, mode: str, type: str) -> float:
     return round_exact(root / Fraction(2) ** 1200, mode, type)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("type", ["f32", "f64"])
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
 @pytest.mark.parametrize("mode", MODES)

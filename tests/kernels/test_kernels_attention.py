@@ -57,7 +57,7 @@ def label(value):
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize(
     ("name", "dtype", "causal", "heads", "shape", "dim"),
     [*SAMPLE, *slow(case for case in EVERY if case not in SAMPLE)],
@@ -106,7 +106,7 @@ def test_on_a_gpu(name, dtype, shape):
         check(name, dtype, causal, (4, 2), shape, dim, device="gpu")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("name", KERNELS)
@@ -152,6 +152,7 @@ def test_scale_is_the_public_one(name):
     assert not reference.measure(out.o, out.lse, q, k, v).ok
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("dim", [1, 3, 65])
 def test_any_head_dim(name, dim):

@@ -140,6 +140,7 @@ def test_copies_by_tensor_maps(dtype, heads, dim, lengths, page, splits, device)
     np.testing.assert_allclose(out.sums[-1], sums, rtol=5e-2, atol=5e-2)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("name", DENSE)
 def test_scale_is_the_public_one(name):
@@ -278,6 +279,7 @@ def test_state_of_chosen_rows():
 SPILLS = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 240, 256)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.assembler
 @pytest.mark.parametrize(
     ("arch", "every"),

@@ -105,7 +105,7 @@ def test_on_a_gpu(name, dtype):
         check(built, (4, 2), shape, batch=2, device="gpu", checks=("memcheck",))
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_state_is_the_online_softmax(name, causal):
@@ -139,7 +139,7 @@ def test_rows_that_see_no_key(name):
     assert out.error.ok
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("scale", [0.7, 0.0, -0.4])
 @pytest.mark.parametrize("name", KERNELS)
 def test_any_scale(name, scale):

@@ -141,7 +141,7 @@ def test_auto_says_what_it_chose_and_why():
     ]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("arch", list(targets.TARGETS))
 def test_auto_never_exceeds_a_limit(arch):
     """For every target, and every head_dim up to 256; and what it says it will build is what is built."""
@@ -230,6 +230,7 @@ def test_system_a(dtype, dim):
         assert pl.attention(q, k, v, kernel=built, causal=True, scale=scale, device="cpu").error.ok
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("tile", [1, 2, 4, 8, 16, 32, 64, 128, 256])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_system_a_block_seq(dtype, tile):
@@ -294,6 +295,7 @@ def test_system_h():
     assert "k has shape (2, 1, 90, 32)" in str(caught.value)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("dtype", "rung"), [("f64", "tiled"), ("f32", "tiled2d"), ("f16", "pipelined"), ("bf16", "pipelined")]
 )

@@ -110,6 +110,7 @@ def test_a_kernel_is_launched_by_hand():
     assert pl.reference.measure(o, lse, q, k, v, scale=0.25).ok
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.assembler
 @pytest.mark.parametrize("name", ["scalar", "tiled"])
 @pytest.mark.parametrize("given", [{}, {"dtype": "f64", "causal": True}, {"head_dim": 128, "arch": "sm_90"},

@@ -120,17 +120,18 @@ def test_the_static_copy_is_for_readers_without_a_kernel(lab: Any) -> None:
         page.close()
 
 
-def test_stepping_is_the_page_s_own_affair(lab: Any) -> None:
+@pytest.mark.parametrize("steps", [30, pytest.param(200, marks=pytest.mark.rest)])
+def test_stepping_is_the_page_s_own_affair(lab: Any, steps: int) -> None:
     assert comm_messages(lab.sent) > 0  # loading the widget did talk: the count below counts something
     go(lab, 30)
     first = picture(lab)
     before = len(lab.sent)
     lab.focus(f"{DEBUGGER} .pl-slider")
-    for _ in range(200):
+    for _ in range(steps):
         lab.keyboard.press("ArrowRight")
-    assert step(lab) == 230
+    assert step(lab) == 30 + steps
     assert picture(lab) != first
-    for _ in range(200):
+    for _ in range(steps):
         lab.keyboard.press("ArrowLeft")
     assert picture(lab) == first
     lab.keyboard.press("End")

@@ -63,6 +63,14 @@ def on_screen(page: Any) -> tuple[str, float]:
     )
 
 
+def move(page: Any, head_dim: int) -> None:
+    """Another head dim, where it is not the one that stands there, and its result."""
+    before = number(page)
+    if not text(page, ".pl-entry").endswith(f"_d{head_dim}"):
+        type_on_slider(page, "head dim", head_dim)
+        settle(page, before)
+
+
 def test_lines_stay_where_they_are_when_a_result_arrives(lab: Any) -> None:
     """The column of the execution counts keeps its room while they are not known."""
     lab.evaluate(
@@ -96,13 +104,23 @@ def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
     lab.keyboard.press("Escape")
 
 
-def test_a_pane_says_what_the_kernel_says_and_keeps_the_elements_of_the_last_texts(lab: Any) -> None:
+KEPT = (49, False), (48, True)
+"""Head dims, one after the other, and whether the elements of the first text, for 48, stand on the page then."""
+FORGOTTEN = *KEPT, (20, False), (64, False), (47, False), (46, False), (48, False)
+
+
+@pytest.mark.parametrize(
+    "head_dims", [KEPT, pytest.param(FORGOTTEN, marks=pytest.mark.rest)], ids=["kept", "forgotten"]
+)
+def test_a_pane_says_what_the_kernel_says_and_keeps_the_elements_of_the_last_texts(
+    lab: Any, head_dims: tuple[tuple[int, bool], ...]
+) -> None:
+    move(lab, 48)
+    lab.locator(f"{LINES}:has(.o:has-text('ex2'))").first.click()
     lab.eval_on_selector(f"{PTX} .pl-current", "e => { window.kept = e }")
     kept = "!!window.kept.closest('.pl-now') && window.kept.isConnected && window.kept.textContent.includes('ex2')"
-    for head_dim, stands in ((49, False), (48, True), (20, False), (64, False), (47, False), (46, False), (48, False)):
-        before = number(lab)
-        type_on_slider(lab, "head dim", head_dim)
-        settle(lab, before)
+    for head_dim, stands in head_dims:
+        move(lab, head_dim)
         assert lab.evaluate(kept) is stands
         if head_dim not in (49, 64):
             continue

@@ -21,6 +21,7 @@ def answer(name: str, **values: Any) -> tuple[Any, dict[str, Any], Request, Any]
     return ran, run_pane.show(ran, asked, version.built), asked, version
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("name", "rows"), [("scalar", 256), ("tiled", 256), ("mma", 128)])
 def test_blocks_by_themselves_count_what_the_grid_counts(

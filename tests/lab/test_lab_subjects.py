@@ -98,6 +98,7 @@ def test_a_paged_cache_gives_what_a_dense_one_gives() -> None:
 # -- which lines make what ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", pl.kernels.names("prefill"))
 def test_every_number_of_the_softmax_leads_to_the_instruction_that_makes_it(name: str) -> None:
     built = named(name).spec.build()  # type: ignore[attr-defined]
@@ -109,6 +110,7 @@ def test_every_number_of_the_softmax_leads_to_the_instruction_that_makes_it(name
             assert lines[line - 1].split()[0].startswith(opcodes), lines[line - 1]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", pl.kernels.names())
 def test_a_rung_opens_at_what_it_is_about(name: str) -> None:
     subject = named(name)

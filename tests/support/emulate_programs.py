@@ -6,6 +6,7 @@ import importlib.util
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.emulate.runtime.report import Report
@@ -117,13 +118,26 @@ def launch(
     )  # fmt: skip
 
 
+class Thorough:
+    """Whether `improve` also builds the rules in full quality; `tests/emulate/conftest.py` asks for it in the long run.
+    They are objects of their own, nothing of a program's code is built into them, and those of the checks take seconds
+    for each set of numbers that is known of a program."""
+
+    rules = True
+
+
 def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
     """Builds the code of a launch in full quality."""
+    from ptxlab.emulate.jit import build as building
     from ptxlab.emulate.jit.block_rows import Rows
     from ptxlab.emulate.jit.build import prepare
     from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.rule_objects import QUICK, object_codes
 
     program = lower(parse(text), shared_gaps="initcheck" in checks)
     x, y, z = (*block, 1, 1)[:3]
     built, _ = prepare(program, None, Instruments(counters, frozenset(checks) - {"memcheck"}), Rows.of((x, y, z)))
-    built.improve()
+    with pytest.MonkeyPatch.context() as patch:
+        if not Thorough.rules:
+            patch.setattr(building, "object_codes", lambda parts, _: object_codes(parts, QUICK))
+        built.improve()

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +27,16 @@ SETTINGS = [
     "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
 ]  # fmt: skip
+GRADERS = ("formgrader", "validate_assignment", "assignment_list", "course_list")
+OTHERS = {"notebook": False, **{f"nbgrader.server_extensions.{name}": False for name in GRADERS}}
+"""What the test tools bring into JupyterLab, and a user of ptxlab does not have: a third of the server's start."""
+OTHER_PAGES = ("@jupyter/nbgrader", "@jupyter-notebook/lab-extension")
 ARTIFACTS = Path(os.environ.get("PTXLAB_ARTIFACTS", Path(__file__).parents[2] / "test-results"))
 """Where the tests leave their screenshots."""
+
+
+ENDING: list[Future[bytes]] = []
+"""Kernels that are being ended."""
 
 
 class Jupyter(NamedTuple):
@@ -44,10 +52,17 @@ class Jupyter(NamedTuple):
 
     def clean(self) -> None:
         """Ends all kernels and forgets what was set by hand, such as the theme."""
+        self.ended()
         kernels = [kernel["id"] for kernel in json.loads(self._ask("GET", "/api/kernels"))]
-        with ThreadPoolExecutor() as ending:  # the server waits a second for each
-            list(ending.map(lambda kernel: self._ask("DELETE", f"/api/kernels/{kernel}"), kernels))
+        ending = ThreadPoolExecutor()  # the server waits a second for each, and the next test need not
+        ENDING.extend(ending.submit(self._ask, "DELETE", f"/api/kernels/{kernel}") for kernel in kernels)
+        ending.shutdown(wait=False)
         shutil.rmtree(self.folder / ".home" / "config" / "lab", ignore_errors=True)
+
+    def ended(self) -> None:
+        """Waits until the kernels that `clean` has ended are gone."""
+        while ENDING:
+            ENDING.pop().result()
 
     def _ask(self, method: str, path: str) -> bytes:
         request = urllib.request.Request(
@@ -77,7 +92,10 @@ def server(folder: Path) -> Iterator[Jupyter]:
     environment = {**os.environ, **{name: str(home / place) for name, place in places.items()}}
     page_config = home / "config" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
-    page_config.write_text('{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}')
+    unwanted = ("@jupyterlab/apputils-extension:announcements", *OTHER_PAGES)
+    page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(unwanted, True)}))
+    config = home / "config" / "jupyter_server_config.json"
+    config.write_text(json.dumps({"ServerApp": {"jpserver_extensions": OTHERS}}))
     root = str(Path(__file__).parents[2])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     with (folder / "server.log").open("w+") as log:
@@ -88,7 +106,9 @@ def server(folder: Path) -> Iterator[Jupyter]:
         )  # fmt: skip
         try:
             _wait_for(process, folder / "server.log", f":{port}/lab")
-            yield Jupyter(f"http://127.0.0.1:{port}", token, folder)
+            running = Jupyter(f"http://127.0.0.1:{port}", token, folder)
+            yield running
+            running.ended()
         finally:
             WINDOW.close()
             process.terminate()

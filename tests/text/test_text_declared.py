@@ -195,6 +195,7 @@ def test_nothing_of_it_runs(text: str, device: str) -> None:
     assert str(language.read(text)[0][0]) == str(error)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("text", ACCEPTED, ids=lambda text: text.removeprefix(HEAD)[:60])
 def test_what_stays_legal(text: str) -> None:
     assert problems(text) == []

@@ -52,7 +52,7 @@ def nodes(module: Module) -> Iterator[object]:
             todo[:0] = node.statements
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("name", FILES)
 def test_files(name: str) -> None:
     assert read(FILES[name], True) == read(FILES[name], False)
