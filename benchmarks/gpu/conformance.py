@@ -73,12 +73,14 @@ class Refused(Exception):
 def run(program: form_programs.Program, device: str) -> np.ndarray[Any, Any]:
     """What a program leaves in `out`."""
     out = program.out.copy()
-    budget = {} if device == "gpu" else {"budget": 2_000_000}
+    options: dict[str, Any] = {} if device == "gpu" else {"budget": 2_000_000}
+    if program.blocks > 1:
+        options["cluster"] = program.blocks
     given: list[Any] = [pl.const(program.data), out]
-    for tensor, options in program.maps:
+    for tensor, about in program.maps:
         array = tensor.copy()
-        given += [pl.TensorMap(array, **options), array]
-    pl.launch(program.text, 1, program.threads, *given, shared=program.shared, device=device, **budget)
+        given += [pl.TensorMap(array, **about), array]
+    pl.launch(program.text, program.blocks, program.threads, *given, shared=program.shared, device=device, **options)
     return out
 
 

@@ -1,7 +1,8 @@
 """Copies and reductions that run on by themselves, for `form_programs`: bulk copies, `st.async`, `red.async`.
 
-One warp is a cluster of its own, so its shared memory is also that of the cluster. Each form works on 512 bytes, 16 a
-lane: the target is the start of `image`, the source lies 2048 bytes further on.
+Each form works on 512 bytes, 16 a lane: the target is the start of `image`, the source lies 2048 bytes further on. What
+goes from a block to shared memory of its cluster is launched with one, of two blocks, of which the other only waits (an
+H100 stops with an illegal instruction in a launch without).
 """
 
 from __future__ import annotations
@@ -41,6 +42,19 @@ def add(w: Any, found: Form, n: int) -> None:
         to_shared(w, found, n)
     else:
         to_global(w, found, n)
+
+
+def in_cluster(w: Any, found: Form, *registers: str) -> None:
+    """Makes the program one for a cluster of two blocks, of which the second goes to the end at once. About every
+    second form gets the addresses that `mapa` gives for its own block."""
+    if w.blocks == 1:
+        w.blocks = 2
+        w.lines[:0] = ["mov.u32 %w, %cluster_ctarank;", "setp.ne.u32 %done, %w, 0;", "@%done bra LAST;"]
+        w.ends += ["LAST:", "barrier.cluster.arrive;", "barrier.cluster.wait;"]
+    if zlib.crc32(found.opcode.encode()) & 1:
+        wide = found.op.name != "cp" and not found.space
+        for register in registers:
+            w.add(f"mapa{'.u64' if wide else '.shared::cluster.u32'} {register}, {register}, 0;")
 
 
 def policy(found: Form) -> str:
@@ -108,7 +122,10 @@ def to_shared(w: Any, found: Form, n: int) -> None:
         source = "%r2"
     place, mask = begun(w), ", %h1" if "multicast" in found.opcode else ""
     w.add("mov.u16 %h1, 1;", f"@%first mbarrier.arrive.expect_tx.shared::cta.b64 %rd2, [{place}], {BYTES};")
-    w.add(f"@%first {found.opcode} [%image], [{source}], {BYTES}, [%w]{mask}{policy(found)};")
+    w.add("mov.u32 %r3, %image;", "mov.u32 %r4, %w;")
+    if found.src != "global":
+        in_cluster(w, found, "%r3", "%r4")
+    w.add(f"@%first {found.opcode} [%r3], [{source}], {BYTES}, [%r4]{mask}{policy(found)};")
     waited(w, place, f"WAIT{n}")
     read(w, item, n, type_, "shared:%r1", [old, new])
 
@@ -149,11 +166,13 @@ def single(w: Any, found: Form, n: int) -> None:
         w.add(f"ld.global.{held} %s{n}_{k}, [%in+{w.given(new[k][None])}];")
     place = begun(w)
     w.add(f"@%first mbarrier.arrive.expect_tx.shared::cta.b64 %rd2, [{place}], {32 * count * width // 8};")
-    to, gate = "%r1", "%w"
+    to, gate = "%r3", "%r4"
+    w.add("mov.u32 %r3, %r1;", "mov.u32 %r4, %w;")
     if not found.space:
         to, gate = "%rd1", "%rd2"
         w.add("cvt.u64.u32 %rd1, %r1;", "cvta.shared.u64 %rd1, %rd1;")
         w.add("cvt.u64.u32 %rd2, %w;", "cvta.shared.u64 %rd2, %rd2;")
+    in_cluster(w, found, to, gate)
     group = ", ".join(f"%s{n}_{k}" for k in range(count))
     w.add("bar.warp.sync -1;", f"{found.opcode} [{to}], {f'{{{group}}}' if found.vec else group}, [{gate}];")
     waited(w, place, f"WAIT{n}")

@@ -42,9 +42,9 @@ class Item:
 
 @dataclass
 class Program:
-    """PTX of a kernel `conformance(in, out)` for one block, its input, what `out` holds before, and what is in it.
-    shared: its dynamic shared memory. specific: it is for one GPU alone, `.target sm_90a`. maps: tensors, and what a
-    `pl.TensorMap` wants besides; each is two more arguments, the map and the tensor."""
+    """PTX of a kernel `conformance(in, out)`, its input, what `out` holds before, and what is in it. shared: its
+    dynamic shared memory. specific: it is for one GPU alone, `.target sm_90a`. maps: tensors, and what a `pl.TensorMap`
+    wants besides; each is two more arguments, the map and the tensor. blocks: if several, a cluster."""
 
     text: str
     data: Array
@@ -54,6 +54,7 @@ class Program:
     shared: int = 0
     specific: bool = False
     maps: list[tuple[Array, dict[str, Any]]] = field(default_factory=list)
+    blocks: int = 1
 
 
 class Writer:
@@ -62,12 +63,13 @@ class Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.ends: list[str] = []
         self.rows: list[Array] = []
         self.outs: list[Array] = []
         self.items: list[Item] = []
         self.forms: list[Form] = []
         self.gates = 0
-        self.threads, self.shared = 32, 0
+        self.threads, self.shared, self.blocks = 32, 0, 1
         self.maps: list[tuple[Array, dict[str, Any]]] = []
         rng = np.random.default_rng(5)
         self.given(rng.integers(0, 1 << 64, (8, 32), np.uint64, endpoint=False))  # 32 bytes a lane, and 32 others
@@ -108,7 +110,7 @@ class Writer:
         used = [*self.forms, *(form(o) for i in self.items for o in i.also)]
         sm, version = max([80, *(f.sm for f in used)]), max([(8, 0), *(f.version for f in used)])
         specific = any(f.op.specific for f in used)
-        body = "\n    ".join(self.lines)
+        body = "\n    ".join([*self.lines, *self.ends])
         more = "".join(f", .param .align 64 .b8 map{k}[128], .param .u64 tensor{k}" for k in range(len(self.maps)))
         text = f""".version {version[0]}.{version[1]}
 .target sm_{sm}{"a" if specific else ""}
@@ -143,7 +145,7 @@ class Writer:
 """
         data = np.stack(self.rows)
         out = np.stack(self.outs) if self.outs else np.zeros((1, 32), np.uint64)
-        return Program(text, data, out, self.items, self.threads, self.shared, specific, self.maps)
+        return Program(text, data, out, self.items, self.threads, self.shared, specific, self.maps, self.blocks)
 
 
 # -- registers ---------------------------------------------------------------------------------------------------------

@@ -47,9 +47,10 @@ def encoded(what: Described, address: int) -> bytes:
         make = driver.cuuint64_t if bits == 64 else driver.cuuint32_t
         return [make(int(n)) for n in values]
 
+    # the driver refuses a null pointer for the strides, with one dimension too, of which it reads none
     first = (
         option("DataType", f"DATA_TYPE_{NAMES[what.type]}"), len(what.dims), address, numbers(what.dims, 64),
-        numbers(what.strides, 64),
+        numbers(what.strides or [16], 64),
     )  # fmt: skip
     last = (
         numbers(what.steps, 32),

@@ -9,6 +9,7 @@ from ptxlab.isa.common import ROUNDING, Sem, element, halves
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.rounding import flush, from_float, saturate, to_float
 from ptxlab.isa.table import Form, op
+from ptxlab.isa.tensor_map import OOB_NAN
 
 
 def _arithmetic(nearest: Sem, directed: Sem) -> Sem:
@@ -283,12 +284,8 @@ def _half_fma(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
     return rounding.narrow_f64(m, rounding.sum_to_odd(m, product, m.fpext(c)), "odd")
 
 
-OOB_NAN = 0x7FF7
-"""The value of elements out of bounds in a tensor copy, in f16 and bf16, when it is asked to mark them. The manual does
-not give its bits; published measurements on hardware report these, with either sign."""
-
-
 def _out_of_bounds(m: Machine, a: Value) -> Value:
+    # published measurements on hardware report the mark with either sign
     return m.eq(m.and_(a, m.const("i16", 0x7FFF)), m.const("i16", OOB_NAN))
 
 

@@ -22,6 +22,9 @@ INTERLEAVES = ("none", "16B", "32B")
 SWIZZLES = (0, 32, 64, 128)
 """Bytes of a row of the swizzle patterns, as they are numbered."""
 FILLS = ("zeros", "nan")
+OOB_NAN = 0x7FF7
+"""What "nan" puts into each 16 bits, whatever the type: an H100 does so, the manual does not give the bits. It is the
+NaN of which `fma.oob` makes 0."""
 
 
 @dataclass(frozen=True)

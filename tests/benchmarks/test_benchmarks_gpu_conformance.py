@@ -120,6 +120,19 @@ def test_a_program_sees_what_its_form_does(opcode: str) -> None:
     assert any((with_[row] != without[row]).any() for row, *_ in item.results)
 
 
+def test_what_goes_from_a_block_to_its_cluster_is_launched_with_one() -> None:
+    """With the addresses of the block itself, and with those that `mapa` gives for it."""
+    seen = set()
+    for family, opcode in form_programs.forms(90, mixed=False):
+        if family == "copies" and "L2::cache_hint" not in opcode:
+            program = form_programs.build([opcode])
+            inside = "shared::cluster.shared::cta" in opcode or opcode.startswith(("st.async", "red.async"))
+            assert program.blocks == 1 + inside, opcode
+            assert ("LAST:" in program.text) == inside
+            seen.add((inside, "mapa" in program.text))
+    assert seen == {(False, False), (True, False), (True, True)}
+
+
 def test_what_is_refused_is_found_by_halving() -> None:
     found = conformance.answer(asked(["add.u32", "shfl.up.b32", "sub.u32", "vote.all.pred", "mul.lo.u32"]))
     assert found["equal"] == ["add.u32", "sub.u32", "mul.lo.u32"]

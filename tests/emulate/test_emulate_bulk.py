@@ -554,13 +554,30 @@ def test_tiles(device: str, name: str, dtype: type) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_steps_and_nans(device: str) -> None:
-    x = np.random.default_rng(4).standard_normal((40, 64)).astype(np.float32)
-    out = np.zeros(8 * 32, np.float32)
-    text = tile_kernel(2, tile_load(2), out.nbytes)
-    given = pl.TensorMap(x, (16, 32), fill="nan", steps=(2, 1))
-    pl.launch(text, 1, 32, given, out, 48, 30, device=device)
-    wanted = cut(x, [48, 30], (16, 32), (2, 1), np.nan)
-    assert np.array_equal(out.reshape(8, 32), wanted, equal_nan=True)
+    """Whatever the type, each 16 bits outside are those that an H100 writes."""
+    for dtype in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
+        x = np.random.default_rng(4).standard_normal((40, 64)).astype(dtype)
+        out = np.zeros((8, 32), dtype)
+        given = pl.TensorMap(x, (16, 32), fill="nan", steps=(2, 1))
+        pl.launch(tile_kernel(2, tile_load(2), out.nbytes), 1, 32, given, out, 48, 30, device=device)
+        nan = np.full(out.itemsize // 2, 0x7FF7, np.uint16).view(dtype)[0]
+        wanted = cut(x, [48, 30], (16, 32), (2, 1), nan)
+        assert np.isnan(wanted.astype(np.float64)).sum() == 8 * 32 - 5 * 16
+        assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_tile_begins_at_a_multiple_of_16_bytes(device: str) -> None:
+    x = np.zeros((16, 64), np.float32)
+    text = tile_kernel(2, tile_load(2), 4 * 32 * 4)
+    for first, behind in ((3, 12), (-1, 12), (33, 4)):
+        with pytest.raises(DeviceFault) as stopped:
+            pl.launch(text, 1, 32, pl.TensorMap(x, (4, 32)), np.zeros((4, 32), np.float32), first, 0, device=device)
+        assert stopped.value.message == (
+            f"{tile_load(2)}: the tile must begin at a multiple of 16 bytes in the innermost dimension (its first "
+            f"coordinate times the bytes of an element), found {behind} bytes behind one; a GPU stops there with an "
+            "illegal instruction"
+        )
 
 
 @pytest.mark.parametrize("device", DEVICES)

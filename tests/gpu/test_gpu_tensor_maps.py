@@ -84,6 +84,7 @@ for dtype in (np.float16, np.float32, np.float64, np.int32, np.uint8):
         pl.TensorMap(flat, (8, 128 // flat.itemsize), swizzle=128, promotion=256),
         pl.TensorMap(deep, (1, 2, 3, 4, 16), steps=(1, 1, 2, 1, 1)),
         pl.TensorMap(deep, (16, 16), lower=(-1, 0, -2), upper=(1, 2, -3)),
+        pl.TensorMap(flat.ravel(), (16,)),
     ):
         out = np.zeros(16, np.uint64)
         pl.launch(WORDS, 1, 16, map, out, device="gpu")
@@ -106,7 +107,7 @@ def test_a_driver_makes_the_maps(tmp_path: Path) -> None:
     """The driver's functions get what the array and the box say; those of the stand-in write the bits down anew."""
     tests = Path(__file__).parents[1]
     environment = stand_in.environment(
-        log=tmp_path / "calls", refuse="cuTensorMapEncodeTiled=CUDA_ERROR_INVALID_VALUE@32"
+        log=tmp_path / "calls", refuse="cuTensorMapEncodeTiled=CUDA_ERROR_INVALID_VALUE@42"
     )
     environment["PYTHONPATH"] = os.pathsep.join([str(tests), str(tests.parent)])
     done = subprocess.run([sys.executable, "-c", DRIVER], capture_output=True, text=True, timeout=120, env=environment)

@@ -199,7 +199,7 @@ def check(code: Code, launch: Launch) -> None:
     if launch.shared > launch.most_shared:
         raise Refusal(invalid, f"{launch.shared} bytes of dynamic shared memory, {launch.most_shared} are allowed")
     if any(cluster):
-        _check_cluster(code, name, grid, cluster)
+        _check_cluster(grid, cluster)
     if launch.cooperative:
         resident = targets.occupancy(TARGET, threads, usage.registers, usage.shared_bytes + launch.shared).blocks
         if blocks > resident * MULTIPROCESSORS:
@@ -207,7 +207,7 @@ def check(code: Code, launch: Launch) -> None:
             raise Refusal(CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, reason)
 
 
-def _check_cluster(code: Code, name: str, grid: tuple[int, ...], cluster: tuple[int, ...]) -> None:
+def _check_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> None:
     if CAPABILITY < (9, 0):
         raise Refusal(CUresult.CUDA_ERROR_NOT_SUPPORTED, f"{TARGET.name} has no clusters")
     if not all(cluster) or any(n % size for n, size in zip(grid, cluster, strict=True)):
@@ -215,10 +215,6 @@ def _check_cluster(code: Code, name: str, grid: tuple[int, ...], cluster: tuple[
     size = int(np.prod(cluster))
     if size > 8:  # more needs CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
         raise Refusal(CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE, f"{size} blocks in a cluster")
-    words = ("%cluster", "%nclusterid", "%is_explicit_cluster", "mapa", "getctarank", "barrier.cluster", "multicast")
-    used = [word for word in words if size > 1 and word in emulate.lower(code.module, name).text]
-    if used:  # blocks of a cluster are run as if they had nothing to do with each other
-        raise Refusal(CUresult.CUDA_ERROR_NOT_SUPPORTED, f"the CPU machine has no clusters, the code uses {used[0]}")
 
 
 def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
@@ -232,6 +228,7 @@ def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
         report = emulate.execute(
             code.module, launch.kernel.decode(), grid=tuple(launch.grid), block=tuple(launch.block), params=params,
             memory=memory, shared=launch.shared, cooperative=bool(launch.cooperative),
+            cluster=tuple(launch.cluster) if any(launch.cluster) else None,
         )  # fmt: skip
     except DeviceFault as fault:
         _print(fault.messages)

@@ -122,6 +122,9 @@ def case(found: Form, number: int, first_input: int, first_result: int, seed: in
         else:
             at = 8 * 32 * (first_input + len(inputs))
             inputs.append(values(type_, rng))
+            if found.oob:  # NaNs near the one that marks an element out of bounds, in each operand
+                inputs[-1][8 * k : 8 * k + 5] = [0x7FF7, 0xFFF7, 0x7FFF, 0x7FF7 << 16 | 0x7FF6, 0x7FFF << 16 | 0xFFF7]
+                inputs[-1] &= np.uint64((1 << types.width(type_)) - 1)
             text.append(f".reg .{register_type(type_)} {name};")
             if type_ == "pred":
                 text += [f"ld.global.u64 %t, [%in+{at}];", f"setp.gt.s64 {name}, %t, 3;"]

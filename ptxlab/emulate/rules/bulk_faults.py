@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Program
-from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, INTERLEAVED, NO_MAP
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BETWEEN, INTERLEAVED, NO_MAP
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
@@ -20,6 +20,8 @@ REASONS = {
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
     INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
     "CPU machine copies without: write 0 for .interleave_layout",
+    BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
+    "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
 }
 
 

@@ -71,7 +71,7 @@ TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(
 SHIFTS = 5
 """Columns of `more` before the im2col offsets: the coordinates."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN = 1, 2, 3, 4
 """Why a bulk copy cannot be done: see `bulk_faults`."""
 
 
@@ -215,6 +215,9 @@ def issue_tile(
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
     if maps.field(map, maps.INTERLEAVE, 3) != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, INTERLEAVED, 0)
+    between = maps.starts_between(map, asked.place)
+    if between != 0:
+        return wrong(context, warp, BAD_BULK, asked.code, lane, between, BETWEEN, 0)
     some, low, length, inside = maps.reach(map, asked.place, asked.shift)
     asked.inside = inside
     if some:

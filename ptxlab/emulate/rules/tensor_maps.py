@@ -11,7 +11,7 @@ for im2col the upper 64 bytes, 0 in a map of tiles, hold it in an order of the C
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, boolean, i32, i64, rule, u32, u64
-from ptxlab.isa.tensor_map import FIELDS
+from ptxlab.isa.tensor_map import FIELDS, OOB_NAN
 
 TAG = 0x7A3
 TILED, IM2COL = 0, 1
@@ -218,8 +218,16 @@ def reach(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32]) -> tuple[
 
 @rule(inline=True)
 def fill_byte(map: Pointer[u64], k: u64) -> u32:
-    """Byte k of an element outside of the tensor: of a zero, or, where the map asks for it, of a NaN."""
+    """Byte k of a row outside of the tensor: of a zero, or, where the map asks for it, of a NaN."""
     if field(map, FILL, 1) == 0:
         return 0
-    last = element_bytes(map) - 1
-    return u32(0x7F if k % (last + 1) == last else 0xFF)
+    return u32(u64(OOB_NAN) >> 8 * (k & 1) & 0xFF)
+
+
+@rule(inline=True)
+def starts_between(map: Pointer[u64], place: Pointer[i32]) -> u64:
+    """How many bytes behind a multiple of 16 a tile begins in the innermost dimension. A GPU takes none but 0; the
+    manual does not say so."""
+    if mode(map) == IM2COL:
+        return 0
+    return u64(i64(place[0])) * element_bytes(map) & 15
