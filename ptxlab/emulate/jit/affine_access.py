@@ -86,9 +86,9 @@ class AffineAccesses(Part):
             good = t.let(f"and i1 {good}, {condition.text}")
         t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
         t.at(fits)
-        group.patterns, found, way = self._patterns(at.form, extent, size)
+        group.patterns, found, way = self._patterns(at, extent, size)
         offsets = "" if way or group.patterns != {GATHERED} else self._offsets(at.form, extent, start)
-        group.patterns |= {GATHERED, ANYWHERE}
+        group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {GATHERED, ANYWHERE}
         t.go(placed)
         t.at(other)
         with self.m.own_splats():
@@ -146,9 +146,19 @@ class AffineAccesses(Part):
         lowest = m.add(first, low if first.type == "i32" else m.sext("i64", low))
         return replace(extent, lowest=lowest, beyond=m.zext("i64", span))
 
-    def _patterns(self, form: Form, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
+    def _in_rows(self, at: Affine, size: int) -> bool:
+        """Whether full warps are likely, and access rows: then so do some lanes of the last warp of a CTA, with gaps,
+        and none need to be gathered. Where a lane wraps around, each goes by itself."""
+        form = at.form
+        if form.times or self.e.instruments or self.memory.patterns.with_gaps():
+            return False
+        alone = self.e.code.space != "shared" or self.m.straight(at).lanes is not None
+        return alone and pattern_of(form.apart, size) in (ROW, ROWS)
+
+    def _patterns(self, at: Affine, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
         """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
-        apart, gaps = form.apart, GAPS if self.memory.patterns.with_gaps() else GATHERED
+        form, in_rows = at.form, self._in_rows(at, size)
+        apart, gaps = form.apart, GAPS if in_rows or self.memory.patterns.with_gaps() else GATHERED
         if form.times:
             pattern = pattern_of(tuple(a + n * FAR for a, n in zip(apart, form.times, strict=True)), size)
         else:
@@ -231,13 +241,14 @@ class AffineAccesses(Part):
     def _pattern_of_some(self, at: Affine, size: int) -> str:
         """The pattern where the active lanes lie in memory, though all 32 might not: a row of which some are missing
         is one even if these would lie elsewhere."""
-        form = at.form
-        if form.times or not self.memory.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
-            return str(GATHERED)
+        form, in_rows = at.form, self._in_rows(at, size)
+        if not in_rows:
+            if form.times or not self.memory.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
+                return str(GATHERED)
         straight = self.m.straight(at)
         if straight.lanes is not None:
             return str(GAPS)
-        return self.t.let(f"select i1 {straight.text}, i32 {GAPS}, i32 {GATHERED}")
+        return self.t.let(f"select i1 {straight.text}, i32 {GAPS}, i32 {ANYWHERE if in_rows else GATHERED}")
 
     def _one_by_one(self, group: Group, at: Affine, found: str, placed: str) -> list[Source]:
         """The way of all other addresses, which ends at the label `placed`. found: the pattern, unless they lie in

@@ -107,9 +107,11 @@ class Transfers(Part):
             arms["row"] = tuple(n for n in (0, 4) if n in known)
         if not seen.write and group.patterns & {1, 5}:
             arms["one"] = (1, 5)
-        if self.e.memory.patterns.with_gaps() and 6 in group.patterns:
-            arms["gaps"] = (6,)
-        arms["any"] = ()
+        gathered = 2 in group.patterns
+        if 6 in group.patterns and (self.e.memory.patterns.with_gaps() or not gathered):
+            arms["gaps"] = (6,) if gathered else ()
+        if gathered:
+            arms["any"] = ()
         if group.way:
             arms["strided"] = (STRIDED,)
         if group.site in self.e.memory.mixed:
@@ -124,8 +126,9 @@ class Transfers(Part):
         if "gaps" in arms:
             with switch.arm("gaps") as results:
                 results += self._row_with_gaps(seen, stored)
-        with switch.arm("any") as results:
-            results += self._any(seen, stored)
+        if "any" in arms:
+            with switch.arm("any") as results:
+                results += self._any(seen, stored)
         if "strided" in arms:
             with switch.arm("strided") as results:
                 results += self._strided(seen, stored)
