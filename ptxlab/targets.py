@@ -21,6 +21,9 @@ THREADS_PER_BLOCK = 1024
 """[1]"""
 LOCAL_PER_THREAD = 512 * 1024
 """Bytes of local memory of a thread [1]. The assembler does not ask."""
+RECURSION_STACK = 16 * 1024
+"""Bytes of a thread's local memory for the frames of functions that call themselves: what the CPU machine gives, and
+what a launch asks the driver for, whose default is 1024 [1]."""
 BLOCK = (1024, 1024, 64)
 """The largest block in x, y and z [1]."""
 GRID = (2**31 - 1, 65535, 65535)

@@ -70,6 +70,11 @@ class Assembly:
         return max((usage.stack_bytes for usage in self.kernels), default=0)
 
     @property
+    def recursive(self) -> bool:
+        """Whether functions may call themselves, so that nobody can say how much stack a thread needs."""
+        return any(warning.startswith("Stack size for entry function") for warning in self.warnings)
+
+    @property
     def shared_bytes(self) -> int:
         """Bytes of static shared memory of the kernel that uses most."""
         return max((usage.shared_bytes for usage in self.kernels), default=0)

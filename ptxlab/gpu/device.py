@@ -23,6 +23,7 @@ from ptxlab.gpu.assembler import assemble
 from ptxlab.gpu.faults import REFUSED, context_lost, endless, fault, result_name
 from ptxlab.gpu.presence import available as available
 from ptxlab.gpu.presence import unavailable as unavailable
+from ptxlab.targets import RECURSION_STACK
 
 Dim = tuple[int, int, int]
 
@@ -352,11 +353,22 @@ def _load(ptx: object, entry: str, device: Any) -> Loaded:
         if kernel is None:
             kernel = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
         most = int(device.properties.max_shared_memory_per_block_optin)
+    if assembly.recursive:
+        _stack_of_recursion(entry)
     handle = int(kernel.handle)
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
     result, static = driver.cuKernelGetAttribute(attribute, handle, device.device_id)
     check((result,), entry)
     return Loaded(entry, handle, kernel, most - int(static))
+
+
+def _stack_of_recursion(entry: str) -> None:
+    """As much stack for every thread as the CPU machine gives, from now on in this process."""
+    from cuda.bindings.driver import CUlimit, cuCtxGetLimit, cuCtxSetLimit
+
+    result, now = cuCtxGetLimit(CUlimit.CU_LIMIT_STACK_SIZE)
+    check((result,), entry)
+    check(cuCtxSetLimit(CUlimit.CU_LIMIT_STACK_SIZE, max(int(now), RECURSION_STACK)), entry)
 
 
 def _by_driver(text: str, entry: str) -> Any:

@@ -254,6 +254,18 @@ def shared_bytes(config: Config) -> int:
     return 2 * config.head_dim * (config.tile_q + 2 * config.stages * config.tile_kv)
 
 
+def limits(config: Config) -> str:
+    """What this kernel cannot do, or ""."""
+    _, many = REGISTERS[config.tile_q // ROWS]
+    held = config.head_dim // 2
+    if held + 32 >= many:  # beside O a thread has scores, weights, sums and addresses
+        return (
+            f"tile_q={config.tile_q} leaves {many} registers a thread, of which O alone takes {held} with "
+            f"head_dim={config.head_dim}; take tile_q={config.tile_q - ROWS}"
+        )
+    return ""
+
+
 L2 = 50 << 20
 """Bytes of the L2 cache of an H100 or H200."""
 TILES = {64: (192, 128), 128: (128, 128), 192: (128, 64), 256: (128, 64)}
@@ -301,5 +313,6 @@ SPEC = Spec(
         Parameter("stages", "tiles of K and of V in shared memory at once", None, (1, 2, 3, 4)),
     ),
     prefer=prefer,
+    limits=limits,
     completed=staffed,
 )

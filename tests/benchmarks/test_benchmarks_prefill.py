@@ -335,7 +335,7 @@ def test_the_profile_counts_and_measures(profile):
 @pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
-@pytest.mark.parametrize(("dim", "keys", "most"), [(64, 128, 1120), (128, 64, 900)])
+@pytest.mark.parametrize(("dim", "keys", "most"), [(64, 64, 650), (128, 64, 900)])
 def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
     """Per tile and warp of `pipelined`, in machine code: the products, four instructions for each exponential, O's
     rescaling, the loads and the copies; no masking, no spilling, and hardly an instruction for addresses."""
@@ -345,7 +345,8 @@ def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
     assert (found.spilled, found.blocks) == (0, 2)
     count = found.loop.kinds
     assert count["HMMA"] == 2 * (dim // 16) * (keys // 8) * 2  # 32 rows
-    assert count["LDSM"] == 2 * (dim // 16) * (keys // 16) + 2 * (dim // 16)  # K, V, and Q again
+    query = 0 if dim == 64 else 2 * (dim // 16)  # stays in registers, or is loaded again
+    assert count["LDSM"] == 2 * (dim // 16) * (keys // 16) + query  # K and V
     assert count["MUFU"] == 32 * keys // 32 + 4
     assert count["LDGSTS"] == 2 * keys * dim * 2 // 16 // 128
     assert count["BAR"] == 1

@@ -131,6 +131,22 @@ def test_arrays_buffers_variables_and_text(log: Path) -> None:
     assert done.log.endswith("at exit: 6 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
 
 
+def test_functions_that_call_themselves_get_their_stack(log: Path) -> None:
+    """A driver gives a thread 1024 bytes; a launch asks for what the CPU machine gives, once, and only where needed."""
+    done = run(
+        f"""
+        import sys
+        sys.path.append({str(TESTS / "support")!r})
+        from cuda_programs import ptx_of, run
+        for name in ("reductions", "recursion", "recursion"):
+            print(run(name, ptx_of(name, "O3", "sm_90"), "gpu").verdict)
+        """,
+        log,
+    )
+    assert done.out.splitlines() == ["ok"] * 3
+    assert [line for line in done.log.splitlines() if line.startswith("cuCtxSetLimit")] == ["cuCtxSetLimit 0 = 16384"]
+
+
 def test_the_driver_assembles_what_moves_registers(log: Path) -> None:
     """Without `ptxas` the text goes to the driver, whose assembler minds `setmaxnreg`; an old driver gets the cubin."""
     code = """

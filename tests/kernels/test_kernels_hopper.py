@@ -153,6 +153,8 @@ def test_the_configurations() -> None:
         64: (192, 128, 16, 90112), 128: (128, 128, 12, 163840), 192: (128, 64, 12, 147456), 256: (128, 64, 12, 196608)
     }  # fmt: skip
     assert spec.build(head_dim=64, arch="sm_90a", tile_q=64).config.threads == 256
+    with pytest.raises(TargetError, match=r"160 registers .* O alone takes 128 .* tile_q=128"):
+        spec.build(head_dim=256, arch="sm_90a", tile_q=192)  # ptxas refuses it for the same reason
 
 
 def test_small_problems_get_small_tiles() -> None:

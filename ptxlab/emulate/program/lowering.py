@@ -27,6 +27,7 @@ from ptxlab.isa.matching import form
 from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form, FormError
+from ptxlab.targets import RECURSION_STACK
 from ptxlab.text import model
 from ptxlab.text.model import Function, Instruction, Module
 
@@ -36,8 +37,6 @@ _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
     Action.COPY_MAP: copy_map,
 }
 """What lowering adds after an instruction that others stand for."""
-STACK_SIZE = 16 << 10
-"""Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
 
 
 Guard = tuple[int, bool] | None
@@ -323,8 +322,8 @@ class Lowering(Names):
         for code in self._stack_starts:
             code.sources = (Literal(start),)
         if self._stack_starts:
-            self.system.stack = STACK_SIZE
-        end = start + STACK_SIZE if self._stack_starts else self.local.end
+            self.system.stack = RECURSION_STACK
+        end = start + RECURSION_STACK if self._stack_starts else self.local.end
         return self.heap.place(end) + self.system.local_margin
 
     def place_of(self, routine: Routine, variable: model.Variable) -> Source | None:

@@ -109,5 +109,26 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return context ? CUDA_SUCCESS : refused(CUDA_ERROR_INVALID_CONTEXT);
 }
 
+/* Bytes of a thread's stack, the one limit that is kept here: of a driver 1024 where nobody has asked for more. */
+static size_t stack_limit = 1024;
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    BEGIN(CONTEXT, "%d", (int)limit);
+    if (limit != CU_LIMIT_STACK_SIZE)
+        return refused(CUDA_ERROR_UNSUPPORTED_LIMIT);
+    *value = stack_limit;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    BEGIN(CONTEXT, "%d = %zu", (int)limit, value);
+    if (limit != CU_LIMIT_STACK_SIZE)
+        return refused(CUDA_ERROR_UNSUPPORTED_LIMIT);
+    stack_limit = value;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetId(CUcontext given, unsigned long long *id) { BEGIN(NOTHING); *id = 1; return CUDA_SUCCESS; }
 CUresult cuCtxSynchronize(void) { BEGIN(NO_CAPTURE); wait_for_kernels(); return CUDA_SUCCESS; }

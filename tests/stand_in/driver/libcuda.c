@@ -24,7 +24,7 @@ static const struct { const char *name; void *function; } functions[] = {
     FUNCTION(cuDeviceGetUuid), FUNCTION(cuDeviceGetAttribute), FUNCTION(cuDevicePrimaryCtxRetain),
     FUNCTION(cuDevicePrimaryCtxRelease), FUNCTION(cuDevicePrimaryCtxGetState),
     FUNCTION(cuCtxSetCurrent), FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxPushCurrent), FUNCTION(cuCtxPopCurrent),
-    FUNCTION(cuCtxGetDevice), FUNCTION(cuCtxGetId), FUNCTION(cuCtxSynchronize), FUNCTION(cuCtxGetStreamPriorityRange),
+    FUNCTION(cuCtxGetDevice), FUNCTION(cuCtxGetLimit), FUNCTION(cuCtxSetLimit), FUNCTION(cuCtxGetId), FUNCTION(cuCtxSynchronize), FUNCTION(cuCtxGetStreamPriorityRange),
     FUNCTION(cuMemAlloc), FUNCTION(cuMemFree), FUNCTION(cuMemAllocAsync), FUNCTION(cuMemAllocFromPoolAsync),
     FUNCTION(cuMemFreeAsync), FUNCTION(cuMemcpyHtoD), FUNCTION(cuMemcpyDtoH), FUNCTION(cuMemcpyDtoDAsync),
     FUNCTION(cuMemsetD8Async), FUNCTION(cuMemGetInfo), FUNCTION(cuDeviceGetDefaultMemPool),
