@@ -170,8 +170,9 @@ def test_all_code_faults_alike(what: str) -> None:
 
 
 @pytest.mark.long
-def test_random_programs() -> None:
-    assert differences(0, 25) == []
+@pytest.mark.parametrize(("first", "count"), [(0, 5), pytest.param(5, 20, marks=pytest.mark.rest)])
+def test_random_programs(first: int, count: int) -> None:
+    assert differences(first, count) == []
 
 
 def loop_of(body: str, threads: tuple[int, int, int]) -> str:

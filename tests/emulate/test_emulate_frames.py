@@ -135,7 +135,7 @@ def function(rng: random.Random, name: str) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_functions(seed: int) -> None:
     rng = random.Random(seed)

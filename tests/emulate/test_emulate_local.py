@@ -145,10 +145,13 @@ def test_engines_agree(seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("first", [0, 4, 8, *slow(range(12, 200, 4))])
-def test_engines_find_the_same_bytes_unwritten(first: int) -> None:
-    assert differences(first, 4) == []
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [(0, 1), *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 3), (4, 4), (8, 4))),
+     *slow((first, 4) for first in range(12, 200, 4))],
+)  # fmt: skip
+def test_engines_find_the_same_bytes_unwritten(first: int, count: int) -> None:
+    assert differences(first, count) == []
 
 
 @pytest.mark.parametrize(("at", "looked_up"), [("own+4", False), ("%r6", False), ("%r7", True)])

@@ -42,7 +42,7 @@ from ptxlab.emulate.rules.records import (
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("granule", [4, 2])
+@pytest.mark.parametrize("granule", [4, pytest.param(2, marks=pytest.mark.rest)])
 def test_histories(granule: int) -> None:
     compiled = compiled_rules(granule)
     kinds = set()
@@ -266,7 +266,7 @@ class Atomics(World):
         self.done.append(bool(self.call(recorded_writes, *given)))
 
 
-@pytest.mark.parametrize("granule", [4, 1])
+@pytest.mark.parametrize("granule", [4, pytest.param(1, marks=pytest.mark.rest)])
 def test_atomics_find_hazards_and_leave_records_with_summaries_as_without(granule: int) -> None:
     compiled, done = compiled_rules(granule), []
     for seed in range(24):
@@ -280,7 +280,7 @@ def test_atomics_find_hazards_and_leave_records_with_summaries_as_without(granul
 
 
 @pytest.mark.parametrize("call", [in_python, compiled_rules], ids=["called", "compiled"])
-@pytest.mark.parametrize("granule", [4, 1])
+@pytest.mark.parametrize("granule", [4, pytest.param(1, marks=pytest.mark.rest)])
 def test_atomics_of_several_instructions_are_recorded_at_once(granule: int, call: Call) -> None:
     """As in a loop that has been unrolled: by which of them a word was changed last makes no difference."""
     run = call(granule) if call is compiled_rules else call

@@ -49,6 +49,7 @@ def beyond(k, x: Ptr[f32], out: Ptr[f32]):
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project with kernels of its own; the plugin as its entry point loads it."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # those of the test tools take half of the time
     pytester.makepyfile(kernels=KERNELS)
     return pytester
 
