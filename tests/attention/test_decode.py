@@ -33,7 +33,7 @@ def test_result_has_the_promised_fields():
     assert "<th>result</th><td>pass</td>" in out._repr_mimebundle_()["text/html"]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("dtype", "page", "lengths", "splits", "name"),
     [

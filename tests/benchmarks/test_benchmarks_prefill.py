@@ -61,7 +61,7 @@ def test_the_table_of_registers_has_every_build_and_nothing_spills(table):
     assert len(rows) == len(cells(table)) == wanted == 800
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.assembler
 @pytest.mark.parametrize("chosen", ["tiled2d", "wmma", "mma", "swizzle", "pipelined", *slow(["any"])])
 def test_the_table_of_registers_is_fresh(table, chosen):
@@ -355,6 +355,7 @@ def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
     assert len(found.loop.code) <= most
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")

@@ -66,6 +66,7 @@ def form_width(ptx: str) -> int:
 ENTRIES = [op for op in all_ops() if op.kind != "flow" or op.name in ("bar", "barrier", "ret", "exit", "trap")]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", sorted({op.name for op in ENTRIES}))
 def test_every_form_can_be_written(name: str) -> None:
     for entry in (op for op in ENTRIES if op.name == name):

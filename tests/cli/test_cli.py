@@ -99,6 +99,7 @@ def test_run_decodes(capsys, argv, kernel, shape):
     assert rows["result"] == "pass"
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("kernel", "shared"), [("scalar", "0 bytes a block"), ("mma", "16,384 bytes a block, 16,384 of them dynamic")]
 )

@@ -52,7 +52,7 @@ def test_the_starter_runs_and_has_nothing(name: str) -> None:
     assert STOPPED not in repr(found)
 
 
-@pytest.mark.sweep(26)
+@pytest.mark.sweep(79)
 @pytest.mark.parametrize(("name", "at"), [(name, at) for name in EXERCISES for at in range(len(WRONG.get(name, ())))])
 def test_a_wrong_answer_is_told_what_is_wrong(name: str, at: int) -> None:
     code, phrase = WRONG[name][at]

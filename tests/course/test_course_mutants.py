@@ -37,7 +37,7 @@ MISSED_ONCE = {
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("variant", MISSED_ONCE)
 def test_an_edge_is_always_asked(variant: str) -> None:
     name, code = MISSED_ONCE[variant]

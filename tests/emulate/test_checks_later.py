@@ -87,7 +87,7 @@ def test_a_block_writes_what_others_have_read(name: str, way: str) -> None:
     _races_with_block_2(way, body)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", READS)
 def test_a_warp_writes_what_another_has_read_in_shared_memory(name: str, way: str) -> None:
@@ -158,7 +158,7 @@ SERIES = {"every other word": ("2", "0"), "one word": ("0", "0"), "backwards": (
 """By how many words the address grows in each round of a loop, and where it begins."""
 
 
-@pytest.mark.sweep(11)
+@pytest.mark.sweep(25)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("room", [6, 1000])
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def _found(way: str, body: str, *, blocks: int = 1) -> list[str]:
     return [str(finding) for finding in report.findings]
 
 
-@pytest.mark.sweep(11)
+@pytest.mark.sweep(31)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("what", OTHERS)

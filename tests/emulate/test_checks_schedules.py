@@ -99,7 +99,7 @@ def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", pl.kernels.names("prefill"))
 @pytest.mark.parametrize("device", DEVICES)
 def test_seeds_do_not_change_what_clean_kernels_give(device: str, name: str) -> None:

@@ -104,7 +104,7 @@ SYNCHRONISING = [(name, "O3") for name in (
 )]  # fmt: skip
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize(
     ("name", "mode"), [*SYNCHRONISING, *slow(program for program in PROGRAMS if program not in SYNCHRONISING)]
 )
@@ -124,7 +124,7 @@ TRITON = [f for f in triton.LAUNCHES if f.endswith("sm_80")]
 SHORT = [f for f in TRITON if f.startswith(("softmax", "scan", "matmul_3", "histogram"))]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [*SHORT, *slow(f for f in TRITON if f not in SHORT)])
 def test_triton_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

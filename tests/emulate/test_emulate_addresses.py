@@ -31,7 +31,7 @@ def check(opcodes: list[str], addresses: list[int], shapes: tuple[str, ...]) -> 
 
 
 @pytest.mark.long
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize("every", ["some", *slow(["every"])])
 @pytest.mark.parametrize("name", FORMS)
 def test_special_addresses(name: str, every: str) -> None:

@@ -115,7 +115,7 @@ SUMS = [(op, kind) for op, kind in SUMS if (op, kind) != ("add", "s64")]
 SUMS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(12)
 @pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize(("op", "kind"), SUMS)
@@ -188,7 +188,7 @@ AGAIN:
 """Each lane adds to one of 16 places, in every fourth round all to the same."""
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(21)
 @pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("space", ["global", "shared"])

@@ -538,6 +538,7 @@ TILES = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [np.float16, np.uint16])
 @pytest.mark.parametrize("name", TILES)

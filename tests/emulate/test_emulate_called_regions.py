@@ -120,7 +120,7 @@ def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.long
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(21)
 @pytest.mark.parametrize(
     "options",
     [{}, {"counters": True}, {"checks": ALL_CHECKS}, {"seed": 7}],

@@ -48,6 +48,7 @@ READS = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("checks", [("memcheck",), ALL_CHECKS], ids=["plain", "checked"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("how", READS)

@@ -19,7 +19,7 @@ def chunks(opcodes: list[str]) -> list[list[str]]:
     return [opcodes[k : k + SIZE] for k in range(0, len(opcodes), SIZE)]
 
 
-@pytest.mark.sweep(10)
+@pytest.mark.sweep(32)
 @pytest.mark.parametrize("opcodes", [*chunks(FORMS), *slow(chunks(MIXED))], ids=lambda chunk: chunk[0])
 def test_engines_agree(opcodes: list[str]) -> None:
     text, data, cases = program(opcodes)

@@ -330,7 +330,7 @@ LOOP:
     assert size > 4 or line.wavefronts == banks
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("known", [True, False], ids=["a stride", "addresses from memory"])
 @pytest.mark.parametrize("across", [0, 1], ids=["one address a row", "a row of words"])
 @pytest.mark.parametrize(("type_", "size"), [("u8", 1), ("u32", 4), ("v2.u64", 16)])
@@ -422,7 +422,7 @@ def test_engines_agree(name: str) -> None:
         assert reports[0].counters == reports[1].counters
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(26)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("file", FILES)
 def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPatch) -> None:

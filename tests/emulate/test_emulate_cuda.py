@@ -82,7 +82,7 @@ def test_every_kernel_is_there() -> None:
     assert {(name, mode) for name in KERNELS for mode in ("O3", "G")} <= {tuple(f.split(".")[:2]) for f in FILES}
 
 
-@pytest.mark.sweep(11)
+@pytest.mark.sweep(28)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", FILES)
 def test_kernel(file: str, engine: str) -> None:

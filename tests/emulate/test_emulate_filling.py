@@ -74,7 +74,7 @@ def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
     return out.tolist(), report.lines, report.counters, [str(each) for each in report.findings]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize(
     ("load", "options"), [*((load, {}) for load in LOADS), ("u32", {"checks": ALL_CHECKS})], ids=[*LOADS, "checks"]
 )

@@ -133,7 +133,7 @@ def outcome(way: str, text: str, threads: int, checks: tuple[str, ...]) -> list[
     return [out.tolist(), report.lines, [str(each) for each in report.findings]]
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("seed", range(12))
 def test_engines_agree(seed: int) -> None:
     text = kernel(body_of(seed), NOTHING)
@@ -211,7 +211,7 @@ CALL = """{{ .param .align 8 .b8 a[{size}]; .param .b16 h; .param .b8 c; .param 
     ld.param.b32 %r7, [r]; ld.param.b8 %h2, [r+{last}]; cvt.u32.u16 %r8, %h2; mad.lo.u32 %r6, %r7, 3, %r8; }}"""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("size", [5, 8, 12, 15])
 def test_structures_by_value(size: int) -> None:
     """Arguments are copied into the function's frame in pieces of 1 to 8 bytes, in some lanes and in all."""

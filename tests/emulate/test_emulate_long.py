@@ -107,6 +107,7 @@ def runs(times: int, branch: str) -> str:
     return head + guarded.join(map(lines, range(times))) + f"\n{branch}\n{more}\nend:\n" + TAIL
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("branch", ["", "@%p3 bra end;"])
 def test_runs_of_instructions_that_only_compute(branch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = runs(110, branch)

@@ -72,7 +72,7 @@ def compare(opcodes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(19)
 @pytest.mark.parametrize("opcodes", [FORMS[k : k + CHUNK] for k in range(0, len(FORMS), CHUNK)], ids=lambda c: c[0])
 def test_bits(opcodes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     compare(opcodes, monkeypatch)

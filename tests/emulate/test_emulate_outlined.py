@@ -41,6 +41,7 @@ def kernel(times: int, form: str) -> str:
     return f"{HEAD}    mov.f32 %s, %v;\n{again}    st.global.f32 [%b], %u;\n    ret;\n}}\n"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("form", ["ex2.approx.f32", "ex2.approx.ftz.f32", "max.f32 0fBFC00000", "min.NaN.f32 %v",
                                   "div.approx.f32 %v", "lg2.approx.f32"])  # fmt: skip
 def test_many_are_calls_with_the_same_bits(form: str) -> None:

@@ -72,7 +72,7 @@ def random_registers(rng: np.random.Generator, f: Fragment, kind: str) -> np.nda
     return np.bitwise_or.reduce(bits.astype(np.uint64) << shifts(f), axis=1)
 
 
-@pytest.mark.sweep(11)
+@pytest.mark.sweep(30)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("opcode", FORMS)
 def test_engines_agree_to_the_last_bit(opcode: str) -> None:
@@ -152,6 +152,7 @@ def test_f16_sums_are_rounded_once(engine: str) -> None:
     assert (d == 2050).all()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("seed", range(8))
 def test_chains_of_products_with_tiny_numbers(seed: int) -> None:

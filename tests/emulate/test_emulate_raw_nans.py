@@ -60,6 +60,7 @@ def test_engines_agree(seed: int) -> None:
     assert [out == outs[0] for out in outs] == [True] * len(WAYS)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("operation", ["max", "min"])
 @pytest.mark.parametrize("operands", ["%f2, %f1", "%f1, %f2", "%f3, %f1", "%f1, %f3"])
 def test_a_nan_beside_one_that_arithmetic_made(operation: str, operands: str) -> None:
@@ -100,7 +101,7 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
     assert found == [True, True, False]  # twice in code that runs long: in the segment, too
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(27)
 @pytest.mark.parametrize("bits", [0x00000001, 0x80010100, 0x0000007F, 0x000000FF, 0xF0F0F0F0, 0x7FFFFFFF, 0xFFFFFFFF])
 @pytest.mark.parametrize("space", ["shared", "global"])
 @pytest.mark.parametrize("type_", ["f32", "f64"])

@@ -200,7 +200,7 @@ def left(way: str, body: str, **options: Any) -> tuple[Any, ...]:
     return out.tolist(), report.lines, report.counters, found
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize(
     "options", [{}, {"counters": True}, {"checks": ALL_CHECKS}], ids=["plain", "counters", "checks"]
 )
@@ -210,6 +210,7 @@ def test_engines_agree(body: str, options: dict[str, Any]) -> None:
     assert others == [step] * len(others)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", [5, 6])
 @pytest.mark.parametrize(
     "body",

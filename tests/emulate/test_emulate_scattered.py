@@ -49,7 +49,7 @@ def stored(way: str, store: str, space: str, how: str, bits: int) -> list[int]:
     return [*out.tolist(), *x.tolist()]
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(26)
 @pytest.mark.parametrize("bits", [0x80000000, 0x00810400, 0x40F0F001, 0x7FFFFFFE, 0xFFFFFFFF])
 @pytest.mark.parametrize("space", ["shared", "global"])
 @pytest.mark.parametrize("store", STORES)
@@ -63,7 +63,7 @@ def test_lanes_that_store_anywhere(store: str, space: str, bits: int) -> None:
 FIRST = [-9, -1, 0, 40, 63]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("space", ["shared", "global"])
 def test_a_row_that_would_reach_beyond_memory(space: str, first: int) -> None:

@@ -231,6 +231,7 @@ def test_the_heap(device: str) -> None:
 FREE = "st.param.b64 [n], %rd3; call.uni free, (n);"
 
 
+@pytest.mark.sweep(3)
 @devices
 @pytest.mark.parametrize(
     ("then", "what", "offset"),

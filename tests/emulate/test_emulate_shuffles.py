@@ -29,7 +29,7 @@ def expected(mode: str, b: np.ndarray, c: int, x: np.ndarray) -> np.ndarray:
     return x[np.where(legal, lane, T)] * 2 + legal
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("which", ["one", "any"])
 @pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
 def test_lanes_that_a_kernel_computes(mode: str, which: str) -> None:

@@ -39,7 +39,7 @@ def selectors(opcode: str) -> int:
     return 1 if f.atype in ("e4m3", "e5m2") else SELECTORS[f.atype][depth(opcode) > small[f.atype]]
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(17)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("opcode", FORMS)
 def test_the_product_is_that_of_the_whole_matrix(engine: str, opcode: str) -> None:

@@ -136,7 +136,7 @@ ELEMENTS = {"b32": ("%r20", "%r21", 4), "f32": ("%f1", "%f2", 4), "b64": ("%rd20
 
 
 @pytest.mark.long
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("times", [2, 4])

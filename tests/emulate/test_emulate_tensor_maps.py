@@ -57,7 +57,7 @@ def changes(field: str, ordinal: int, place: str, value: int) -> str:
 """
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("place", ["", "shared"])
 @pytest.mark.parametrize("field", FIELDS)

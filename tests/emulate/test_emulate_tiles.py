@@ -99,7 +99,7 @@ WMMA = [
 ]  # fmt: skip
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize(("shape", "what", "type_"), WMMA)
 @pytest.mark.parametrize("layout", ["row", "col"])
 def test_wmma_load(shape: str, what: str, type_: str, layout: str) -> None:

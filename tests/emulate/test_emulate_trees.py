@@ -79,7 +79,7 @@ def outcome(
     return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 
-@pytest.mark.sweep(14)
+@pytest.mark.sweep(29)
 @pytest.mark.parametrize("place", AT)
 @pytest.mark.parametrize(("kind", "apart"), [
     ("u32", 8), ("u32", 4), ("u32", -4), ("u32", 64), ("u64", 16), ("u64", -8),

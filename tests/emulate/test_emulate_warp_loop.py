@@ -247,7 +247,7 @@ def outcome(way: str, threads: int, blocks: Any, body: str, **options: Any) -> t
     return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_all_engines_do_the_same(what: str) -> None:
     threads, blocks, body = PROGRAMS[what]
@@ -310,7 +310,7 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     assert [each.whole for each in found][:1] == [follows]
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_counters_of_all_engines(what: str) -> None:
     """For each warpgroup what its own warps have issued, too."""

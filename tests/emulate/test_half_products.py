@@ -100,7 +100,7 @@ def afresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(21)
 @pytest.mark.parametrize("opcode", FORMS)
 @pytest.mark.parametrize("cpu", VECTORS)
 def test_code_for_all_vectors_agrees(opcode: str, cpu: str, afresh: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_code_for_all_vectors_agrees(opcode: str, cpu: str, afresh: pytest.Monke
     compare(opcode)
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(26)
 @pytest.mark.parametrize("opcode", FORMS)
 @pytest.mark.parametrize("cpu", CPUS)
 def test_code_for_older_cpus_agrees(opcode: str, cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ PROGRAMS |= {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(19)
+@pytest.mark.sweep(48)
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
 @pytest.mark.parametrize("cpu", [None, "AVX-512 BF16", "AVX2"])
 @pytest.mark.parametrize("name", PROGRAMS)

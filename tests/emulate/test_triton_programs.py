@@ -131,7 +131,7 @@ def check(name: str, kernel: Any, block: int, shared: int, trailing: int, engine
     PROGRAMS[name](run)
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(15)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [f for f in LAUNCHES if f.endswith("sm_80")])
 def test_kernel(file: str, engine: str) -> None:

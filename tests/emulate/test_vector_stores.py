@@ -52,7 +52,7 @@ def stored(way: str, kind: str, space: str, place: str, lanes: int) -> np.ndarra
     return run("step" if way == "step" else "jit", text, out=np.zeros(WORDS, np.uint32))[0]
 
 
-@pytest.mark.sweep(13)
+@pytest.mark.sweep(39)
 @pytest.mark.parametrize("lanes", [0xFFFFFFFF, 0x80F00013])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)

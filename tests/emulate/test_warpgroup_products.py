@@ -70,7 +70,7 @@ def test_majors(device: str, types: str, swizzle: int) -> None:
         assert (case.run(device) == a @ b + c).all(), (n, a_major, b_major)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", [t for t in FAMILIES if "s32" not in t])
 def test_signs(device: str, types: str) -> None:

@@ -26,7 +26,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize(
     ("language", "kernel", "kind", "named"), [pytest.param(*case, id="-".join(case[:3])) for case in CASES]
 )

@@ -142,7 +142,7 @@ extern "C" __global__ void limits(float *x) { *x = *x > FLT_MAX ? M_PI : *x < IN
     assert stopped.value.message.endswith("Assertion `x[threadIdx.x] < 3` failed")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.skipif(not include_folders(), reason="needs CUDA's headers: pip install 'ptxlab[cuda]'")
 @pytest.mark.parametrize("header", ["cuda_fp16.h", "mma.h", "cooperative_groups.h", "cuda/barrier", "cuda_pipeline.h"])
 def test_headers_of_cuda_are_found(header: str) -> None:

@@ -307,6 +307,7 @@ def test_threads_launch_at_the_same_time(log: Path) -> None:
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("early", [False, True], ids=["reported late", "reported early"])
 def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> None:
     """Freed memory, seen by the CPU machine. A driver may report it at the next call or when it is waited for."""
@@ -329,6 +330,7 @@ def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> 
     assert "  will be CUDA_ERROR_ILLEGAL_ADDRESS\n" in done.log
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("launch", "name"),
     [
@@ -372,6 +374,7 @@ def test_memory_that_runs_out(log: Path) -> None:
     assert done.log.endswith("at exit: 0 launches; alive: 0 allocations (0 bytes), 0 streams, 0 events, 0 graphs\n")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("options", "out"),
     [

@@ -92,6 +92,7 @@ def test_two_operands(name: str, mode: str, type: str) -> None:
     assert_same(run(f"{name}.{mode}.{type}", a, b), lanes(type, want), name, mode, a, b)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("type", ["f32", "f64"])
 @pytest.mark.parametrize("mode", MODES)
 def test_fma(mode: str, type: str) -> None:

@@ -70,7 +70,7 @@ def test_against_float64(name, dtype, causal, heads, shape, dim):
 FURTHER = [((4, 2), (100, 100), 16), ((1, 1), (64, 64), 32), ((4, 2), (33, 100), 32), ((1, 1), (2, 9), 128)]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     ("name", "dtype", "causal", "heads", "shape", "dim"),
     [
@@ -152,7 +152,7 @@ def test_scale_is_the_public_one(name):
     assert not reference.measure(out.o, out.lse, q, k, v).ok
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("dim", [1, 3, 65])
 def test_any_head_dim(name, dim):

@@ -64,7 +64,7 @@ def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("dtype", "dim"), [("f32", 8), ("f32", 40), ("f32", 104), ("f16", 56), ("f16", 248)])
 def test_any_multiple_of_8_is_a_head_dim(dtype, dim):
     """Rows that no power of two of lanes divides: some lanes hold one piece less."""
@@ -107,6 +107,7 @@ def test_engines_agree(name, dtype, page):
         np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_gqa"])
 def test_small_and_large_logits(name):
     for sigma in (0.1, 8.0):
@@ -203,7 +204,7 @@ def test_state_of_one_warp_is_the_online_softmax():
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("name", "dtype", "splits", "parts"),
     [
@@ -279,7 +280,7 @@ def test_state_of_chosen_rows():
 SPILLS = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 240, 256)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(11)
 @pytest.mark.assembler
 @pytest.mark.parametrize(
     ("arch", "every"),

@@ -161,6 +161,7 @@ def test_a_graph_wants_buffers_of_the_gpu():
 # -- F: a base pointer for each sequence -------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("name", "dtype"), [("decode_paged", "f32"), ("decode_split", "f16"), ("decode_gqa", "bf16")])
 def test_system_f(name, dtype):
     """For each sequence the address of its cache `[Hkv, max_seq, D]`, and its length; grid (H, B)."""
@@ -203,7 +204,7 @@ def test_system_f_wants_an_address_for_each_sequence():
 # -- G: chunks and their reduction -------------------------------------------------------------------------------------
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(("name", "dtype"), [("decode_split", "f32"), ("decode_gqa", "f16")])
 @pytest.mark.parametrize(("splits", "page"), [(1, None), (3, 4), (50, None)])
 def test_system_g(name, dtype, splits, page):
@@ -338,7 +339,7 @@ def test_a_pool_of_more_than_4_gib(name):
     close(o, lse, expected(q, k, v, (20,)), "f16")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_split", "decode_gqa"])
 def test_a_dense_cache_of_more_than_4_gib(name):
     """The last of 17 sequences of 256 MiB each, the others being empty."""

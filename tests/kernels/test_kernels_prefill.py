@@ -76,7 +76,7 @@ def test_every_head_dim(name, dtype, dim):
         check(kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype), (2, 1), (70, 100))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "dtype"),
@@ -105,7 +105,7 @@ def test_on_a_gpu(name, dtype):
         check(built, (4, 2), shape, batch=2, device="gpu", checks=("memcheck",))
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_state_is_the_online_softmax(name, causal):
@@ -124,7 +124,7 @@ def test_state_is_the_online_softmax(name, causal):
     np.testing.assert_array_equal(out.o, without.o)  # looking does not change what is seen
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", KERNELS)
 def test_rows_that_see_no_key(name):
     spec = kernels.get(name)
@@ -147,7 +147,7 @@ def test_any_scale(name, scale):
     check(built, (2, 1), (40, 50), scale=scale)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -229,6 +229,7 @@ def test_the_swizzle_meets_every_bank_group_once(dim):
         assert len({at % 8 for at in in_order[i : i + 8]}) == 8
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dim", dims(64))
 @pytest.mark.parametrize("name", KERNELS)
 def test_global_accesses_of_full_tiles_are_ideal(name, dim):

@@ -92,7 +92,7 @@ def test_sm_75_multiplies_in_halves():
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.assembler
 @pytest.mark.parametrize("name", KERNELS)
 def test_nothing_spills(name):
@@ -214,7 +214,7 @@ def test_attention_chooses_by_itself():
 # -- the systems that the library covers -------------------------------------------------------------------------------
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("dim", [1, 2, 64, 256])
 def test_system_a(dtype, dim):
@@ -230,7 +230,7 @@ def test_system_a(dtype, dim):
         assert pl.attention(q, k, v, kernel=built, causal=True, scale=scale, device="cpu").error.ok
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("tile", [1, 2, 4, 8, 16, 32, 64, 128, 256])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_system_a_block_seq(dtype, tile):
@@ -295,7 +295,7 @@ def test_system_h():
     assert "k has shape (2, 1, 90, 32)" in str(caught.value)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("dtype", "rung"), [("f64", "tiled"), ("f32", "tiled2d"), ("f16", "pipelined"), ("bf16", "pipelined")]
 )

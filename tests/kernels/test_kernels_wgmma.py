@@ -26,7 +26,7 @@ def tensors(dtype: str, dim: int, shape: tuple[int, ...], sigma: float = 1.0) ->
 
 
 @pytest.mark.long
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
@@ -40,6 +40,7 @@ def test_against_float64(dtype: str, dim: int, causal: bool) -> None:
         assert out.error.ok, (shape, out.error)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("causal", [False, True])

@@ -83,7 +83,7 @@ def test_what_python_asks_for_wrongly_changes_nothing(explorer: Any, wrong: dict
     assert explorer.parameters == before
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize("name", kernels.names())
 def test_moves_make_any_two_values_fit(name: str) -> None:
     """Where each fits by itself. One that does not is tried beside defaults only: elsewhere it may take two moves."""

@@ -101,7 +101,7 @@ def test_what_is_accepted(tmp_path: Path) -> None:
     assert library.recording.warps == [(0, 0)]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", pl.kernels.names("decode"))
 def test_decode_kernels(name: str) -> None:
     d = pl.debug(name, seq_len=20, heads=4, kv_heads=2)

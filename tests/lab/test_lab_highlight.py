@@ -44,6 +44,7 @@ def test_lines_keep_their_text() -> None:
     assert [plain(line) for line in highlight.python_lines(source)] == source.splitlines()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["scalar", "wmma", "pipelined", "decode_split"])
 def test_a_pattern_of_a_line_reads_as_the_line_itself(name: str) -> None:
     """The lexer reads each pattern once, whatever numbers stand in it; the whole text in one go gives the same."""

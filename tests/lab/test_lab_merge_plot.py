@@ -18,6 +18,7 @@ def decoded(name, lengths=(40, 300, 0), **options):
     return pl.decode(q, k, v, lengths, kernel=name, device="cpu", **options)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "splits", "parts"), [("decode_multiwarp", None, 8), ("decode_split", 5, 5), ("decode_gqa", 1, 4)]
@@ -42,6 +43,7 @@ def test_the_merge_as_a_figure(name, splits, parts):
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["decode_multiwarp", "decode_split"])
 def test_a_row_without_keys_is_drawn_too(name):

@@ -63,7 +63,7 @@ def answer(asked: Request) -> tuple[Any, Any, Any, Any]:
 # -- decode ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", pl.kernels.names("decode"))
 def test_decode_kernels_show_error_state_and_tiles(name: str) -> None:
     _, _, shown, state = answer(request(name, heads=4, kv_heads=2, seq_k=50, device="step", row=1))
@@ -283,7 +283,7 @@ def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     assert str(cell.error).startswith("budget: the launch has run its 500,000,000 warp-instructions")
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
 def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
     subject = named(name)
