@@ -76,6 +76,7 @@ def test_compare_decode_takes_what_the_cache_allows():
     assert pl.compare_decode(q, k, v, 9, kernels=[built], device="cpu").entries[0].kernel == "decode_f32_d40"
 
 
+@pytest.mark.long
 def test_one_kernel_may_be_named_alone_and_is_counted_where_there_is_no_gpu():
     q, k, v = reference.random_inputs(1, 1, 1, 9, 9, 16)
     found = pl.compare(q, k, v, kernels="tiled", device="step")

@@ -104,6 +104,7 @@ def measured(name, problem=SMALL, change=lambda made, prepared: made):
     return contest.contest({name: prepare}, prepared.answers(), rounds=2, warm=0.0)[name]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("paged", [False, True])
 @pytest.mark.parametrize("name", ["decode_gqa", "decode_split"])
@@ -163,6 +164,7 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     assert main(monkeypatch, "--json", file) == DONE
 
 
+@pytest.mark.long
 def test_a_wrong_kernel_makes_the_part_wrong(monkeypatch, capsys):
     ours = decode_steps.ours
 

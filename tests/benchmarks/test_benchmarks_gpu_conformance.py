@@ -228,6 +228,7 @@ def test_children_compare() -> None:
     assert found["compared"] + len(found["left"]) == found["entries"]
 
 
+@pytest.mark.long
 def test_every_executed_entry_is_in_a_family_or_has_a_reason() -> None:
     without = {entry.name for entry in form_programs.all_ops() if entry.executed and not form_programs.family_of(entry)}
     assert without == {

@@ -61,6 +61,7 @@ def test_the_table_of_registers_has_every_build_and_nothing_spills(table):
     assert len(rows) == len(cells(table)) == wanted == 800
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.assembler
 @pytest.mark.parametrize("chosen", ["tiled2d", "wmma", "mma", "swizzle", "pipelined", *slow(["any"])])

@@ -149,6 +149,7 @@ def test_the_gallery_lists_all_exhibits() -> None:
     assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
 
 
+@pytest.mark.long
 def test_in_a_notebook_a_bug_is_picked_and_hunted(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipywidgets")
     from ptxlab.course.gallery.shelf import START, shelf

@@ -39,6 +39,7 @@ def test_library_is_silent(name: str, causal: bool, device: str) -> None:
         assert out.error.ok
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])

@@ -206,6 +206,7 @@ def test_what_depends_on_data_is_asked_in_the_loop() -> None:
     assert loop_of("st.global.u32 [%rd3], %r1; bar.sync 0;", (96, 1, 1)) == ""
 
 
+@pytest.mark.long
 def test_the_text_is_valid() -> None:
     """LLVM does not look, unless it is asked: each value is made where all of its uses follow."""
     llvm = pytest.importorskip("llvmlite.binding")

@@ -61,6 +61,7 @@ def test_who_arrives_goes_on_when_the_others_have_had_their_turns(way: str) -> N
     assert set(out[1:].tolist()) == {63}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs llvmlite")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("first", [0, 5, 10, *slow(range(15, 300, 5))])

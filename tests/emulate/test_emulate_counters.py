@@ -330,6 +330,7 @@ LOOP:
     assert size > 4 or line.wavefronts == banks
 
 
+@pytest.mark.long
 @pytest.mark.sweep(11)
 @pytest.mark.parametrize("known", [True, False], ids=["a stride", "addresses from memory"])
 @pytest.mark.parametrize("across", [0, 1], ids=["one address a row", "a row of words"])

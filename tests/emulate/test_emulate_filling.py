@@ -74,6 +74,7 @@ def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
     return out.tolist(), report.lines, report.counters, [str(each) for each in report.findings]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(7)
 @pytest.mark.parametrize(
     ("load", "options"), [*((load, {}) for load in LOADS), ("u32", {"checks": ALL_CHECKS})], ids=[*LOADS, "checks"]
@@ -87,6 +88,7 @@ def test_what_nobody_has_written(load: str, options: dict[str, Any]) -> None:
     assert others == [step] * len(others)
 
 
+@pytest.mark.long
 def test_only_what_is_reached_is_filled() -> None:
     from ptxlab.emulate import jit
     from ptxlab.emulate.jit.block_rows import Rows

@@ -84,6 +84,7 @@ def test_accesses_at_one_register_share_a_check() -> None:
     assert (span.low, span.high, span.align, len(spans)) == (8, 68, 4, span.count)
 
 
+@pytest.mark.long
 @pytest.mark.sweep(5)
 @pytest.mark.parametrize("options", [{}, {"checks": ALL_CHECKS}, {"counters": True}])
 @pytest.mark.parametrize("given", ["9", "%r5"])

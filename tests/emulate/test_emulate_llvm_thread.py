@@ -115,6 +115,7 @@ def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
     assert ready == [None]
 
 
+@pytest.mark.long
 def test_code_is_generated_while_another_thread_calls_llvm() -> None:
     """It would wait for llvmlite's lock, and make a call or two."""
     llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.compile")

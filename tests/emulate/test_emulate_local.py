@@ -133,6 +133,7 @@ def outcome(way: str, text: str, threads: int, checks: tuple[str, ...]) -> list[
     return [out.tolist(), report.lines, [str(each) for each in report.findings]]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(11)
 @pytest.mark.parametrize("seed", range(12))
 def test_engines_agree(seed: int) -> None:

@@ -23,6 +23,7 @@ def results(engine: str, text: str, seed: int | None = None) -> tuple[list[list[
     return words[:, : len(INTEGERS)].tolist(), floats.tolist(), x.tolist()
 
 
+@pytest.mark.long
 @pytest.mark.sweep(7)
 @pytest.mark.parametrize("seed", [*range(12), *slow(range(12, 300))])
 def test_random_program(seed: int) -> None:

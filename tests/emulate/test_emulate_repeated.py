@@ -35,6 +35,7 @@ PTX = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("options", [{}, {"workers": 2}, {"counters": True}], ids=lambda o: "+".join(o) or "plain")
 def test_the_memory_of_a_launch_is_freed_when_it_ends(options: dict[str, Any]) -> None:

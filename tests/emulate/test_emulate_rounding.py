@@ -57,6 +57,7 @@ def numbers(type_: str, count: int) -> np.ndarray:
     return np.concatenate([every, drawn, near.view(bits)])[: (len(every) + 2 * count) // 64 * 64]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(13)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("type_", ["f32", "f64"])

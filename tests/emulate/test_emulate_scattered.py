@@ -49,6 +49,7 @@ def stored(way: str, store: str, space: str, how: str, bits: int) -> list[int]:
     return [*out.tolist(), *x.tolist()]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(26)
 @pytest.mark.parametrize("bits", [0x80000000, 0x00810400, 0x40F0F001, 0x7FFFFFFE, 0xFFFFFFFF])
 @pytest.mark.parametrize("space", ["shared", "global"])

@@ -115,6 +115,7 @@ def test_products_of_wgmma_that_differ_in_registers_share_a_function() -> None:
     assert len(products) > 20
 
 
+@pytest.mark.long
 def test_rules_that_others_call_too_are_built_once() -> None:
     program = lower(pl.kernels.get("pipelined").build(head_dim=64, dtype="f16").module)
     rules = module_text(program, host(), Instruments(), slow=False, small=True).rules

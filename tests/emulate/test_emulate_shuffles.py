@@ -29,6 +29,7 @@ def expected(mode: str, b: np.ndarray, c: int, x: np.ndarray) -> np.ndarray:
     return x[np.where(legal, lane, T)] * 2 + legal
 
 
+@pytest.mark.long
 @pytest.mark.sweep(7)
 @pytest.mark.parametrize("which", ["one", "any"])
 @pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])

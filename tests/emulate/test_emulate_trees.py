@@ -79,6 +79,7 @@ def outcome(
     return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 
+@pytest.mark.long
 @pytest.mark.sweep(29)
 @pytest.mark.parametrize("place", AT)
 @pytest.mark.parametrize(("kind", "apart"), [

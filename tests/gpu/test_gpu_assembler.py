@@ -441,6 +441,7 @@ def counted(count: str) -> str:
     )
 
 
+@pytest.mark.long
 def test_what_ends_version_13_0_is_refused_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembler, "version", lambda: (13, 0))
     for zero in ("0", "0x0", "0U"):
@@ -570,6 +571,7 @@ def which(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     assembler._cache.clear()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not ptxas.path(), reason="no ptxas: neither on the PATH nor named by the variable PTXAS")
 def test_registers_are_moved_by_ptxas() -> None:
     made = assemble(MOVES)

@@ -36,6 +36,7 @@ TEXT = """\
 nvdisasm = pytest.mark.skipif(disassembler.find_nvdisasm() is None, reason="needs nvdisasm: pip install 'ptxlab[sass]'")
 
 
+@pytest.mark.long
 @pytest.mark.sweep(2)
 @nvdisasm
 @pytest.mark.assembler

@@ -80,6 +80,7 @@ def clamp32(x: int) -> int:
     return max(-(1 << 31), min((1 << 31) - 1, x))
 
 
+@pytest.mark.long
 def test_three_operands_and_saturation() -> None:
     for type in WIDTHS:
         bits = types.width(type)

@@ -70,6 +70,7 @@ def test_against_float64(name, dtype, causal, heads, shape, dim):
 FURTHER = [((4, 2), (100, 100), 16), ((1, 1), (64, 64), 32), ((4, 2), (33, 100), 32), ((1, 1), (2, 9), 128)]
 
 
+@pytest.mark.long
 @pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     ("name", "dtype", "causal", "heads", "shape", "dim"),
@@ -133,6 +134,7 @@ def test_state_true_is_row_0_of_every_head():
     assert out.state.dtype == np.float32
 
 
+@pytest.mark.long
 def test_state_of_a_row_that_sees_no_key_is_nan():
     q, k, v = reference.random_inputs(1, 1, 1, 5, 3, 8)
     for name in KERNELS:

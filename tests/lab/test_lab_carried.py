@@ -30,6 +30,7 @@ def explorer() -> Any:
     return made
 
 
+@pytest.mark.long
 def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> None:
     explorer.set(head_dim=256)
     assert explorer.parameters["tile_kv"] == 16

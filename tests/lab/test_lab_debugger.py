@@ -290,6 +290,7 @@ def shell() -> Iterator[Any]:
     InteractiveShell.clear_instance()
 
 
+@pytest.mark.long
 def test_the_magics(shell: Any) -> None:
     from IPython.core.error import UsageError
     from IPython.utils.capture import capture_output

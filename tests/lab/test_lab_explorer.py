@@ -285,6 +285,7 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     assert shown["worst"][1] == [5, 1, 0.25, 1.0]
 
 
+@pytest.mark.long
 def test_the_widget_follows_its_controls() -> None:
     explorer = pl.explore("scalar", seq_len=5, head_dim=16, device="step", causal=True)
     assert explorer.wait()

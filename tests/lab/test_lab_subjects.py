@@ -221,6 +221,7 @@ def test_what_does_not_fit_is_named(call: Any, error: type[Exception], message: 
     assert str(caught.value) == message
 
 
+@pytest.mark.long
 def test_results_and_built_kernels_open_with_their_own_parameters() -> None:
     q, k, v = pl.reference.random_inputs(1, 1, 1, 8, 8, 16)
     result = pl.attention(q, k, v, kernel="tiled", causal=True, device="step")
@@ -283,6 +284,7 @@ def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     assert str(cell.error).startswith("budget: the launch has run its 500,000,000 warp-instructions")
 
 
+@pytest.mark.long
 @pytest.mark.sweep(14)
 @pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
 def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
@@ -322,6 +324,7 @@ def test_numpy_as_one_writes_it_is_close_to_float64() -> None:
 # -- machine code ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 def test_machine_code_is_linked_to_ptx_lines() -> None:
     asked = request("scalar", head_dim=8, sass=True)

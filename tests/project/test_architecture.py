@@ -104,6 +104,7 @@ def imports(path: Path) -> list[tuple[int, str, bool]]:
     return found
 
 
+@pytest.mark.long
 def test_no_import_arrow_that_the_table_does_not_have() -> None:
     wrong = []
     for path in files():
@@ -135,6 +136,7 @@ def test_the_arrows_have_no_cycle() -> None:
         visit(name, ())
 
 
+@pytest.mark.long
 def test_the_rooms_of_the_machine_have_their_arrows() -> None:
     """Imports in functions and for type checkers alone count as well."""
     assert {path.name for path in (PACKAGE / "emulate").iterdir() if path.is_dir()} - {"__pycache__"} == set(ROOMS)
@@ -256,6 +258,7 @@ FORBIDDEN = {
 """What no committed file may hold."""
 
 
+@pytest.mark.long
 def test_no_local_paths_and_no_registry_hosts() -> None:
     wrong = []
     for path in committed():

@@ -76,6 +76,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return repository, env
 
 
+@pytest.mark.long
 def test_jupyterhub_starts_with_the_notebooks(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     folder = ROOT / "docs" / "jupyterhub"

@@ -204,6 +204,7 @@ def test_what_stays_legal(text: str) -> None:
     assert assembles(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", STRICTER, ids=lambda text: text.removeprefix(HEAD)[:60])
 def test_what_only_ptxlab_refuses(text: str) -> None:
     assert problems(text)[0].splitlines()[0] == STRICTER[text]

@@ -112,6 +112,7 @@ def test_deep_or_endless_text_is_refused_at_once(text: str) -> None:
     assert time.perf_counter() - start < 1
 
 
+@pytest.mark.long
 def test_a_constant_of_any_length_is_linear() -> None:
     text = ".const .u64 x = 1" + "+1" * 5000 + ";"
     module = parse(text)

@@ -38,6 +38,7 @@ DESCRIBED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 def test_matrices_in_shared_memory_as_the_assembler_judges_them() -> None:
     body = "\n".join([*examples.DECLARATIONS.splitlines(), "LINE"])
