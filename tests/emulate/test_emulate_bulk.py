@@ -608,6 +608,32 @@ SKIP:
     assert (x == wanted).all()
 
 
+ELEMENTS = {
+    "uint8": "", "uint16": "", "uint32": "add min max inc dec and or xor", "int32": "add min max and or xor",
+    "uint64": "add min max and or xor", "int64": "min max and or xor", "float16": "add min max",
+    "bfloat16": "add min max", "float32": "add", "float64": "",
+}  # fmt: skip
+"""The reductions of elements in a tensor, as the manual has them."""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_reductions_of_elements(device: str, name: str) -> None:
+    """Any other is a fault. (The coordinates are numbers here, not registers.)"""
+    x = np.zeros((4, 64), getattr(ml_dtypes, name, name))
+    given = pl.TensorMap(x, (4, 32 // x.itemsize)), np.zeros(32, np.uint32), 0, 0
+    for operation in OPERATIONS:
+        opcode = f"cp.reduce.async.bulk.tensor.2d.global.shared::cta.{operation}.bulk_group"
+        reduces = f"@%p1 bra SKIP;\n{opcode} [%rd5, {{0, 0}}], [%r5];\n{DONE}\nSKIP:\nbar.sync 0;"
+        text = tile_kernel(2, tile_load(2), 128, reduces)
+        if operation in ELEMENTS[name].split():
+            pl.launch(text, 1, 32, *given, device=device)
+            continue
+        with pytest.raises(DeviceFault) as stopped:
+            pl.launch(text, 1, 32, *given, device=device)
+        assert stopped.value.message.startswith(f"{opcode}: elements of the type in the tensor map at 0x")
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_im2col(device: str) -> None:
     """The pixels of a 3x3 filter's tap, row by row of the image, zeros at its border."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Program
-from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BETWEEN, INTERLEAVED, NO_MAP
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
@@ -20,6 +20,9 @@ REASONS = {
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
     INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
     "CPU machine copies without: write 0 for .interleave_layout",
+    UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; PTX has .add of u32, s32, u64, "
+    "f16, bf16 and f32, .min and .max of these but f32 and of s64, .inc and .dec of u32, .and, .or and .xor of all "
+    "integers of 32 and 64 bits",
     BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
     "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
 }

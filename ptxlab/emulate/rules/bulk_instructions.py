@@ -71,7 +71,7 @@ TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(
 SHIFTS = 5
 """Columns of `more` before the im2col offsets: the coordinates."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN = 1, 2, 3, 4
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED = 1, 2, 3, 4, 5
 """Why a bulk copy cannot be done: see `bulk_faults`."""
 
 
@@ -218,6 +218,9 @@ def issue_tile(
     between = maps.starts_between(map, asked.place)
     if between != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, between, BETWEEN, 0)
+    asked.type = reduced_type(map)
+    if asked.kind == REDUCE_TILE and not bulk.reduces_elements(asked.operation, asked.type):
+        return wrong(context, warp, BAD_BULK, asked.code, lane, address, UNREDUCED, 0)
     some, low, length, inside = maps.reach(map, asked.place, asked.shift)
     asked.inside = inside
     if some:
@@ -233,7 +236,6 @@ def issue_tile(
         asked.address = first
     asked.base = u64(0 - low)
     asked.count = maps.tile_bytes(map)
-    asked.type = reduced_type(map)
     return send(context, cta, warp, queue, lane, asked, shared, 7, data[BARRIER + lane], ranks)
 
 

@@ -63,7 +63,7 @@ class _Copy:
             data[LOW // LANES :] = self._value(w)
         if self.place is not None:
             for column, value in enumerate(_list(self.place(w))):
-                more[column] = value.view(np.int32)
+                more[column] = value.view(f"i{value.dtype.itemsize}")
         if self.given.get("i"):
             for column, value in enumerate(_list(self.reads["i"](w))):
                 more[SHIFTS + column] = value.view(f"i{value.dtype.itemsize}")
