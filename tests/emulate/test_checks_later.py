@@ -22,6 +22,8 @@ PLACES = """
     add.u32 %r12, %r12, %r10;
     mul.lo.u32 %r13, %r1, 7;
     and.b32 %r13, %r13, 31;
+    and.b32 %r14, %r1, 31;
+    mad.lo.u32 %r14, %r14, 2, 1;
     setp.lt.u32 %p1, %r10, 11;
     setp.lt.u32 %p2, %r1, 20;
 """
@@ -36,6 +38,8 @@ READS = {
     "a part of a row": ("%r1", "@%p2"),
     "parts of halves": ("%r12", "@%p1"),
     "one word, read by some": ("5", "@%p2"),
+    "every second word, read by some": ("%r14", "@%p1"),
+    "every second word, read by some of the first warp": ("%r14", "@%p2"),
 }
 """The index of the word that each thread reads, and the guard, or what is added to the address."""
 
@@ -109,6 +113,37 @@ END:
     assert found, "thread 33 writes what warp 0 reads"
     assert found == _found("step", wrong, threads=64, blocks=2)
     assert _found(way, right, threads=64, blocks=2) == []
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("barrier", ["bar.sync 0;", ""])
+def test_each_stretch_begins_with_a_write_and_goes_on_with_reads_backwards(barrier: str, way: str) -> None:
+    body = f"""
+    shl.b32 %r5, %r1, 2;
+    add.u32 %r5, %r5, %r30;
+    mov.u32 %r6, 63;
+    sub.u32 %r6, %r6, %r1;
+    shl.b32 %r6, %r6, 2;
+    add.u32 %r6, %r6, %r30;
+    mov.u32 %r7, 0;
+    st.shared.u32 [%r5+256], %r1;
+    bar.sync 0;
+AGAIN:
+    and.b32 %r8, %r7, 1;
+    shl.b32 %r8, %r8, 8;
+    add.u32 %r9, %r5, %r8;
+    st.shared.u32 [%r9], %r7;
+    xor.b32 %r8, %r8, 256;
+    add.u32 %r9, %r6, %r8;
+    ld.shared.u32 %r4, [%r9];
+    {barrier}
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p3, %r7, 9;
+    @%p3 bra AGAIN;
+"""
+    found = _found(way, body, threads=64, blocks=2)
+    assert found == _found("step", body, threads=64, blocks=2)
+    assert bool(found) is not bool(barrier)
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])

@@ -40,6 +40,7 @@ from ptxlab.emulate.rules.records import (
     Block,
     Entry,
     Launch,
+    Put,
 )
 
 
@@ -209,6 +210,47 @@ def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded() -> N
     assert watched > 200
     assert rows > 100
     assert hazards > 20
+
+
+@pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFFFFFFFE, 0x7FFFFFFF, 0x00F0F000, 0x80000000, 0x3, 0xFFFF0000])
+def test_how_far_apart_the_lanes_of_a_mask_are(mask: int) -> None:
+    """The note of such an access leads to the same offsets, in lanes that take part."""
+    lane, lanes = np.arange(32), [k for k in range(32) if mask >> k & 1]
+    for step in (-12, -4, 4, 8, 100):
+        offsets = (5000 + step * lane).astype(np.uint32)
+        given = np.where([k in lanes or k == lanes[0] + 1 for k in lane], offsets, np.uint32(7))
+        strided, places, apart = race_later.equally_far(Pointer[int](given.astype(np.uint32)), mask)
+        assert strided
+        put, found = Put.new(), Pointer[int](np.zeros(32, np.uint32))
+        put.places, put.apart, put.stamp = places, apart, race_later.STRIDED
+        put.members = Pointer[int](np.array([1, 0, 4, 0], np.uint64))
+        race_watch.put_offsets(put, found, found)
+        assert (found.array[lanes] == offsets[lanes]).all()
+        if len(lanes) > 2:
+            given[lanes[-1]] += 4
+            assert not race_later.equally_far(Pointer[int](given.astype(np.uint32)), mask)[0]
+
+
+def test_writes_are_put_off_from_the_first_once_lanes_in_no_row_have_been_recorded() -> None:
+    world = Watched(in_python, shared=True)
+    kept = world.shadow.records.array[3 * world.shadow.stride :]
+    where = world.shadow.records, world.shadow.stride
+    code = 1 << CODE
+    members = Pointer[int](np.array([1, 0, 4, code], np.uint64))
+    pieces = Pointer[int](np.array([1, 0, 1, code, *[0] * 15], np.uint64))
+    given = world.launch, world.block, 0, ALL, *where
+    backwards = Pointer[int]((4 * np.arange(63, 31, -1)).astype(np.uint32))
+
+    def put_off() -> bool:
+        return bool(race_watch.watched_rows(*given, 0, 64, IN_A_ROW, members, pieces, True))
+
+    assert not put_off()
+    assert race_accesses.rows(world.launch, world.block, 0, *where, 0, 64, IN_A_ROW, members, True)
+    assert kept[race_rows.LATER] == race_later.NOW
+    race_accesses.at_addresses(*given, backwards, IN_ONE_ALLOCATION, START, pieces, members, False)
+    barriers.order(world.block, 0, 1, True, False)
+    assert put_off()
+    assert kept[race_rows.LATER] == race_later.WATCHED
 
 
 def test_launches_have_the_room_for_their_reads_one_after_the_other() -> None:

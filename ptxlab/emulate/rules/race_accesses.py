@@ -47,7 +47,7 @@ from ptxlab.emulate.rules.race_later import (
 from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
-from ptxlab.emulate.rules.race_rows import LATER
+from ptxlab.emulate.rules.race_rows import LATER, SCATTERED
 from ptxlab.emulate.rules.race_strides import joint_lines
 from ptxlab.emulate.rules.race_watch import watched
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
@@ -258,6 +258,13 @@ def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> No
         of_all_lanes(launch, block, records, stride, low, high, pattern, 0, pieces, members, mine, write)
 
 
+@rule(inline=True)
+def may_watch(block: Block, records: Pointer[u64], stride: u64) -> boolean:
+    """Whether it may be of use to put off a write to shared memory: reads have been, or are likely to be, since lanes
+    that lie in no row are recorded one by one."""
+    return block.later.count != 0 or records[3 * stride + SCATTERED] != 0
+
+
 @rule
 def at_one_address(
     launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
@@ -270,7 +277,7 @@ def at_one_address(
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]
-    if later == WATCHED or (later == TO_BLOCK and write and block.later.count != 0):
+    if later == WATCHED or (later == TO_BLOCK and write and may_watch(block, records, stride)):
         places = local(u32, 32)
         store_lanes(places, narrow(splat(offset)))
         if watched(launch, block, warp, mask, records, stride, places, members, pieces, write):
@@ -303,7 +310,9 @@ def at_addresses(
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]
-    if later == WATCHED or (later == TO_BLOCK and write and block.later.count != 0):
+    if later == NOW:
+        records[3 * stride + SCATTERED] += 1
+    if later == WATCHED or (later == TO_BLOCK and write and may_watch(block, records, stride)):
         if watched(launch, block, warp, mask, records, stride, offsets, members, pieces, write):
             return
     elif not write and later != NOW:

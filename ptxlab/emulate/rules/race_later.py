@@ -25,10 +25,11 @@ import numpy as np
 
 from ptxlab.emulate.language import (
     Pointer,
-    any_of,
+    bits,
     boolean,
     copy_bytes,
     fill_bytes,
+    first,
     lane_ids,
     load_lanes,
     rule,
@@ -164,8 +165,8 @@ def put_off(
     if where == TO_LAUNCH:
         if offsets is None:
             return put_off_again(launch, stamp | pattern, places, records, extent, 0, members, pieces)
-        if mask == 0xFFFFFFFF and equally_far(offsets):
-            apart = u64(u32(offsets[1] - offsets[0]))
+        strided, places, apart = equally_far(offsets, mask)
+        if strided:
             return put_off_again(launch, stamp | STRIDED, places, records, extent, apart, members, pieces)
     put = later.reads[later.count]
     put.stamp, put.places, put.records, put.extent = stamp | pattern, places, records, extent
@@ -179,12 +180,18 @@ def put_off(
     return True
 
 
-@rule(inline=True)
-def equally_far(offsets: Pointer[u32]) -> boolean:
-    """Whether the lanes of each half are equally far apart, and those of both halves."""
-    low, high, apart = offsets[0], offsets[16], u32(offsets[1] - offsets[0])
+@rule
+def equally_far(offsets: Pointer[u32], mask: u32) -> tuple[boolean, u64, u64]:
+    """Whether the lanes of a mask are equally far apart: of all 32 those of each half, and those of both halves. Also
+    the offsets of lanes 0 and 16, and how far."""
+    lane = first(mask)
+    low, high = offsets[lane & 31], offsets[16]
+    apart = u32(offsets[lane + 1 & 31] - low)
+    if mask != 0xFFFFFFFF:
+        low = u32(low - lane * apart)
+        high = u32(low + 16 * apart)
     meant = (lane_ids() & 15) * apart + (lane_ids() >> 4) * u32(high - low) + low
-    return not any_of(load_lanes(offsets) != meant)
+    return mask & ~bits(load_lanes(offsets) == meant) == 0, u64(high) << 32 | low, u64(apart)
 
 
 @rule(cold=True)

@@ -48,8 +48,8 @@ from ptxlab.emulate.rules.race_later import (
     equally_far,
     full,
 )
-from ptxlab.emulate.rules.race_rows import LATER
-from ptxlab.emulate.rules.race_words import ALL, all_apart, begin_of_row
+from ptxlab.emulate.rules.race_rows import LATER, SCATTERED
+from ptxlab.emulate.rules.race_words import all_apart, begin_of_row
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put
 
 WRITTEN, SEVERAL = 1 << SINCE - 1, 1 << SINCE - 2
@@ -216,9 +216,11 @@ def watched(
         low = begin_of_row(launch, offsets, mask)
         put.stamp |= PARTS_OF_ROWS
         put.places = u64(u32(low + 16 * u32(launch.granule))) << 32 | low
-    elif mask == ALL and equally_far(offsets):
+        return True
+    strided, places, apart = equally_far(offsets, mask)
+    if strided:
         put.stamp |= STRIDED
-        put.places, put.apart = u64(offsets[16]) << 32 | offsets[0], u64(u32(offsets[1] - offsets[0]))
+        put.places, put.apart = places, apart
     else:
         put.stamp |= EACH
         put.places = later.apart
@@ -273,8 +275,8 @@ def watched_rows(
         return False
     if members[2] != launch.granule or (low | high | stride) >> 32 != 0 or mask == 0:
         return False
-    if kept[LATER] == TO_BLOCK and (later.count == 0 or pattern != PARTS_OF_ROWS):  # lines that are whole cost less
-        return False
+    if kept[LATER] == TO_BLOCK and kept[SCATTERED] == 0 and (later.count == 0 or pattern != PARTS_OF_ROWS):
+        return False  # lines that are whole cost less
     if full(later) or not all_alone(launch, block, kept):
         return False
     who, shift, since = block.later.who, first(u32(launch.granule)), u32(later.interval << SINCE)
