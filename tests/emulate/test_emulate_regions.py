@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 
+from ptxlab.errors import DeviceFault
+
 pytest.importorskip("llvmlite")
 
 LEFT_ONE_BY_ONE = """
@@ -119,6 +121,59 @@ LOOP:
 """
 """So many rounds that lanes at the join get turns before the others arrive, and that quanta end in the loop."""
 
+LEAVES = """
+    mov.u32 %r10, %r1;
+    mov.u32 %r11, 0;
+LOOP:
+    mad.lo.u32 %r11, %r11, 5, %r10;
+    st.global.u32 [%rd3], %r11;
+    and.b32 %r12, %r10, 15;
+    setp.eq.u32 %p2, %r12, {number};
+    @%p2 bra END;
+    activemask.b32 %r14;
+    xor.b32 %r11, %r11, %r14;
+    sub.u32 %r10, %r10, 3;
+    setp.gt.s32 %p1, %r10, 0;
+    @%p1 bra LOOP;
+    bar.sync 0;
+    activemask.b32 %r14;
+    xor.b32 %r11, %r11, %r14;
+    st.global.u32 [%rd3], %r11;
+END:
+"""
+"""Some lanes leave the kernel in the loop, the others meet behind it."""
+
+ALL_LEAVE = """
+    and.b32 %r10, %r1, 7;
+    setp.lt.u32 %p1, %r1, {number};
+    @%p1 bra DOWN;
+UP:
+    add.u32 %r10, %r10, 1;
+    st.global.u32 [%rd3], %r10;
+    setp.gt.u32 %p2, %r10, 9;
+    @%p2 bra END;
+    setp.lt.u32 %p3, %r10, 100;
+    @%p3 bra UP;
+    bra BOTH;
+DOWN:
+    sub.u32 %r10, %r10, 1;
+    setp.lt.s32 %p2, %r10, 0;
+    @%p2 bra END;
+    setp.lt.s32 %p3, %r10, 100;
+    @%p3 bra DOWN;
+BOTH:
+    st.global.u32 [%rd3], %r1;
+END:
+"""
+"""All lanes leave the kernel on two sides of a branch, in loops."""
+
+TRAPS = LEFT_ONE_BY_ONE.replace("LOOP:", """LOOP:
+    setp.eq.u32 %p2, %r11, {number};
+    @!%p2 bra FINE;
+    trap;
+FINE:""")  # fmt: skip
+"""A number that no lane comes to, or some, stops the kernel."""
+
 POLLS = NESTED.replace("INNER:\n", "INNER:\n    ld.volatile.global.u32 %r15, [%rd2];\n    add.u32 %r13, %r13, %r15;\n")
 """Rounds that might wait for others count for more: lanes that were passed over get turns again and again."""
 
@@ -184,6 +239,11 @@ BODIES = {
     "a hundred conditions": LONG_CHAIN,
     "long": LONG,
     "rounds that might wait": POLLS,
+    "some leave the kernel": LEAVES.format(number=9),
+    "two warps leave it": LEAVES.replace("and.b32 %r12, %r10, 15;", "shr.u32 %r12, %r1, 5;").format(number=0),
+    "all leave it": ALL_LEAVE.format(number=11),
+    "all leave it, one alone": ALL_LEAVE.format(number=1),
+    "a trap that nobody comes to": TRAPS.format(number=4_000_000_000),
     "memory": MEMORY,
     "steps that some lanes leave out": STEPS,
 }
@@ -214,8 +274,24 @@ def test_engines_agree(body: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("seed", [5, 6])
 @pytest.mark.parametrize(
     "body",
-    [NESTED, CONTINUES, LONG, POLLS, COUNTER.format(after="add.u32 %r12, %r12, %r11;"), MEMORY],
-    ids=["nested", "two ways back", "long", "rounds that might wait", "a counter that is read afterwards", "memory"],
+    [
+        NESTED,
+        CONTINUES,
+        LONG,
+        POLLS,
+        LEAVES.format(number=9),
+        COUNTER.format(after="add.u32 %r12, %r12, %r11;"),
+        MEMORY,
+    ],
+    ids=[
+        "nested",
+        "two ways back",
+        "long",
+        "rounds that might wait",
+        "some leave",
+        "a counter that is read afterwards",
+        "memory",
+    ],
 )
 def test_short_quanta(body: str, seed: int) -> None:
     """A seed makes quanta short: warps give up regions anywhere, and go on in them."""
@@ -232,6 +308,17 @@ def test_a_region_goes_on_after_a_quantum(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delattr(Loaded, "slow")
     out, _ = run("jit", text)
     assert out.tolist() == run("step", text)[0].tolist()
+
+
+@pytest.mark.parametrize("number", [0, 83])
+def test_traps(number: int) -> None:
+    """In a region as elsewhere."""
+    found = []
+    for way in WAYS:
+        with pytest.raises(DeviceFault, match="trap") as fault:
+            left(way, TRAPS.format(number=number))
+        found.append(str(fault.value))
+    assert found == found[:1] * len(found)
 
 
 def test_what_runs_under_masks() -> None:
@@ -252,6 +339,9 @@ def test_what_runs_under_masks() -> None:
     assert regions(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mov.u32 %r10, 9;")) == []
     assert regions(CHAIN) == [(1, 2, 3, 4)]  # one copy for all four branches
     assert max(map(len, regions(LONG_CHAIN))) == 99
+    assert regions(LEAVES.format(number=9)) == [(1, 2)]
+    assert (1, 2, 3, 4, 5) in regions(ALL_LEAVE.format(number=11))
+    assert (1, 2, 3) in regions(TRAPS.format(number=7))
     assert np.unique([len(region) for region in regions(NESTED)]).tolist() == [2, 4, 6]
 
 

@@ -155,9 +155,13 @@ class Control(Part):
             )
         return chosen
 
-    def _trap(self, block: Block) -> None:
+    def trap(self) -> None:
+        """Stops the kernel where a lane is active."""
         with self.t.unless(self.active.none(), to="fault"):
             self.e.stops.record(S.TRAP, str(self.e.code.index), self.active.first(), "0")
+
+    def _trap(self, block: Block) -> None:
+        self.trap()
         if block.next >= 0:
             self.e.registers.flush(self.e.alive_after(block))
             self.flow.go(block.next)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.liveness import successors, writes
-from ptxlab.emulate.program.model import Code, Group, Program, Reg
+from ptxlab.emulate.program.model import Block, Code, Group, Program, Reg
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import Action
 
@@ -59,20 +59,36 @@ def regions(program: Program, uniform: list[bool]) -> list[Region]:
 
 def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
     """The same within functions: a call is followed by the block behind it, and all that it runs belongs to a region in
-    which it is."""
-    if not any(code.action is Action.CALL for code in program.codes):
+    which it is. Lanes that leave the kernel by a branch are left out, since they do not join the others, and so are
+    ways to a trap, which belongs to the regions that lead there."""
+    if not any(code.action in (Action.CALL, Action.TRAP) or code.leaves >= 0 for code in program.codes):
         return regions(program, uniform)
     blocks, codes = program.blocks, program.codes
-    apart = [b.index for b in blocks if codes[b.last - 1].action in BRANCHES and _varies(codes[b.last - 1], uniform)]
+    ends = [codes[block.last - 1] for block in blocks]
+    apart = [
+        at for at, code in enumerate(ends) if code.action in BRANCHES and code.leaves < 0 and _varies(code, uniform)
+    ]
     if not apart:
         return []
-    ways = [onward(codes, block) for block in blocks]
+    ways = [staying(codes, blocks, block) for block in blocks]
     meeting = _immediate_post_dominators(ways)
     found = []
     for at in apart:
         between = _reached(ways, ways[at], meeting[at])
+        between |= {to for b in (at, *between) for to in onward(codes, blocks[b]) if _stops(codes, blocks[to])}
         found.append(Region(at, frozenset(bodies(codes, blocks, between)), meeting[at]))
     return found
+
+
+def staying(codes: list[Code], blocks: list[Block], block: Block) -> list[int]:
+    """The blocks of its own function that may follow a block, for lanes that neither leave the kernel nor stop it."""
+    ways = [block.next] if codes[block.last - 1].leaves >= 0 else onward(codes, block)
+    return [to for to in ways if not _stops(codes, blocks[to])] or ways
+
+
+def _stops(codes: list[Code], block: Block) -> bool:
+    """Whether a block ends with a trap that nobody passes."""
+    return block.next < 0 and codes[block.last - 1].action is Action.TRAP
 
 
 def written_apart(program: Program, apart: Iterable[Region], alive: list[int]) -> set[int]:

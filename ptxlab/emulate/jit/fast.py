@@ -210,18 +210,18 @@ class Fast(Part):
         t, code, in_segment = self.t, self.e.code, self.segments.here is not None
         if code.guard is None or block.next < 0:
             self.control.end_by_branch(code)
-            self._exited()
+            self.exited()
             return
         with t.ends_if(self.active.none(), USUAL):
             self.go(block.next)
         if in_segment:
             with t.ends_if(self.active.whole_block()):
                 self.segments.leaves(code)
-                self._exited()
+                self.exited()
         self.control.end_by_branch(code)
         if not in_segment:
             with t.ends_if(self.active.whole_block()):
-                self._exited()
+                self.exited()
         t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
         t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
         if in_segment:
@@ -230,7 +230,7 @@ class Fast(Part):
             return
         self.go(block.next)
 
-    def _exited(self) -> None:
+    def exited(self) -> None:
         """All lanes of the warp have exited."""
         if self.loop is None or not self.loop.lazy:
             self.t.do("store i32 0, ptr %live.at")

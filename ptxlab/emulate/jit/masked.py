@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.divergence import BRANCHES, Region, inner_regions, size_of
+from ptxlab.emulate.jit.divergence import BRANCHES, Region, inner_regions, size_of, staying
 from ptxlab.emulate.jit.scattered import LARGE
 from ptxlab.emulate.jit.sides import simple
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.program.reconvergence import bodies, body, onward
+from ptxlab.emulate.program.reconvergence import bodies, body
 from ptxlab.isa.actions import Action
 
 MOST = 640
@@ -20,7 +20,7 @@ IN_ALL = 1024
 """PTX instructions of all regions together."""
 MOST_JOINS = 8
 """Blocks behind calls where the lanes of a region that is a function may meet."""
-ENDS = (*BRANCHES, Action.CALL, Action.RETURN)
+ENDS = (*BRANCHES, Action.CALL, Action.RETURN, Action.TRAP)
 """What a block of a region may end with."""
 
 
@@ -104,7 +104,8 @@ def _fits(program: Program, region: Region) -> bool:
     if not region.blocks or region.join <= max(region.blocks) or not _run_alone(program, region.blocks):
         return False
     inside = region.blocks | {region.join}
-    return all(set(onward(program.codes, program.blocks[at])) <= inside for at in region.blocks | {region.branch})
+    blocks, all_ = program.blocks, region.blocks | {region.branch}
+    return all(set(staying(program.codes, blocks, blocks[at])) <= inside for at in all_)
 
 
 def _run_alone(program: Program, blocks: Collection[int]) -> bool:
@@ -114,7 +115,7 @@ def _run_alone(program: Program, blocks: Collection[int]) -> bool:
         codes = program.codes[block.first : block.last]
         last = codes[-1]
         ends = last.action in ENDS
-        if ends and (last.leaves >= 0 or last.ends_thread):
+        if ends and (last.ends_thread or (last.leaves >= 0 and block.next < 0)):
             return False
         if not all(simple(code) for code in (codes[:-1] if ends else codes)) or waits_for_others(codes[0]):
             return False

@@ -32,9 +32,10 @@ from ptxlab.emulate.jit.masked import Masked, masked_regions
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.liveness import bit_set, successors
-from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -94,8 +95,10 @@ class Regions(Part):
     def _ways(self, region: Masked, block: Block, target: Value | None) -> tuple[dict[int, str], str]:
         """At the end of a block: which lanes go to which block, and those that leave the region elsewhere, if any may.
         target: the program counter of those that jump, None where nobody does."""
+        if self.e.code.leaves >= 0:
+            return {block.next: self.t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")}, ""
         if target is None:
-            return {block.next: self.active.block_bits}, ""
+            return {block.next: self.active.block_bits} if block.next >= 0 else {}, ""
         jumps, out, others = self.active.bits, dict[int, str](), ""
         if target.lanes is not None and target.uniform:
             (only,) = (b for b in block.targets if self.e.pc(b) == int(target.text))
@@ -151,16 +154,37 @@ class Regions(Part):
         for code in self.program.codes[block.first : block.last]:
             self.e.instruction(code)
             if Control.is_control(code):
-                target = self.fast.control.target(block, code)
+                target = self._end(block, code)
             else:
                 self.e.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self._lead_on(region, block, target, after)
 
+    def _end(self, block: Block, code: Code) -> Value | None:
+        """The end of a block: where it leads, if lanes may jump and stay in the kernel."""
+        if code.action is not Action.TRAP and code.leaves < 0:
+            return self.fast.control.target(block, code)
+        for instrument in self.e.instruments:
+            instrument.ends(code)
+        if code.action is Action.TRAP:
+            self.fast.control.trap()
+        return None
+
+    def _leave(self) -> None:
+        """The lanes whose guard holds leave the kernel, by a branch."""
+        t = self.t
+        with t.unless(self.active.none()):
+            self.fast.control.end_by_branch(self.e.code)
+            t.bump("%live.at", "and i32", t.let(f"xor i32 {self.active.bits}, -1"))
+            t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
+
     def _lead_on(self, region: Masked, block: Block, target: Value | None, after: str) -> None:
         """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
         have gone backwards."""
         t, code = self.t, self.e.code
+        if code.leaves >= 0:
+            self.fast.control.branches(None)
+            self._leave()
         if target is not None:
             self.fast.control.branches(target)
             if code.rounds:
@@ -195,6 +219,9 @@ class Regions(Part):
         """Nobody waits at a block of the region any more: the warp converges where all lanes are at one join."""
         t = self.t
         t.at(region.label(region.joins[0]))
+        if any(self._last(at).leaves >= 0 for at in region.blocks):
+            with t.ends_if(t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, 0")):
+                self.fast.exited()
         if len(region.joins) == 1:
             self._meet(region, region.joins[0])
             return
@@ -307,9 +334,13 @@ class Regions(Part):
         """What stands for the program counter of a warp that goes on in a region: no instruction has it."""
         return 2 * (len(self.program.codes) + 1 + region.number)
 
+    def _last(self, block: int) -> Code:
+        """What a block ends with."""
+        return self.program.codes[self.program.blocks[block].last - 1]
+
     def _forget_rounds(self, region: Masked, bits: str) -> None:
         """Where all lanes have met, rounds are counted anew."""
-        if any(self.program.codes[self.program.blocks[b].last - 1].rounds for b in region.blocks):
+        if any(self._last(b).rounds for b in region.blocks):
             t = self.t
             all_ = t.let(f"icmp eq i32 {bits}, {t.let('load i32, ptr %live.at')}")
             rounds = t.let(f"load i32, ptr {self._rounds(region)}")
