@@ -134,7 +134,8 @@ def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file
 
 @functools.cache
 def include_folders() -> tuple[str, ...]:
-    """Where CUDA's own headers are: in the wheels of its runtime, or in a toolkit that CUDA_HOME or CUDA_PATH names."""
+    """Where CUDA's own headers are: in the wheels of its runtime, in a toolkit that CUDA_HOME or CUDA_PATH names, or in
+    the usual place of one."""
     import importlib.util
     import os
 
@@ -142,10 +143,12 @@ def include_folders() -> tuple[str, ...]:
     roots = [Path(p) for p in (spec.submodule_search_locations or ())] if spec is not None else []
     folders = [root / kind / "include" for root in roots for kind in ("cu13", "cuda_runtime")]
     folders += [Path(os.environ[name]) / "include" for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    for folder in folders:
-        if (folder / "cuda_fp16.h").is_file():
-            inner = folder / "cccl"
-            return (str(folder), str(inner)) if inner.is_dir() else (str(folder),)
+    folders += [Path("/usr/local/cuda/include")]
+    found = [folder for folder in folders if (folder / "cuda_fp16.h").is_file()]
+    found.sort(key=lambda folder: not (folder / "crt").is_dir())  # which the wheel of the runtime includes and lacks
+    for folder in found:
+        inner = folder / "cccl"
+        return (str(folder), str(inner)) if inner.is_dir() else (str(folder),)
     return ()
 
 

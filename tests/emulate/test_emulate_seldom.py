@@ -87,13 +87,13 @@ CASES = {
     multimem.st.relaxed.sys.global.u32 [%rd1], 5;
     multimem.red.add.u32 [%rd1], %r1;
     multimem.ld_reduce.acquire.gpu.global.add.u32 %r2, [%rd1];
-    mov.b32 %f3, 1;
-    mov.b32 %f4, 0;
+    mov.b32 %f3, 0f3F800000;
+    mov.b32 %f4, 0f00000000;
     multimem.st.global.v2.f32 [%rd1+8], {%f3, %f4};
     multimem.red.release.gpu.global.add.v2.f32 [%rd1+8], {%f4, %f3};
     multimem.ld_reduce.global.add.v2.f32 {%f1, %f2}, [%rd1+8];
     st.global.u32 [%rd1+4], %r2;
-    st.global.f32 [%rd1+16], %f2;""", "", [11, 11, 1, 1, 1]),
+    st.global.f32 [%rd1+16], %f2;""", "", [11, 11, *[0x3F800000] * 3]),
     "sections": (SOURCES + "\n.section .debug_frame\n{\n.b8 1\n}",
                  ".loc_intermediate 1 2 3\n    st.global.u32 [%rd1], 9;", "", [9]),
     "prototypes without a semicolon": (
@@ -128,7 +128,7 @@ def test_a_section_that_no_assembler_knows_is_passed_over() -> None:
     assert str(module) == text
     assert [str(error).split("\n")[0] for error in validate(module)] == ["<ptx>:4:1: unknown directive '.new_section'"]
     out = np.zeros(1, np.uint32)
-    pl.launch(module, 1, 1, out, 0)
+    pl.launch(module, 1, 1, out, 0, device="cpu")
     assert out.tolist() == [4]
 
 

@@ -184,6 +184,7 @@ def test_every_opcode_is_there() -> None:
     ("vadd4.s32.s32.s32 %d.h1, %a, %b, %c;", "vadd4.s32.s32.s32: the mask of the result is .b3210 or a part of it"),
 ])  # fmt: skip
 def test_selectors_that_are_none(line: str, message: str) -> None:
+    inputs = np.zeros(1, np.uint32), np.zeros(3, np.uint32)
     with pytest.raises(PtxError) as caught:
-        pl.launch(KERNEL.format(body=line, row=4), 1, 1, np.zeros(1, np.uint32), np.zeros(3, np.uint32))
+        pl.launch(KERNEL.format(body=line, row=4), 1, 1, *inputs, device="cpu")
     assert caught.value.message == message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -168,3 +169,15 @@ def test_without_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
         module._nvrtc.cache_clear()
     assert str(missing.value).startswith("NVIDIA's CUDA C++ compiler is not installed (")
     assert str(missing.value).endswith("): pip install cuda-bindings nvidia-cuda-nvrtc")
+
+
+def test_headers_that_include_others_come_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel of CUDA's runtime has cuda_fp16.h and not crt/, which mma.h includes: a toolkit has both."""
+    for name in ("wheel", "toolkit"):
+        (tmp_path / name / "include").mkdir(parents=True)
+        (tmp_path / name / "include" / "cuda_fp16.h").touch()
+    (tmp_path / "toolkit" / "include" / "crt").mkdir()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "wheel"))
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "toolkit"))
+    assert include_folders.__wrapped__() == (str(tmp_path / "toolkit" / "include"),)
