@@ -98,7 +98,7 @@ RACES = ("memcheck", "racecheck")
 
 
 @pytest.mark.long
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(
     "options",
     [{}, {"checks": ALL}, {"counters": True}, {"checks": ALL, "seed": 3}, {"checks": RACES}],
