@@ -1,7 +1,8 @@
 """Copies of tiles, which tensor maps describe, for `form_programs`: 1 to 5 dimensions, columns of pixels, all swizzles.
 
 Tiles lie at the start of `image`. Many of them reach over an edge of their tensor, before it or behind. In the tensor
-they begin at multiples of 16 bytes: an H100 stops at any other with an illegal instruction.
+they begin at multiples of 16 bytes, and stores and reductions not before it: an H100 stops at any other with an illegal
+instruction.
 """
 
 from __future__ import annotations
@@ -104,8 +105,9 @@ class Tile:
         if rank == 3 and found.completion and not found.operation:
             self.options["steps"] = (2, 1, 1)  # every second one of two
             self.bytes //= 2
-        outer = [int(rng.integers(-1, size)) for size in sizes]
-        first = int(rng.integers(-1, inner * dtype.itemsize // 16)) * 16 // dtype.itemsize
+        low = -1 if found.completion or "prefetch" in found.opcode else 0
+        outer = [int(rng.integers(low, size)) for size in sizes]
+        first = int(rng.integers(low, inner * dtype.itemsize // 16)) * 16 // dtype.itemsize
         self.place = [first, *outer[::-1]]
 
     def _pixels(self, sizes: tuple[int, ...], channels: int, dtype: Any, stored: bool) -> None:

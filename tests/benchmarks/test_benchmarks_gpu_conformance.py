@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from benchmarks.gpu import conformance, form_programs
 from benchmarks.gpu.form_rules import difference, product_rule, rule_for
+from benchmarks.gpu.form_tensors import Tile
 from benchmarks.gpu.record import Record
 from benchmarks.gpu.workers import Died, Worker
 from ptxlab.isa import form
@@ -132,6 +134,23 @@ def test_what_goes_from_a_block_to_its_cluster_is_launched_with_one() -> None:
             assert ("LAST:" in program.text) == inside
             seen.add((inside, "mapa" in program.text))
     assert seen == {(False, False), (True, False), (True, True)}
+
+
+@pytest.mark.long
+def test_tiles_begin_where_an_h100_takes_them() -> None:
+    """At multiples of 16 bytes; before the tensor, where they are loaded and prefetched, but never where they are
+    stored."""
+    before = Counter[str]()
+    for family, opcode in form_programs.forms(90, mixed=False):
+        found = form(opcode)
+        if family != "tensors" or not found.dim:
+            continue
+        stored = "bulk_group" in opcode
+        for swizzle in (0, 128):
+            tile = Tile(found, swizzle, np.random.default_rng(zlib.crc32(f"{opcode} {swizzle}".encode())))
+            assert tile.place[0] * tile.array.itemsize % 16 == 0, opcode
+            before["stored" if stored else "others"] += min(tile.place) < 0
+    assert before["stored"] == 0 < before["others"]
 
 
 def test_what_is_refused_is_found_by_halving() -> None:

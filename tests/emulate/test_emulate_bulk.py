@@ -582,6 +582,28 @@ def test_a_tile_begins_at_a_multiple_of_16_bytes(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_no_tile_goes_before_the_edges(device: str) -> None:
+    """An H100 stops there, while it loads such tiles (`TILES`), and leaves out what is behind the edges."""
+    x = np.ones((16, 64), np.int32)
+    given = pl.TensorMap(x, (4, 32)), np.zeros((4, 32), np.int32)
+    for operation in ("", ".add"):
+        opcode = f"cp.{'reduce.' * bool(operation)}async.bulk.tensor.2d.global.shared::cta{operation}.tile.bulk_group"
+        store = f"@%p1 bra SKIP;\n{opcode} [%rd5, {{%r20, %r21}}], [%r5];\n{DONE}\nSKIP:\nbar.sync 0;"
+        text = tile_kernel(2, tile_load(2), 4 * 32 * 4, store)
+        for place in ((-4, 0), (0, -1), (-32, -4)):
+            with pytest.raises(DeviceFault) as stopped:
+                pl.launch(text, 1, 32, *given, *place, device=device)
+            assert stopped.value.message == (
+                f"{opcode}: a tile that is stored or reduced may begin at no negative coordinate, found "
+                f"{place[0] or place[1]}; a GPU stops there with an illegal instruction (a tile that is loaded may)"
+            )
+        for place in ((48, 14), (64, 0), (0, 16)):
+            pl.launch(text, 1, 32, *given, *place, device=device)
+    assert x[:14].tolist() == np.ones((14, 64)).tolist()
+    assert x[14:].tolist() == np.repeat([[1] * 48 + [2] * 16], 2, axis=0).tolist()
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("operation", ["", "add", "max"])
 def test_tiles_go_back(device: str, operation: str) -> None:
     """A tile is brought in from one tensor and stored, or added, to another place of it; what lies outside is left."""

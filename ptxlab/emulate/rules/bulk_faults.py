@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Program
-from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
@@ -25,6 +25,8 @@ REASONS = {
     "integers of 32 and 64 bits",
     BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
     "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
+    BEFORE: "a tile that is stored or reduced may begin at no negative coordinate, found -{}; a GPU stops there with "
+    "an illegal instruction (a tile that is loaded may)",
 }
 
 

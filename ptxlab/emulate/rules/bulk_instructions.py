@@ -71,7 +71,7 @@ TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(
 SHIFTS = 5
 """Columns of `more` before the im2col offsets: the coordinates."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED = 1, 2, 3, 4, 5
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE = 1, 2, 3, 4, 5, 6
 """Why a bulk copy cannot be done: see `bulk_faults`."""
 
 
@@ -218,6 +218,9 @@ def issue_tile(
     between = maps.starts_between(map, asked.place)
     if between != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, between, BETWEEN, 0)
+    before = maps.starts_before(map, asked.place)
+    if before != 0 and not load:
+        return wrong(context, warp, BAD_BULK, asked.code, lane, before, BEFORE, 0)
     asked.type = reduced_type(map)
     if asked.kind == REDUCE_TILE and not bulk.reduces_elements(asked.operation, asked.type):
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, UNREDUCED, 0)
