@@ -16,9 +16,10 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine import Affine
 from ptxlab.emulate.jit.forms import Form
-from ptxlab.emulate.jit.groups import STRIDED, Group
+from ptxlab.emulate.jit.groups import IN_SHORT_ROWS, STRIDED, Group
 from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.short_rows import short_rows
 from ptxlab.emulate.jit.values import Value, constant
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class AffineAccesses(Part):
             off = t.let(f"sext i32 {off} to i64")
         group.halves = off, self._half(at.form, extent, off)
         if way:
+            group.rows = short_rows(at.form, size)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
             group.members.append((-1, 0, 0))
@@ -166,8 +168,10 @@ class AffineAccesses(Part):
         partial = gaps if pattern in (ROW, ROWS) else GATHERED  # of some lanes only: a row has gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
-        if pattern != GATHERED or self.active.partly or not steady:
+        if pattern != GATHERED or self.active.partly or not (steady or short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
+        if not steady:
+            return frozenset({GATHERED}), found, self._of_all(str(IN_SHORT_ROWS), str(GATHERED))
         way = self._of_all(str(STRIDED), str(GATHERED))
         if extent.stride is None:
             return frozenset({GATHERED}), found, way

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.affine import Affine
+from ptxlab.emulate.jit.short_rows import Starts
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbol
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
-STRIDED = 7
-"""The way of data where each lane is as far from the one before (see `Group`)."""
+STRIDED, IN_SHORT_ROWS = 7, 8
+"""Ways of data: each lane is as far from the one before; lanes are in `rows` (see `Group`)."""
 
 
 @dataclass
@@ -23,7 +24,8 @@ class Group:
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
-    is `stride` bytes (an i64) behind the one before; "" where none may be. `place`: a pointer to the site, where one is
+    is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where `rows` tells where these begin (see
+    `short_rows`); "" where neither may be. `place`: a pointer to the site, where one is
     given. `kept`: a pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1,
     whether what is stored is noted in the record of writes, once that is known."""
 
@@ -44,6 +46,7 @@ class Group:
     patterns: frozenset[int] = frozenset(range(7))
     way: str = ""
     stride: str = ""
+    rows: Starts = ()
     place: str = ""
     kept: str = ""
     marks: str = ""

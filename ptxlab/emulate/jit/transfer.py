@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine_calls import Given
-from ptxlab.emulate.jit.groups import STRIDED, Group
+from ptxlab.emulate.jit.groups import IN_SHORT_ROWS, STRIDED, Group
 from ptxlab.emulate.jit.interleaved import Interleaved
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.neighbours import Bundle
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.scattered import Offsets, Scattered, Stride, Where
+from ptxlab.emulate.jit.short_rows import ShortRows
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.program.model import Code
@@ -113,7 +114,7 @@ class Transfers(Part):
         if gathered:
             arms["any"] = ()
         if group.way:
-            arms["strided"] = (STRIDED,)
+            arms["strided"] = (IN_SHORT_ROWS if group.rows else STRIDED,)
         if group.site in self.e.memory.mixed:
             arms["each"] = (3,)
         switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
@@ -164,12 +165,22 @@ class Transfers(Part):
         return self._apart(seen, stored, "any", group.pointer, offsets)
 
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
-        """Each lane so many bytes behind the one before."""
+        """Each lane so many bytes behind the one before, or in short rows."""
         first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        if seen.group.rows:
+            return self._short_rows(seen, first, stored)
         found = Interleaved(self.e).moved(seen, first, stored)
         if found is not None:
             return found
         return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
+
+    def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
+        """Rows of 8 lanes or 4."""
+        ty, rows = LLVM[seen.lane], ShortRows(self.e)
+        if seen.write:
+            rows.store(seen, first, self._interleave(ty, stored))
+            return []
+        return self._deinterleave(ty, rows.load(seen, first), seen.count)
 
     def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
         """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""

@@ -1,0 +1,85 @@
+"""CTAs that are 8 or 4 threads wide: their rows are loaded and stored as vectors."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, WAYS, improve, kernel, run
+
+from ptxlab.emulate import lower
+from ptxlab.text import parse
+
+pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
+
+BODY = """
+    mov.u32 %r6, %tid.y;
+    mov.u32 %r8, %ntid.y;
+    mad.lo.u32 %r8, %r2, %r8, %r6;
+    ld.global.u32 %r7, [%rd2];
+    mad.lo.u32 %r9, %r8, %r7, %r1;
+    mul.wide.u32 %rd6, %r9, {size};
+    add.u64 %rd7, %rd2, %rd6;
+    add.u64 %rd8, %rd1, %rd6;
+    ld.global.{type} {registers}, [%rd7+16];
+    mov.u32 %r11, tile;
+    mad.lo.u32 %r11, %r6, {pitch}, %r11;
+    mad.lo.u32 %r11, %r1, {size}, %r11;
+    st.shared.{type} [%r11], {registers};
+    ld.shared.{type} {registers}, [%r11];
+    st.global.{type} [%rd8], {registers};
+"""
+"""A row of the block moves through a row of shared memory that is longer; x[0] is the length of a row in global memory,
+in elements."""
+TYPES = {
+    "u8": (1, "%h1"),
+    "u16": (2, "%h1"),
+    "u32": (4, "%r10"),
+    "f64": (8, "%fd1"),
+    "v2.u32": (8, "{%r10, %r12}"),
+    "v4.f32": (16, "{%f1, %f2, %f3, %f4}"),
+}
+SHARED = ".shared .align 16 .b8 tile[8192];"
+
+
+def text(type_: str) -> str:
+    """The kernel for elements of a type."""
+    size, registers = TYPES[type_]
+    return kernel(BODY.format(type=type_, size=size, registers=registers, pitch=size * 12), SHARED)
+
+
+@pytest.mark.parametrize("stride", [8, 40, 5, 0], ids=["dense", "apart", "overlapping", "one row"])
+@pytest.mark.parametrize("block", [(8, 8), (4, 16), (8, 3), (4, 2)])
+@pytest.mark.parametrize("type_", TYPES)
+def test_rows(type_: str, block: tuple[int, int], stride: int) -> None:
+    program = text(type_)
+    x = np.random.default_rng(1).integers(0, 1 << 30, 8192, np.uint32)
+    x[0] = stride
+    improve(program, block, False, ())
+    step, *others = (
+        run("step" if way == "step" else "jit", program, threads=block, blocks=2, x=x, out=np.zeros(8192, np.uint32))[0]
+        for way in WAYS
+    )
+    assert step.any()
+    for other in others:
+        assert np.array_equal(step, other)
+
+
+def test_what_is_loaded_and_stored() -> None:
+    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.compile import Cpu
+    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.module_text import module_text
+
+    def vectors(block: tuple[int, int, int], length: int) -> tuple[int, int]:
+        cpu, plain, program = Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), lower(parse(text("u32")))
+        turn = module_text(program, cpu, plain, Rows.of(block), slow=False, small=False).text
+        turn = turn[turn.index("@turn(") :].partition("\n}")[0]
+        return tuple(
+            len(re.findall(pattern.format(length), turn)) for pattern in ("= load <{} x i32>", "store <{} x i32>")
+        )
+
+    assert vectors((8, 8, 1), 8) == (8, 8)
+    assert vectors((4, 16, 1), 4) == (16, 16)
+    assert vectors((16, 4, 1), 8) == (0, 0)
