@@ -308,7 +308,7 @@ def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None
     used, new = Block.new(), Block.new()
     for block in (used, new):
         block.warps = warps
-    kept = ("warps", "rank", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride")
+    kept = ("warps", "rank", "begun", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride")
     for name, field in Block.fields.items():
         if not field.indirect and name not in kept:
             size = field.kind.size * field.count

@@ -20,6 +20,7 @@ from ptxlab.emulate.rules import (
     races,
     register_values,
     warpgroup_registers,
+    written_before,
 )
 
 COUNTERS: tuple[Function, ...] = (
@@ -36,8 +37,8 @@ CHECKS: tuple[Function, ...] = (
     race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, notes.taking_part,
     race_watch.watched_rows, race_later.put_off_again,
     lane_by_lane.each, records_at_once.one_place, records_at_once.whole_row,
-    initcheck.reach, initcheck.all_written, initcheck.group_written, initcheck.report, initcheck.stored,
-    initcheck.overruns,
+    initcheck.reach, initcheck.all_written, initcheck.group_written, written_before.all_before,
+    initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
     local_memory.loaded, local_memory.stored, local_memory.copied,

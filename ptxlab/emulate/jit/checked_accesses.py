@@ -19,7 +19,7 @@ from ptxlab.emulate.jit.recorded_atomics import RecordedAtomics
 from ptxlab.emulate.jit.rulecode import THERE, call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
-from ptxlab.emulate.rules import initcheck, race_accesses, races
+from ptxlab.emulate.rules import initcheck, race_accesses, races, written_before
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -225,11 +225,19 @@ class CheckedAccesses(CheckInstrument):
             )
         accessed = [(at, size) for _, at, size in members]
         shared = seen.code.space == "shared"
-        known: AbstractContextManager[None] = nullcontext()
+        known: AbstractContextManager[str] = nullcontext("")
         if self.checks.init and shared:
-            known = self._written.unless_near(group, accessed, write=seen.write)
-        if self.checks.init and not seen.write:
-            with known, t.if_then(t.let(f"icmp ne ptr {written}, null")):
+            known = self._written.unless_near(group, accessed)
+        if self.checks.init and shared and not seen.write:
+            with known as stretch:
+                self._offsets(group)
+                tables = self.checks.ranges(members), self.checks.members(members)
+                reads = self.active.bits, "%addrs", group.pattern, *tables
+                good = t.let(call(written_before.all_before, "%check.block", stretch, *reads))
+                with t.unless(good, cold=True):
+                    self._report(written, start, members)
+        elif self.checks.init and not seen.write:
+            with t.if_then(t.let(f"icmp ne ptr {written}, null")):
                 self._offsets(group)
                 tables = self.checks.ranges(members), self.checks.members(members)
                 good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))

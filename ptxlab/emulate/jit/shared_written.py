@@ -41,15 +41,16 @@ class SharedWritten(Part):
             yield
 
     @contextmanager
-    def unless_near(self, group: Group, accessed: Bytes, *, write: bool = False) -> Iterator[None]:
-        """The same of the offsets of all lanes, those of a group."""
+    def unless_near(self, group: Group, accessed: Bytes) -> Iterator[str]:
+        """The same of the offsets of all lanes, those of a group. What reads finds out how far the stretch is written,
+        whose number this gives: `STRETCHES` if there are too many."""
         halves = 2 if group.lanes is not None and ROWS in group.patterns else 1
         if self.active.partly or self.active.guard is not None or not group.patterns & {ROW, ROWS}:
             good, stretch = self._lanes(self.e.memory.offsets(group), accessed, self.active.bits)
         else:
             good, stretch = self._rows(group, halves, accessed)
-        with self._unless(good, stretch, write):
-            yield
+        with self._unless(good, stretch, write=True):
+            yield stretch if len(self.starts) <= STRETCHES else str(STRETCHES)
 
     @contextmanager
     def unless_lanes(self, offsets: str, accessed: Bytes, mask: str, *, write: bool = False) -> Iterator[None]:

@@ -13,6 +13,7 @@ def started(block: Block, linear: u64) -> None:
     """Resets the records, which another block may have used; `linear` is the block's number in the grid. What is kept
     for each warp is reset for the warps that there are, and if it has changed: for 32 warps it is 40 kB."""
     block.linear = linear
+    block.begun += 1
     block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
     block.full = block.now
     block.simple = (1 << 64) - 1

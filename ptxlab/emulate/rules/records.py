@@ -143,6 +143,19 @@ STRETCHES = 4
 """Stretches of shared memory of which initcheck knows how far they are written."""
 
 
+REMEMBERED = 256
+"""Reads of shared memory that are remembered as those of written bytes."""
+
+
+class Remembered(Record):
+    """A read of all bytes of which had been written: see `written_before`."""
+
+    begun: u64  # of which block, as in `Block.begun`
+    places: u64  # the offsets of lanes 0 and 16, 32 bits each
+    lanes: u64  # the lanes that read, and above them how far they are apart, 32 bits each
+    members: Pointer[u64]  # the table of the access
+
+
 class Block(Record):
     """The checks' record of a block. Warps are numbered within the block, times are those of its clock."""
 
@@ -157,6 +170,8 @@ class Block(Record):
     product_waited: u64  # the same of waits for products of `wgmma`
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
     reached: Array[u64] = array(STRETCHES)  # initcheck: up to where each stretch between two gaps is written, at least
+    begun: u64  # how many blocks have had this record, this one included
+    remembered: Pointer[Remembered]  # initcheck: reads of shared memory of which all has been written
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
