@@ -33,15 +33,16 @@ from ptxlab.emulate.runtime.transfers import (
 OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64", "f32.ftz")
 """Operations and types of reductions, as transfers number them."""
-F32 = TYPES.index("f32")
+F32, F64 = TYPES.index("f32"), TYPES.index("f64")
 OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
 """The type that a reduction of a tensor with elements of such a type has; "" where there is none."""
 _LOGIC, _ENDS = ("and", "or", "xor"), ("min", "max")
 OF_TENSORS: dict[str, tuple[str, ...]] = {
-    "u32": OPERATIONS, "s32": ("add", *_ENDS, *_LOGIC), "u64": ("add", *_ENDS, *_LOGIC), "s64": (*_ENDS, *_LOGIC),
-    "b32": (), "b64": (), "f16": ("add", *_ENDS), "bf16": ("add", *_ENDS), "f32": ("add",),
+    "u32": OPERATIONS, "s32": ("add", *_ENDS, *_LOGIC), "u64": ("add", *_ENDS, *_LOGIC), "s64": _ENDS,
+    "b32": (), "b64": (), "f16": ("add", *_ENDS), "bf16": ("add", *_ENDS), "f32": ("add",), "f64": ("add",),
 }  # fmt: skip
-"""The reductions of a tensor's elements (PTX ISA, cp.reduce.async.bulk.tensor)."""
+"""The reductions of a tensor's elements (PTX ISA, cp.reduce.async.bulk.tensor), but that an H100 adds f64, too,
+and takes .and, .or and .xor of u64 and not of s64."""
 _TAKEN = sum(1 << 8 * TYPES.index(t) + OPERATIONS.index(o) for t in TYPES[:8] for o in OF_TENSORS[t])
 
 
@@ -59,7 +60,7 @@ def combine(context: Context, to: Pointer[u8], source: Pointer[u8], count: u64, 
 def reduces_elements(operation: u32, type: u32) -> boolean:
     """Whether a reduction of a tensor has such an operation and type."""
     if type >= 8:
-        return type == F32 and operation == 0
+        return (type == F32 or type == F64) and operation == 0
     return u64(_TAKEN) >> 8 * type + operation & 1 != 0
 
 

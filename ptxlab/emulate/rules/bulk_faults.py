@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Program
-from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
+from ptxlab.emulate.rules.bulk_instructions import ALONE, BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
@@ -20,14 +20,17 @@ REASONS = {
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
     INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
     "CPU machine copies without: write 0 for .interleave_layout",
-    UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; PTX has .add of u32, s32, u64, "
-    "f16, bf16 and f32, .min and .max of these but f32 and of s64, .inc and .dec of u32, .and, .or and .xor of all "
-    "integers of 32 and 64 bits",
+    UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; there are .add of u32, s32, "
+    "u64, f16, bf16, f32 and f64, .min and .max of u32, s32, u64, s64, f16 and bf16, .inc and .dec of u32, .and, .or "
+    "and .xor of u32, s32 and u64",
     BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
     "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
     BEFORE: "a tile that is stored or reduced may begin at no negative coordinate, found -{}; a GPU stops there with "
     "an illegal instruction (a tile that is loaded may)",
+    ALONE: "this launch has no clusters; a GPU stops there with an illegal instruction, even where the block itself is "
+    "meant",
 }
+CLUSTER = "a block may be a cluster of its own; write:  pl.launch(..., cluster=(1, 1, 1)), or .reqnctapercluster 1"
 
 
 def bulk_fault(
@@ -38,7 +41,8 @@ def bulk_fault(
     if kind in (BAD_BULK, BAD_MBARRIER):
         words = REASONS[count].format(address) if kind == BAD_BULK else Problem(address).words
         message = f"{code.form.opcode}: {words}"
-        return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread)
+        hint = CLUSTER if kind == BAD_BULK and count == ALONE else ""
+        return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread, hint=hint)
     return access_fault(
         program, launch, memory, line=code.line, block=block, thread=thread,
         what="load" if kind == COPY_FROM else "store", space=space_of(address), address=address, size=count,

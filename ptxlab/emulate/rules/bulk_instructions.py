@@ -1,8 +1,6 @@
-"""What bulk copies say in their opcodes and operands, and how they are issued."""
+"""How bulk copies are issued: what they say is judged, and goes into the queue of the cluster."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from ptxlab.emulate.language import (
     Pointer,
@@ -19,9 +17,9 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps
+from ptxlab.emulate.rules.bulk_operands import BARRIER, FROM, HIGH, LOW, RANKS, SHIFTS, SIZE, TO
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
 from ptxlab.emulate.runtime.state import (
     BAD_BULK,
@@ -40,7 +38,6 @@ from ptxlab.emulate.runtime.state import (
 from ptxlab.emulate.runtime.transfers import (
     ARRIVED,
     COPIES,
-    COPY,
     FILLED,
     HELD,
     LOAD_TILE,
@@ -50,64 +47,20 @@ from ptxlab.emulate.runtime.transfers import (
     REDUCE_TILE,
     REDUCED,
     REMOTE,
-    STORE_TILE,
     WRITE,
     WRITTEN,
     Queue,
     Transfer,
 )
-from ptxlab.isa import types
-from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
 BEHIND = 17 * PEER
 """After the last address of shared memory: each block has its own, and one of each rank."""
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
-OPERANDS = ("a", "b", "size", "m", "mask")
-"""Operands by their names in the table, in the order of the columns of `data` in `issue_lanes`."""
-TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(7))
-"""Where each column begins: a number for each lane. `b` of a single value is in LOW and HIGH."""
-SHIFTS = 5
-"""Columns of `more` before the im2col offsets: the coordinates."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE = 1, 2, 3, 4, 5, 6
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, ALONE = 1, 2, 3, 4, 5, 6, 7
 """Why a bulk copy cannot be done: see `bulk_faults`."""
-
-
-@dataclass(frozen=True)
-class Bulk:
-    """A bulk copy: the kind of its transfers; whether it belongs to a bulk group (else it reports to an mbarrier),
-    whether it goes to several blocks; of a reduction the operation (+ 1 for `red.async`) and the type; of a single
-    value its bytes. space: that of the source; of a single value that of its target."""
-
-    kind: int
-    grouped: bool
-    multicast: bool
-    operation: int
-    type: int
-    count: int
-    space: int
-
-
-def bulk_of(code: Code) -> Bulk:
-    """What an instruction copies."""
-    form, reduces = code.form, code.action is Action.COPY_REDUCE
-    grouped = code.properties.group is AsyncGroup.BULK
-    operation = bulk.OPERATIONS.index(str(form.operation)) if reduces else 0
-    type_ = 0
-    if reduces and not form.tensor:  # PTX ISA, cp.reduce.async.bulk: that of f32 flushes subnormal numbers
-        type_ = bulk.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
-    count = 0
-    if form.tensor:
-        kind = LOAD_TILE if not grouped else REDUCE_TILE if reduces else STORE_TILE
-    elif form.single:
-        kind, count = WRITE, types.width(form.type) // 8 * int(str(form.vec or "v1")[1:])
-        operation += reduces
-    else:
-        kind = REDUCE if reduces else COPY
-    space = GLOBAL if form.src == "global" else GENERIC if form.single and not form.space else SHARED
-    return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count, space)
 
 
 # -- issuing -----------------------------------------------------------------------------------------------------------
@@ -158,6 +111,8 @@ def issue_bytes(
     to = data[TO + lane]
     source = data[FROM + lane]
     barrier = data[BARRIER + lane]
+    if context.explicit_cluster == 0 and source_space != GLOBAL and asked.reads == 0:
+        return wrong(context, warp, BAD_BULK, asked.code, lane, to, ALONE, 0)
     if asked.kind == WRITE:
         if source_space == GENERIC:
             to, barrier = in_cluster(to), in_cluster(barrier)

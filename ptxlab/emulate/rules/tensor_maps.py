@@ -228,8 +228,6 @@ def fill_byte(map: Pointer[u64], k: u64) -> u32:
 def starts_between(map: Pointer[u64], place: Pointer[i32]) -> u64:
     """How many bytes behind a multiple of 16 a tile begins in the innermost dimension. A GPU takes none but 0; the
     manual does not say so."""
-    if mode(map) == IM2COL:
-        return 0
     return u64(i64(place[0])) * element_bytes(map) & 15
 
 

@@ -59,6 +59,7 @@ class BulkContext:
         self.params: Pointer[int] = Pointer(machine.parameters.data)
         self.fault, self.found = Fault.new(), Found.new()
         self.moved: Pointer[int] | None = None if machine.watch is None else Pointer(machine.watch.moved)
+        self.explicit_cluster = int(machine.launch.cluster is not None)
         cluster = ClusterRecord.new()
         cluster.queue = queue
         self.slots = [Slot(BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]

@@ -8,7 +8,8 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Address, Value
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
-from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
+from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
+from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
 from ptxlab.isa.actions import Action
 
 COLUMN = 8 * W

@@ -11,7 +11,8 @@ from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Mem, Symbol
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
+from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
+from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
 from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.actions import Action

@@ -1,0 +1,270 @@
+"""What an H100 takes and what it stops at, asked one by one, beside what the CPU machine says: rules of which the PTX
+manual does not speak, or not clearly."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from emulate_programs import DEVICES
+
+import ptxlab as pl
+from ptxlab.errors import DeviceFault
+
+# -- from a block to the shared memory of its cluster ------------------------------------------------------------------
+
+INTO_CLUSTER = """
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out){directive}
+{{
+    .shared .align 128 .b8 tile[1024];
+    .shared .align 8 .b64 bar;
+    .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<6>;
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, tile;
+    mov.u32 %r2, bar;
+    mov.u32 %r3, %ctaid.x;
+    setp.ne.u32 %p0, %r0, 0;
+    setp.ne.u32 %p1, %r3, 0;
+    setp.ne.u32 %p2, %r3, {sender};
+    mad.lo.u32 %r5, %r0, 4, %r1;
+    add.u32 %r6, %r0, 1000;
+    st.shared.u32 [%r5], %r0;
+    st.shared.u32 [%r5+512], %r6;
+    @!%p0 mbarrier.init.shared.b64 [bar], 1;
+    fence.proxy.async;
+    fence.mbarrier_init.release.cluster;
+    bar.sync 0;
+    {sync}
+    @%p1 bra SEND;
+    @!%p0 mbarrier.arrive.expect_tx.shared.b64 %rd1, [bar], 128;
+    bar.warp.sync -1;
+SEND:
+    {sync}
+    @%p2 bra SENT;
+    mov.u32 %r7, %r1;
+    mov.u32 %r8, %r2;
+    {mapa}
+    mad.lo.u32 %r9, %r0, 4, %r7;
+    add.u32 %r10, %r1, 512;
+    cvt.u64.u32 %rd2, %r9;
+    cvt.u64.u32 %rd3, %r8;
+    cvta.shared.u64 %rd2, %rd2;
+    cvta.shared.u64 %rd3, %rd3;
+    {op}
+SENT:
+    @%p1 bra DONE;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;
+    @!%p3 bra WAIT;
+    ld.shared.u32 %r11, [%r5];
+    ld.param.u64 %rd4, [out];
+    mad.wide.u32 %rd4, %r0, 4, %rd4;
+    st.global.u32 [%rd4], %r11;
+DONE:
+    {sync}
+    ret;
+}}
+"""
+COUNTED = "mbarrier::complete_tx::bytes"
+OPERATIONS = {
+    "st.async": f"st.async.shared::cluster.{COUNTED}.b32 [%r9], %r6, [%r8];",
+    "st.async generic": f"st.async.{COUNTED}.b32 [%rd2], %r6, [%rd3];",
+    "red.async": f"red.async.relaxed.cluster.shared::cluster.{COUNTED}.add.u32 [%r9], %r6, [%r8];",
+    "bulk": f"@!%p0 cp.async.bulk.shared::cluster.shared::cta.{COUNTED} [%r7], [%r10], 128, [%r8];",
+    "bulk reduce": f"@!%p0 cp.reduce.async.bulk.shared::cluster.shared::cta.{COUNTED}.add.u32 [%r7], [%r10], 128, "
+    "[%r8];",
+}
+LAUNCHES: dict[str, tuple[str, dict[str, Any], int]] = {
+    "no cluster": ("", {}, 1),
+    "no cluster, 2 blocks": ("", {}, 2),
+    ".reqnctapercluster 1": (" .reqnctapercluster 1, 1, 1", {}, 1),
+    ".reqnctapercluster 2": (" .reqnctapercluster 2, 1, 1", {}, 2),
+    "attribute 1": ("", {"cluster": 1}, 1),
+    "attribute 2": ("", {"cluster": 2}, 2),
+}  # fmt: skip
+CLUSTERS = """
+st.async; no cluster; plain: stops
+st.async; no cluster; mapa: stops
+st.async; attribute 1; plain: runs
+st.async; attribute 2; plain: runs
+st.async; attribute 2; mapa: runs
+st.async; attribute 2; other block: runs
+st.async; no cluster, 2 blocks; plain: stops
+st.async; .reqnctapercluster 1; plain: runs
+st.async; .reqnctapercluster 1; mapa: runs
+st.async; .reqnctapercluster 2; plain: runs
+st.async; attribute 1; mapa: runs
+st.async generic; no cluster; plain: stops
+st.async generic; attribute 1; plain: runs
+st.async generic; attribute 2; plain: runs
+red.async; no cluster; plain: stops
+red.async; no cluster; mapa: stops
+red.async; attribute 1; plain: runs
+red.async; attribute 2; plain: runs
+red.async; attribute 2; mapa: runs
+red.async; attribute 2; other block: runs
+bulk; no cluster; plain: stops
+bulk; no cluster; mapa: stops
+bulk; attribute 1; plain: runs
+bulk; attribute 2; plain: runs
+bulk; attribute 2; mapa: runs
+bulk; attribute 2; other block: runs
+bulk reduce; no cluster; plain: stops
+bulk reduce; no cluster; mapa: stops
+bulk reduce; attribute 1; plain: runs
+bulk reduce; attribute 2; plain: runs
+bulk reduce; attribute 2; mapa: runs
+bulk reduce; attribute 2; other block: runs
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("line", CLUSTERS.strip().splitlines())
+def test_what_goes_into_the_cluster(device: str, line: str) -> None:
+    name, _, verdict = line.rpartition(": ")
+    op, launch, address = name.split("; ")
+    directive, options, blocks = LAUNCHES[launch]
+    text = INTO_CLUSTER.format(
+        directive=directive, op=OPERATIONS[op], sender=int(address == "other block"),
+        mapa="" if address == "plain" else "".join(f"mapa.shared::cluster.u32 %r{k}, %r{k}, 0;" for k in (7, 8)),
+        sync="barrier.cluster.arrive; barrier.cluster.wait;" if "2" in launch and "no" not in launch else "",
+    )  # fmt: skip
+    out = np.zeros(32, np.uint32)
+    if verdict == "runs":
+        pl.launch(text, blocks, 32, out, device=device, **options)
+        assert out.tolist() == (np.arange(32) * ("red" in op) + np.arange(1000, 1032)).tolist()
+        return
+    with pytest.raises(DeviceFault) as stopped:
+        pl.launch(text, blocks, 32, out, device=device, **options)
+    opcode = re.sub("^@!%p0 ", "", OPERATIONS[op]).split()[0]
+    line_number = 1 + next(k for k, x in enumerate(text.splitlines()) if opcode in x)
+    assert str(stopped.value).splitlines() == [
+        f"trap: {opcode}: this launch has no clusters; a GPU stops there with an illegal instruction, even where the "
+        "block itself is meant",
+        "  at:     block (0, 0, 0), thread (0, 0, 0)",
+        f"  ptx:    k, line {line_number}: {OPERATIONS[op]}",
+        "  hint:   a block may be a cluster of its own; write:  pl.launch(..., cluster=(1, 1, 1)), or "
+        ".reqnctapercluster 1",
+    ]
+
+
+# -- tiles -------------------------------------------------------------------------------------------------------------
+
+TILE = """
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128])
+{{
+    .shared .align 1024 .b8 tile[4096];
+    .shared .align 8 .b64 bar;
+    .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<6>; .reg .b16 %h<4>;
+    mov.u32 %r1, tile;
+    mov.u32 %r2, bar;
+    mov.b64 %rd1, map;
+    cvta.param.u64 %rd1, %rd1;
+    mov.u16 %h0, 0;
+    mov.u32 %r6, 0x01010101;
+    {fill}
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.proxy.async;
+    {op}
+    ret;
+}}
+"""
+WAIT = "WAIT: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra WAIT;"
+GROUP = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+TILES = """
+2d load float32 at 0: runs
+2d load float32 at 1: stops
+2d load float32 at 2: stops
+2d load float32 at 3: stops
+2d load float32 at 4: runs
+2d load float32 at -1: stops
+2d load float32 at -4: runs
+2d load float32 at 63: stops
+2d load float32 at 200: runs
+2d load float32 at 201: stops
+2d load float16 at 1: stops
+2d load float16 at 2: stops
+2d load float16 at 4: stops
+2d load float16 at 8: runs
+2d load uint8 at 4: stops
+2d load uint8 at 8: stops
+2d load uint8 at 16: runs
+2d load float64 at 1: stops
+2d load float64 at 2: runs
+2d load float32 at 1, swizzle 64: stops
+2d load float32 at 4, swizzle 64: runs
+2d store float32 at 1: stops
+2d store float32 at 4: runs
+2d add float32 at 1: stops
+2d add float32 at 4: runs
+1d load float32 at 1: stops
+1d load float32 at 4: runs
+3d load float32 at 1, steps 2: stops
+3d load float32 at 4, steps 2: runs
+3d im2col float32 at 1: stops
+3d im2col float32 at 4: runs
+2d xor int64 at 0: stops
+2d xor uint64 at 0: runs
+2d xor int32 at 0: runs
+2d and int64 at 0: stops
+2d and uint64 at 0: runs
+2d and int32 at 0: runs
+2d or int64 at 0: stops
+2d or uint64 at 0: runs
+2d min int64 at 0: runs
+2d min uint64 at 0: runs
+2d min int32 at 0: runs
+2d min float32 at 0: stops
+2d max int64 at 0: runs
+2d max uint64 at 0: runs
+2d add int64 at 0: stops
+2d add uint64 at 0: runs
+2d add int32 at 0: runs
+2d add float64 at 0: runs
+2d add uint16 at 0: stops
+2d add float16 at 0: runs
+2d inc int32 at 0: stops
+2d inc uint32 at 0: runs
+2d dec int32 at 0: stops
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("line", TILES.strip().splitlines())
+def test_tiles(device: str, line: str) -> None:
+    dim, does, dtype, _, first, *more, verdict = re.split("[ ,:]+", line)
+    rank, type_ = int(dim[0]), np.dtype(getattr(ml_dtypes, dtype, dtype))
+    row, im2col = 64 // type_.itemsize, does == "im2col"
+    options: dict[str, Any] = {"lower": (0,), "upper": (0,)} if im2col else {}
+    if more:
+        options[more[0]] = (1, int(more[1]), 1) if more[0] == "steps" else int(more[1])
+    array = np.zeros((*{1: (), 2: (9,), 3: (4, 7)}[rank], 4 * row), type_)
+    box = (8, row) if im2col else (*{1: (), 2: (4,), 3: (2, 4)}[rank], row)
+    place = f"[%rd1, {{{', '.join([first] + ['0'] * (rank - 1))}}}]"
+    if does in ("load", "im2col"):
+        bytes_ = int(np.prod(box)) * type_.itemsize // (2 if "steps" in options else 1)
+        opcode = f"cp.async.bulk.tensor.{dim}.shared::cluster.global.{'im2col' if im2col else 'tile'}.{COUNTED}"
+        op = f"mbarrier.arrive.expect_tx.shared.b64 %rd2, [bar], {bytes_}; {opcode} [%r1], {place}, [%r2]"
+        op += f"{', {%h0}' if im2col else ''}; {WAIT}"
+    elif does == "prefetch":
+        op = f"cp.async.bulk.prefetch.tensor.{dim}.L2.global.tile {place};"
+    else:
+        name = f"global.shared::cta{'' if does == 'store' else '.' + does}.tile.bulk_group"
+        op = f"cp.{'' if does == 'store' else 'reduce.'}async.bulk.tensor.{dim}.{name} {place}, [%r1]; {GROUP}"
+    text = TILE.format(op=op, fill=" ".join(f"st.shared.u32 [tile+{4 * k}], %r6;" for k in range(64)))
+    given = pl.TensorMap(array, box, **options)
+    if verdict == "runs":
+        pl.launch(text, 1, 1, given, device=device)
+        return
+    assert verdict == "stops"
+    with pytest.raises(DeviceFault, match=r"the tile must begin at a multiple of 16 bytes|have no such reduction"):
+        pl.launch(text, 1, 1, given, device=device)
