@@ -362,3 +362,11 @@ def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int]
         r"call void @multiply_bf16_16x(8|16)x16_f32_f32\(ptr %ws, ptr \S+, ptr %factors, i64 (\d+)", text
     )
     assert Counter((int(columns) // 8, int(steps)) for columns, steps in found) == calls
+
+
+@pytest.mark.parametrize(("name", "used"), [("znver4", True), ("znver5", True), ("emeraldrapids", False)])
+def test_pairs_are_multiplied_at_once_where_that_is_quick(name: str, used: bool) -> None:
+    """`vdpbf16ps` is in many CPUs, and quick in AMD's."""
+    cpu = native.known(name, "+avx512f,+fma,+avx512bf16,+f16c")
+    assert (cpu.name, half_forms.vectors(cpu.features).dots) == (name, used)
+    assert "+avx512f" in cpu.features

@@ -57,7 +57,13 @@ class Cpu:
 def host() -> Cpu:
     """The CPU this runs on."""
     _initialize()
-    return Cpu(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    return known(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+def known(name: str, features: str) -> Cpu:
+    """A CPU with what is quick on it: `vdpbf16ps` is on AMD's, on Intel's it takes longer than two multiply-adds of 16
+    numbers (`docs/design/speed.md` has the times of an Emerald Rapids)."""
+    return Cpu(name, features if name.startswith("znver") else features.replace("+avx512bf16", "-avx512bf16"))
 
 
 @functools.cache
