@@ -46,7 +46,8 @@ def main() -> int:
     parser.add_argument("--publish", action="store_true", help="copy the results to benchmarks/results/gpu/<card>/")
     options = parser.parse_args()
     command = " ".join(["python -m benchmarks.gpu", *sys.argv[1:]])
-    facts = {"rehearsal": options.rehearse, "started": now(), "command": command, "commit": commit()}
+    measured = "" if options.publish else commit()  # whoever publishes measures nothing
+    facts = {"rehearsal": options.rehearse, "started": now(), "command": command, "commit": measured}
     try:
         campaign = Campaign(PARTS, options.out, facts)
         campaign.write()  # a folder that cannot be written is found before anything is measured

@@ -80,7 +80,7 @@ class Campaign:
             if facts["rehearsal"] != self.facts["rehearsal"]:
                 what = "a rehearsal" if facts["rehearsal"] else "a campaign on a GPU"
                 raise ValueError(f"{folder} holds {what}: give another folder with --out, or remove it")
-            if self.facts["commit"] not in facts["commit"].split(", later "):
+            if self.facts["commit"] and self.facts["commit"] not in facts["commit"].split(", later "):
                 facts["commit"] += f", later {self.facts['commit']}"
             self.ends |= ends
             self.facts = facts

@@ -155,7 +155,7 @@ def test_the_command_and_the_commit_are_those_that_measured(campaign: Callable[.
     """Not those of the call that publishes; a second commit that measured is named beside the first."""
     made = campaign(part("one"))
     made.run(60)
-    for commit in ("def", "def", "abc"):
+    for commit in ("def", "def", "abc", ""):  # the last one publishes
         facts = made.facts | {"command": "python -m benchmarks.gpu --publish", "started": "later", "commit": commit}
         made = type(made)(made.parts, made.folder, facts)
         made.write()
