@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from platform import machine
 
@@ -22,7 +21,6 @@ from ptxlab.cli.main import main
 from ptxlab.course import build, catalogue
 from ptxlab.course.class_grading import Graded, grade
 from ptxlab.course.report import write_csv, write_html
-from ptxlab.emulate.jit.rule_objects import QUICK
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="grading in processes with limits is tested on Linux"),
@@ -69,15 +67,6 @@ MISCHIEF = {
 def hand_in(folder: Path, student: str, mischief: str) -> None:
     """A right answer to 01-predict, with something else in its cell before it."""
     (folder / f"{student}.py").write_text(f"{HEAD}{mischief}\n{RIGHT}", encoding="utf-8")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def rules_built_quickly() -> Iterator[None]:
-    """The rules that graders are forked with are built with few of LLVM's passes: all take seven times as long,
-    some twenty seconds. The hostile submissions are graded with the others."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ptxlab.emulate.jit.linked_rules.GOOD", QUICK)
-        yield
 
 
 @pytest.fixture(scope="module")
