@@ -133,6 +133,7 @@ COPY = """
     setp.lt.u32 %p1, %r14, 32; @%p1 bra {name}; bar.sync 0;
 """
 ELEMENTS = {"b32": ("%r20", "%r21", 4), "f32": ("%f1", "%f2", 4), "b64": ("%rd20", "%rd21", 8)}
+SMALL = {"u8": ("%r20", 1), "u16": ("%h1", 2), "b32": ("%r20", 4), "b64": ("%rd20", 8)}
 
 
 @pytest.mark.long
@@ -173,6 +174,40 @@ def test_every_second_and_every_fourth_element(
             assert found == outcome("step", body + more, (32,), 3, 5, **given)
             assert isinstance(found, str) == bool(more)
     assert set(made) == ({times} if "+avx512f" in host().features else set())
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("element", SMALL)
+@pytest.mark.parametrize("times", [3, -1])
+def test_every_third_element_and_rows_backwards(
+    times: int, element: str, space: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to both ends of an array."""
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.interleaved import Interleaved
+
+    register, size = SMALL[element]
+    first = 0 if end == "first" else 4 * WORDS - (31 * abs(times) + 1) * size
+    out = COPY.format(name="OUT", move="ld.shared.u32 %r15, [%r13]; st.global.u32 [%rd7], %r15;")
+    body = (
+        COPY.format(name="IN", move="ld.global.u32 %r15, [%rd7]; st.shared.u32 [%r13], %r15;")
+        + f"""
+        {"not.b32 %r15, %r1; add.u32 %r15, %r15, 32;" if times < 0 else "mov.u32 %r15, %r1;"}
+        mul.lo.u32 %r15, %r15, {abs(times) * size}; add.u32 %r16, %r12, %r15; cvt.u64.u32 %rd6, %r15;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.{space}.{element} {register}, [{"%r16" if space == "shared" else "%rd6"}+{first}];
+        mul.lo.u32 %r16, %r1, {size}; cvt.u64.u32 %rd6, %r16; add.u64 %rd6, %rd6, %rd2; add.u32 %r16, %r16, %r12;
+        bar.sync 0; st.{space}.{element} [{"%r16" if space == "shared" else "%rd6"}+1024], {register}; bar.sync 0;
+        {"" if space == "global" else out}
+        mov.u32 %r20, 0;"""
+    )
+    made: list[int] = []
+    for name in ("_load_thirds", "_backwards"):
+        before = getattr(Interleaved, name)
+        monkeypatch.setattr(Interleaved, name, lambda *given, before=before: (made.append(1), before(*given))[1])
+    assert outcome("good", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
+    assert bool(made) == (times < 0 or (size < 8 and "+avx512f" in host().features))
 
 
 def test_a_warp_that_diverges_and_reconverges_keeps_the_stride() -> None:

@@ -226,6 +226,9 @@ class AffineOps(Ops):
             return Affine(self, form, operation(x.base, y.base), y.inner, y.stride)
         return None
 
+    def not_(self, a: Value) -> Value:  # nvcc's `n - 1 - x` is `n + ~x`
+        return self.sub(self.const(a.type, -1), a) if isinstance(a, Affine) else super().not_(a)
+
     def mul(self, a: Value, b: Value) -> Value:
         for value, by in ((a, b), (b, a)):
             if by.uniform and by.lanes is not None:
