@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM
+from ptxlab.emulate.jit.vector_elements import joined
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.transfer import Seen
@@ -88,16 +89,7 @@ class Interleaved(Part):
             order = ", ".join(f"i32 {n * times - start}" for n in range(share * k, share * (k + 1)))
             kind = f"<{W} x {ty}>"
             parts.append(t.let(f"shufflevector {kind} {row}, {kind} poison, <{share} x i32> <{order}>"))
-        width = share
-        while len(parts) > 1:
-            both = ", ".join(f"i32 {n}" for n in range(2 * width))
-            kind = f"<{width} x {ty}>"
-            parts = [
-                t.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * width} x i32> <{both}>")
-                for a, b in zip(parts[::2], parts[1::2], strict=True)
-            ]
-            width *= 2
-        return parts[0]
+        return joined(t, ty, parts, share)
 
     def store(self, lane: str, base: str, times: int, value: str) -> None:
         """Stores the elements of all lanes."""

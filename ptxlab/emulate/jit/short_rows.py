@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import LLVM
+from ptxlab.emulate.jit.vector_elements import joined
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.forms import Form
@@ -45,14 +46,7 @@ class ShortRows(Part):
         t, ty, width = self.t, LLVM[seen.lane], self._width(seen)
         row = f"<{width} x {ty}>"
         parts = [t.let(f"load {row}, ptr {place}, align {seen.step}") for place in self._places(seen, first)]
-        while len(parts) > 1:
-            both, kind = ", ".join(f"i32 {n}" for n in range(2 * width)), f"<{width} x {ty}>"
-            parts = [
-                t.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * width} x i32> <{both}>")
-                for a, b in zip(parts[::2], parts[1::2], strict=True)
-            ]
-            width *= 2
-        return parts[0]
+        return joined(t, ty, parts, width)
 
     def store(self, seen: Seen, first: str, stored: str) -> None:
         """Stores such a vector."""

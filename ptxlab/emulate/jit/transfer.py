@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.short_rows import ShortRows
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.vector_elements import deinterleave, interleave
 from ptxlab.emulate.jit.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
@@ -176,11 +177,11 @@ class Transfers(Part):
 
     def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """Rows of 8 lanes or 4."""
-        ty, rows = LLVM[seen.lane], ShortRows(self.e)
+        t, ty, rows = self.t, LLVM[seen.lane], ShortRows(self.e)
         if seen.write:
-            rows.store(seen, first, self._interleave(ty, stored))
+            rows.store(seen, first, interleave(t, ty, stored))
             return []
-        return self._deinterleave(ty, rows.load(seen, first), seen.count)
+        return deinterleave(t, ty, rows.load(seen, first), seen.count)
 
     def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
         """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
@@ -268,7 +269,7 @@ class Transfers(Part):
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
-        block = self._interleave(ty, stored)
+        block = interleave(t, ty, stored)
         if 4 not in seen.group.patterns:
             t.do(f"store {wide} {block}, ptr {halves[0]}, align {seen.step}")
             return []
@@ -283,17 +284,17 @@ class Transfers(Part):
         if 4 not in seen.group.patterns:
             whole = f"<{W * count} x {ty}>"
             row = t.let(f"load {whole}, ptr {self._halves(seen)[0]}, align {seen.step}")
-            return self._deinterleave(ty, row, count)
+            return deinterleave(t, ty, row, count)
         half = f"<{W * count // 2} x {ty}>"
         parts = [t.let(f"load {half}, ptr {spot}, align {seen.step}") for spot in self._halves(seen)]
         both = ", ".join(f"i32 {n}" for n in range(W * count))
         block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
-        return self._deinterleave(ty, block, count)
+        return deinterleave(t, ty, block, count)
 
     def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
         """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
         t, ty, count = self.t, LLVM[seen.lane], seen.count
-        width, block = W * count // 2, self._interleave(ty, stored) if seen.write else ""
+        width, block = W * count // 2, interleave(t, ty, stored) if seen.write else ""
         half, parts = f"<{width} x {ty}>", []
         shared = not self.e.wide and seen.code.space == "shared"
         if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
@@ -319,7 +320,7 @@ class Transfers(Part):
             return []
         both = ", ".join(f"i32 {n}" for n in range(W * count))
         whole = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
-        return self._deinterleave(ty, whole, count)
+        return deinterleave(t, ty, whole, count)
 
     def _mask_of_half(self, k: int, count: int) -> str:
         """The active lanes of the first half of the warp or the second, each for `count` elements."""
@@ -389,33 +390,3 @@ class Transfers(Part):
                 f"call void @mark.lanes(i64 {group.shadow}, ptr {laid}, i64 {seen.offset}, i32 {self.active.bits}, "
                 f"i64 {seen.size})"
             )
-
-    def _interleave(self, ty: str, parts: list[str]) -> str:
-        if len(parts) == 1:
-            return parts[0]
-        count, joined = len(parts), parts
-        width = W
-        while len(joined) > 1:  # concatenate pairwise, then one permutation
-            both = "<" + ", ".join(f"i32 {k}" for k in range(2 * width)) + ">"
-            joined = [
-                self.t.let(f"shufflevector <{width} x {ty}> {a}, <{width} x {ty}> {b}, <{2 * width} x i32> {both}")
-                for a, b in zip(joined[::2], joined[1::2], strict=True)
-            ]
-            width *= 2
-        order = "<" + ", ".join(f"i32 {(k % count) * W + k // count}" for k in range(W * count)) + ">"
-        return self.t.let(
-            f"shufflevector <{width} x {ty}> {joined[0]}, <{width} x {ty}> poison, <{width} x i32> {order}"
-        )
-
-    def _deinterleave(self, ty: str, block: str, count: int) -> list[str]:
-        if count == 1:
-            return [block]
-        out = []
-        for k in range(count):
-            order = "<" + ", ".join(f"i32 {j * count + k}" for j in range(W)) + ">"
-            out.append(
-                self.t.let(
-                    f"shufflevector <{W * count} x {ty}> {block}, <{W * count} x {ty}> poison, <{W} x i32> {order}"
-                )
-            )
-        return out
