@@ -4,7 +4,7 @@ Parts run in order of value, each in processes of its own with a limit; rows are
 with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut, hung or died
 goes on. At the end stands a table (DIR/table.md), and DIR/campaign.json holds everything; docs/gpu.md says more.
 
-    python -m benchmarks.gpu --budget 540              # about 13 minutes on an H100: two calls of nine will do
+    python -m benchmarks.gpu --budget 540              # about 15 minutes on an H100: two calls of nine will do
     python -m benchmarks.gpu --only prefill decode --redo
     python -m benchmarks.gpu --publish                 # the results, to benchmarks/results/gpu/<card>/
     python -m benchmarks.gpu --rehearse                # without a GPU: small problems on a stand-in for the driver

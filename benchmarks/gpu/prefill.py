@@ -6,7 +6,7 @@ to 16384, causal and not, bf16 and f16): `pipelined`, torch's scaled_dot_product
 sizes `swizzle` and `mma`. What matters most comes first: bf16, head_dim 128, S of 4096 and more.
 
 TFLOP/s count 4 * B * H * Sq * Sk * D operations, half of them with the causal mask. The goal: `pipelined` at least 1.0x
-torch's flash back end at head_dim 128 and S of 4096 or more. It takes 126 seconds on an H100.
+torch's flash back end at head_dim 128 and S of 4096 or more. It takes two minutes on an H100.
 
 `--device cpu` and `--rehearse` take small problems, which show that it all runs; their times say nothing about a GPU.
 """

@@ -135,7 +135,8 @@ EXHIBITS = (
         13, "A barrier inside a branch", "synccheck",
         "The barrier stands inside `if (row < n)`. As long as all lanes of a warp agree it is a barrier like any "
         "other. In the last block some lanes come and others do not, and `bar.sync` is a promise of all threads: a GPU "
-        "may hang, or let threads through too early. On an H100 some such kernels ended as if nothing were wrong.",
+        "may hang, or let threads through too early. On an H100 eight kernels with this "
+        "mistake ended as if nothing were wrong.",
         _build("branch"), _checked("synccheck"),
         (Case("40 rows, block 32", rows=40, choice=32),),
         (Case("64 rows, block 32", rows=64, choice=32),),

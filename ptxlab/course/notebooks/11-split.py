@@ -220,8 +220,8 @@ for keys in (2000, 16000, 128000):
 # are flat.
 #
 # A GPU agrees with the second half. An H100 was given 8 blocks, the KV heads of `decode_gqa` in notebook 12, with 16,384
-# keys of 128 numbers in bf16. Without splitting it takes 116 µs, with 8 splits 28.0, with 16, the rule's choice, 27.8, and
-# with 32 28.3. That is a factor of four, not of ten: with 8 splits memory already delivers 2.4 TB/s, and about 3.0 is all
+# keys of 128 numbers in bf16. Without splitting it takes 117 µs, with 8 splits 27.9, with 16, the rule's choice, 27.7, and
+# with 32 28.6. That is a factor of four, not of ten: with 8 splits memory already delivers 2.4 TB/s, and about 3.0 is all
 # that this card has. **The model has no such limit.**
 #
 # ## Why not parts of a fixed size?

@@ -142,7 +142,7 @@ for group in (1, 4, 8, 16):
 # %% [markdown]
 # Even with all sixteen rows computed, used or not, the tensor cores are busy for a twelfth of the time. **The
 # products cost no time, because the kernel waits for memory; bytes do.** So it pays to waste products and save bytes.
-# (Nsight Compute on an H100, for 16 sequences of 4,096 keys and groups of four: tensor cores busy 8 %, memory 87 %.)
+# (Nsight Compute on an H100, for 16 sequences of 4,096 keys and groups of four: tensor cores busy 8 %, memory 88 %.)
 #
 # And the ordinary FMA units? With `fma`, four query heads take four times the instructions of one (see the right
 # plot). By the last column a group of eight would need more than half of the peak rate of `fma`, and a group of

@@ -214,7 +214,7 @@ print(out)
 #
 # The debugger's timeline of `scores`: while the products are in flight, the four warps do nothing but wait. In the
 # kernel it is the same on a larger scale: products, then exponentials, then products. Nothing overlaps. An H100
-# makes 351 TFLOP/s of this kernel (bf16, $D = 128$, 4,096 keys), less than the 388 of `pipelined` in notebook 07, whose
+# makes 352 TFLOP/s of this kernel (bf16, $D = 128$, 4,096 keys), less than the 384 of `pipelined` in notebook 07, whose
 # products are slower, but overlap. The next notebook repairs that. (In the PTX, point at the registers of the two
 # descriptors, behind the braces: the mouse decodes them.)
 
