@@ -95,6 +95,7 @@ class Action(Enum):
     TAKE_REDUCED = "takes the result of a barrier's reduction; lowering adds it after one", "none"
     COPY = "copies", "async", "copy"
     COPY_REDUCE = "copies and combines", "async", "copy"
+    PREFETCH_TILE = "brings a tile closer", "async"
     COMMIT = "closes a group", "async"
     WAIT_GROUP = "waits for all but some groups", "async"
     WAIT_ALL = "waits for all that the thread started", "async"

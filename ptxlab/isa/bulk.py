@@ -63,10 +63,10 @@ for _mode, _dims in (("{.tile}", _DIM), (".im2col_no_offs", _DIM[2:])):
        **_GROUPED)  # fmt: skip
 op("cp.async.bulk.prefetch.tensor.dim.L2.global{.tile}{.L2::cache_hint}  [a]{, policy:b64}", """Asks for a tile of a
    tensor to be brought into L2; changes no result.""", dim=_DIM, fixed={"tensor": True}, version=(8, 0), sm=90,
-   does=Action.PREFETCH)  # fmt: skip
+   does=Action.PREFETCH_TILE)  # fmt: skip
 op("cp.async.bulk.prefetch.tensor.dim.L2.global.im2col{.L2::cache_hint}  [a], i:any{, policy:b64}", """Asks for a tile
    of a tensor to be brought into L2; changes no result.""", dim=_DIM[2:], fixed={"tensor": True}, version=(8, 0),
-   sm=90, does=Action.PREFETCH)  # fmt: skip
+   sm=90, does=Action.PREFETCH_TILE)  # fmt: skip
 
 # -- reductions --------------------------------------------------------------------------------------------------------
 

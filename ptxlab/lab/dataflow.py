@@ -190,7 +190,7 @@ def _may_be_global(instruction: Instruction) -> bool:
     if known is None or known.properties.rows or known.properties.mbarrier:
         return False
     p = known.properties
-    if p.action in (Action.COPY, Action.COPY_REDUCE):  # between global and shared memory
+    if p.action in (Action.COPY, Action.COPY_REDUCE, Action.PREFETCH_TILE):  # between global and shared memory
         return True
     return (p.loads or p.stores or p.action is Action.PREFETCH) and p.space not in ("param", "shared")
 

@@ -13,9 +13,11 @@ from ptxlab.text.values import wrong_kind, wrong_value
 
 GENERIC = ("global", "shared", "local")
 """The state spaces that generic addresses reach."""
-NARROW = frozenset(
-    {action for action in Action if action.kind in ("memory", "effect")} | {Action.PREFETCH, Action.NOTHING} | MBARRIER
-) - {Action.COPIES_ARRIVE}
+NARROW = (
+    {action for action in Action if action.kind in ("memory", "effect")}
+    | {Action.PREFETCH, Action.PREFETCH_TILE, Action.NOTHING}
+    | MBARRIER - {Action.COPIES_ARRIVE}
+)
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 
 

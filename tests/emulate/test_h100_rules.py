@@ -85,6 +85,7 @@ LAUNCHES: dict[str, tuple[str, dict[str, Any], int]] = {
     "no cluster, 2 blocks": ("", {}, 2),
     ".reqnctapercluster 1": (" .reqnctapercluster 1, 1, 1", {}, 1),
     ".reqnctapercluster 2": (" .reqnctapercluster 2, 1, 1", {}, 2),
+    ".maxclusterrank 2": (" .maxclusterrank 2", {}, 1),
     "attribute 1": ("", {"cluster": 1}, 1),
     "attribute 2": ("", {"cluster": 2}, 2),
 }  # fmt: skip
@@ -100,6 +101,7 @@ st.async; .reqnctapercluster 1; plain: runs
 st.async; .reqnctapercluster 1; mapa: runs
 st.async; .reqnctapercluster 2; plain: runs
 st.async; attribute 1; mapa: runs
+st.async; .maxclusterrank 2; plain: stops
 st.async generic; no cluster; plain: stops
 st.async generic; attribute 1; plain: runs
 st.async generic; attribute 2; plain: runs
@@ -130,10 +132,11 @@ def test_what_goes_into_the_cluster(device: str, line: str) -> None:
     name, _, verdict = line.rpartition(": ")
     op, launch, address = name.split("; ")
     directive, options, blocks = LAUNCHES[launch]
+    several = launch in ("attribute 2", ".reqnctapercluster 2")
     text = INTO_CLUSTER.format(
         directive=directive, op=OPERATIONS[op], sender=int(address == "other block"),
         mapa="" if address == "plain" else "".join(f"mapa.shared::cluster.u32 %r{k}, %r{k}, 0;" for k in (7, 8)),
-        sync="barrier.cluster.arrive; barrier.cluster.wait;" if "2" in launch and "no" not in launch else "",
+        sync="barrier.cluster.arrive; barrier.cluster.wait;" if several else "",
     )  # fmt: skip
     out = np.zeros(32, np.uint32)
     if verdict == "runs":
@@ -206,8 +209,12 @@ TILES = """
 2d store float32 at 4: runs
 2d add float32 at 1: stops
 2d add float32 at 4: runs
+2d prefetch float32 at 1: stops
+2d prefetch float32 at 4: runs
 1d load float32 at 1: stops
 1d load float32 at 4: runs
+1d prefetch float32 at 1: stops
+1d prefetch float32 at 4: runs
 3d load float32 at 1, steps 2: stops
 3d load float32 at 4, steps 2: runs
 3d im2col float32 at 1: stops
@@ -230,41 +237,80 @@ TILES = """
 2d add uint64 at 0: runs
 2d add int32 at 0: runs
 2d add float64 at 0: runs
+2d min float64 at 0: stops
+2d add uint8 at 0: stops
 2d add uint16 at 0: stops
 2d add float16 at 0: runs
 2d inc int32 at 0: stops
 2d inc uint32 at 0: runs
 2d dec int32 at 0: stops
+2d load float32 at -4 -1: runs
+2d load float32 at 0 -1, fill nan: runs
+2d load bfloat16 at 0 -1, fill nan: runs
+2d store float32 at -4: stops
+2d store float32 at -16: stops
+2d store float32 at 0 -1: stops
+2d store float32 at 0 -4: stops
+2d store float32 at 200: runs
+2d store float32 at 0 9: runs
+2d store float32 at 0 -1, swizzle 64: stops
+2d store float32 at 0, fill nan: runs
+2d add float32 at -4: stops
+2d add float32 at 0 -1: stops
+2d add float32 at 0 -4: stops
+2d add float32 at 200: runs
+2d add float32 at 0 9: runs
+2d add float32 at 60 7, fill nan: runs
+1d store float32 at -4: stops
+1d store float32 at 64: runs
+1d add float32 at -4: stops
+3d store float32 at 0 -1: stops
+3d store float32 at 0 0 -1: stops
+3d store float32 at 0 0 4: runs
+3d store float32 at 0, steps 2: runs
+3d add float32 at 0, steps 2: runs
+3d im2col-store float32 at 0: runs
+3d im2col-store float32 at 0 -1: stops
+3d im2col-store float32 at 0 0 -1: stops
+3d im2col-store float32 at -4: stops
+3d im2col-store float32 at 0 -1, corner -1: stops
+3d im2col-add float32 at 0 -1: stops
 """
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", TILES.strip().splitlines())
 def test_tiles(device: str, line: str) -> None:
-    dim, does, dtype, _, first, *more, verdict = re.split("[ ,:]+", line)
+    what, verdict = line.split(": ")
+    what, _, more = what.partition(", ")
+    dim, does, dtype, _, *place = what.split(" ")
     rank, type_ = int(dim[0]), np.dtype(getattr(ml_dtypes, dtype, dtype))
-    row, im2col = 64 // type_.itemsize, does == "im2col"
-    options: dict[str, Any] = {"lower": (0,), "upper": (0,)} if im2col else {}
-    if more:
-        options[more[0]] = (1, int(more[1]), 1) if more[0] == "steps" else int(more[1])
+    im2col, does = does.startswith("im2col"), does.removeprefix("im2col-")
+    row, options = 64 // type_.itemsize, dict[str, Any]()
+    name, _, value = more.partition(" ")
+    if name in ("steps", "fill", "swizzle"):
+        options[name] = (1, int(value), 1) if name == "steps" else value if name == "fill" else int(value)
+    if im2col:
+        options["lower"] = options["upper"] = (int(value or 0),)
     array = np.zeros((*{1: (), 2: (9,), 3: (4, 7)}[rank], 4 * row), type_)
     box = (8, row) if im2col else (*{1: (), 2: (4,), 3: (2, 4)}[rank], row)
-    place = f"[%rd1, {{{', '.join([first] + ['0'] * (rank - 1))}}}]"
+    at = f"[%rd1, {{{', '.join([*place, '0', '0'][:rank])}}}]"
     if does in ("load", "im2col"):
         bytes_ = int(np.prod(box)) * type_.itemsize // (2 if "steps" in options else 1)
         opcode = f"cp.async.bulk.tensor.{dim}.shared::cluster.global.{'im2col' if im2col else 'tile'}.{COUNTED}"
-        op = f"mbarrier.arrive.expect_tx.shared.b64 %rd2, [bar], {bytes_}; {opcode} [%r1], {place}, [%r2]"
+        op = f"mbarrier.arrive.expect_tx.shared.b64 %rd2, [bar], {bytes_}; {opcode} [%r1], {at}, [%r2]"
         op += f"{', {%h0}' if im2col else ''}; {WAIT}"
     elif does == "prefetch":
-        op = f"cp.async.bulk.prefetch.tensor.{dim}.L2.global.tile {place};"
+        op = f"cp.async.bulk.prefetch.tensor.{dim}.L2.global.tile {at};"
     else:
-        name = f"global.shared::cta{'' if does == 'store' else '.' + does}.tile.bulk_group"
-        op = f"cp.{'' if does == 'store' else 'reduce.'}async.bulk.tensor.{dim}.{name} {place}, [%r1]; {GROUP}"
+        operation, mode = "" if does == "store" else f".{does}", "im2col_no_offs" if im2col else "tile"
+        opcode = f"cp.{'reduce.' if operation else ''}async.bulk.tensor.{dim}.global.shared::cta{operation}.{mode}"
+        op = f"{opcode}.bulk_group {at}, [%r1]; {GROUP}"
     text = TILE.format(op=op, fill=" ".join(f"st.shared.u32 [tile+{4 * k}], %r6;" for k in range(64)))
     given = pl.TensorMap(array, box, **options)
     if verdict == "runs":
         pl.launch(text, 1, 1, given, device=device)
         return
     assert verdict == "stops"
-    with pytest.raises(DeviceFault, match=r"the tile must begin at a multiple of 16 bytes|have no such reduction"):
+    with pytest.raises(DeviceFault, match=r"multiple of 16 bytes in|no such reduction|no negative coordinate"):
         pl.launch(text, 1, 1, given, device=device)

@@ -41,8 +41,8 @@ OF_TENSORS: dict[str, tuple[str, ...]] = {
     "u32": OPERATIONS, "s32": ("add", *_ENDS, *_LOGIC), "u64": ("add", *_ENDS, *_LOGIC), "s64": _ENDS,
     "b32": (), "b64": (), "f16": ("add", *_ENDS), "bf16": ("add", *_ENDS), "f32": ("add",), "f64": ("add",),
 }  # fmt: skip
-"""The reductions of a tensor's elements (PTX ISA, cp.reduce.async.bulk.tensor), but that an H100 adds f64, too,
-and takes .and, .or and .xor of u64 and not of s64."""
+"""The reductions of a tensor's elements (PTX ISA, cp.reduce.async.bulk.tensor), but that an H100 takes .add of
+f64, too, and .and, .or and .xor of u64 and not of s64."""
 _TAKEN = sum(1 << 8 * TYPES.index(t) + OPERATIONS.index(o) for t in TYPES[:8] for o in OF_TENSORS[t])
 
 

@@ -42,6 +42,7 @@ from ptxlab.emulate.runtime.transfers import (
     HELD,
     LOAD_TILE,
     MOVED,
+    PREFETCH_TILE,
     READ,
     REDUCE,
     REDUCE_TILE,
@@ -156,7 +157,7 @@ def in_cluster(address: u64) -> u64:
 def issue_tile(
     context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], asked: Transfer, ranks: u64
 ) -> boolean:
-    """A copy of a tile of a tensor."""
+    """A copy of a tile of a tensor, or a prefetch, which ends where the tile has been judged."""
     load = asked.kind == LOAD_TILE
     address = data[FROM + lane] if load else data[TO + lane]
     shared = data[TO + lane] if load else data[FROM + lane]
@@ -168,11 +169,14 @@ def issue_tile(
     copy_bytes(map.cast(u8), found, 128)
     if not maps.is_map(map):
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
-    if maps.field(map, maps.INTERLEAVE, 3) != 0:
+    prefetch = asked.kind == PREFETCH_TILE
+    if maps.field(map, maps.INTERLEAVE, 3) != 0 and not prefetch:
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, INTERLEAVED, 0)
     between = maps.starts_between(map, asked.place)
     if between != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, between, BETWEEN, 0)
+    if prefetch:
+        return False
     before = maps.starts_before(map, asked.place)
     if before != 0 and not load:
         return wrong(context, warp, BAD_BULK, asked.code, lane, before, BEFORE, 0)

@@ -8,7 +8,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, SHARED
-from ptxlab.emulate.runtime.transfers import COPY, LOAD_TILE, REDUCE, REDUCE_TILE, STORE_TILE, WRITE
+from ptxlab.emulate.runtime.transfers import COPY, LOAD_TILE, PREFETCH_TILE, REDUCE, REDUCE_TILE, STORE_TILE, WRITE
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 
@@ -44,7 +44,9 @@ def bulk_of(code: Code) -> Bulk:
     if reduces and not form.tensor:  # PTX ISA, cp.reduce.async.bulk: that of f32 flushes subnormal numbers
         type_ = bulk.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
     count = 0
-    if form.tensor:
+    if code.action is Action.PREFETCH_TILE:
+        kind = PREFETCH_TILE
+    elif form.tensor:
         kind = LOAD_TILE if not grouped else REDUCE_TILE if reduces else STORE_TILE
     elif form.single:
         kind, count = WRITE, types.width(form.type) // 8 * int(str(form.vec or "v1")[1:])

@@ -67,7 +67,9 @@ def is_members(code: Code, k: int) -> bool:
 
 
 def is_bulk(code: Code) -> bool:
-    """Whether an instruction copies in bulk, commits such copies to a group or waits for one."""
+    """Whether an instruction copies in bulk, commits such copies to a group or waits for one, or prefetches a tile."""
+    if code.action is Action.PREFETCH_TILE:
+        return True
     return code.form.op.kind == "async" and not code.properties.mbarrier and code.properties.group in _GROUPS
 
 

@@ -235,8 +235,6 @@ def starts_between(map: Pointer[u64], place: Pointer[i32]) -> u64:
 def starts_before(map: Pointer[u64], place: Pointer[i32]) -> u64:
     """How many elements before the tensor a tile begins in some dimension. A GPU takes none but 0 for what is written;
     the manual does not say so."""
-    if mode(map) == IM2COL:
-        return 0
     for k in range(rank(map)):
         if place[k] < 0:
             return u64(0 - i64(place[k]))

@@ -6,8 +6,8 @@ from ptxlab.emulate.language import Array, Pointer, Record, array, i32, u8, u32,
 
 ROOM = 128
 """Most copies of a cluster that are in flight at once; before one more is issued, the oldest is performed."""
-COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE = range(6)
-"""What a transfer does. WRITE: stores a value that came with it."""
+COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE, PREFETCH_TILE = range(7)
+"""What a transfer does. WRITE: stores a value that came with it. PREFETCH_TILE: nothing, it is only judged."""
 
 MOVED = (
     "bulk_copies", "bulk_global_ld", "bulk_global_st", "bulk_global_red", "bulk_arrived", "bulk_shared_st",

@@ -16,7 +16,7 @@ COLUMN = 8 * W
 """Bytes of a column of the buffers: a number of 64 bits for each lane."""
 
 
-@executes(Action.COPY, Action.COPY_REDUCE, Action.COMMIT, Action.WAIT_GROUP)
+@executes(Action.COPY, Action.COPY_REDUCE, Action.PREFETCH_TILE, Action.COMMIT, Action.WAIT_GROUP)
 class Bulk(Body):
     """Instructions that copy in bulk, and those that wait for such copies. The rules call counters and checks back."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.warp import Warp
 
 
-@executes(Action.COPY, Action.COPY_REDUCE, Action.COMMIT, Action.WAIT_GROUP)
+@executes(Action.COPY, Action.COPY_REDUCE, Action.PREFETCH_TILE, Action.COMMIT, Action.WAIT_GROUP)
 class Bulk(Body):
     """Instructions that copy in bulk, commit such copies to a group or wait for one."""
 
