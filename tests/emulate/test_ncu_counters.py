@@ -112,6 +112,7 @@ def test_bytes_of_matrices_are_told_apart() -> None:
         assert row["metrics"][counters.BYTES[2]][2] == said
 
 
+@pytest.mark.long
 @pytest.mark.skipif(find_nvdisasm() is None or not assembler.available(), reason="needs the assembler and nvdisasm")
 def test_the_assembler_leaves_loads_as_wide_as_they_are() -> None:
     wide = {"loads_16_bytes": "LDG.E.128", "bank_16_bytes": "LDS.128", "bank_16_bytes_of_128": "LDS.128"}

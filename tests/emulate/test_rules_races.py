@@ -266,6 +266,7 @@ class Atomics(World):
         self.done.append(bool(self.call(recorded_writes, *given)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("granule", [4, pytest.param(1, marks=pytest.mark.rest)])
 def test_atomics_find_hazards_and_leave_records_with_summaries_as_without(granule: int) -> None:
     compiled, done = compiled_rules(granule), []

@@ -56,6 +56,7 @@ def test_records_of_lines_are_those_of_their_words() -> None:
     assert min(seen.values()) > 20, seen
 
 
+@pytest.mark.long
 def test_reads_that_are_checked_together_leave_what_they_leave_one_by_one() -> None:
     compiled, together = compiled_rules(4), 0
     for seed in range(80):
@@ -147,6 +148,7 @@ class Groups(Lines):
         self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shared", [False, True], ids=["global", "shared"])
 def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool) -> None:
     """In global memory the same records; in shared memory the same notes, since a barrier forgets what was put off."""
