@@ -48,7 +48,7 @@ def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> No
 
 
 def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
-    explorer.set(head_dim=40, dtype="f64", row=3)
+    explorer.set(heads=2, head_dim=40, dtype="f64", row=3)
     explorer.controls["kernel"].value = "mma"
     assert explorer.notes == {
         "head dim": "head dim 40 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 40",
