@@ -36,10 +36,10 @@ TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64", 
 F32, F64 = TYPES.index("f32"), TYPES.index("f64")
 OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
 """The type that a reduction of a tensor with elements of such a type has; "" where there is none."""
-_LOGIC, _ENDS = ("and", "or", "xor"), ("min", "max")
+_ADD, _ENDS, _LOGIC = OPERATIONS[:1], OPERATIONS[1:3], OPERATIONS[5:]
 OF_TENSORS: dict[str, tuple[str, ...]] = {
-    "u32": OPERATIONS, "s32": ("add", *_ENDS, *_LOGIC), "u64": ("add", *_ENDS, *_LOGIC), "s64": _ENDS,
-    "b32": (), "b64": (), "f16": ("add", *_ENDS), "bf16": ("add", *_ENDS), "f32": ("add",), "f64": ("add",),
+    "u32": OPERATIONS, "s32": _ADD + _ENDS + _LOGIC, "u64": _ADD + _ENDS + _LOGIC, "s64": _ENDS,
+    "b32": (), "b64": (), "f16": _ADD + _ENDS, "bf16": _ADD + _ENDS, "f32": _ADD, "f64": _ADD,
 }  # fmt: skip
 """The reductions of a tensor's elements (PTX ISA, cp.reduce.async.bulk.tensor), but that an H100 takes .add of
 f64, too, and .and, .or and .xor of u64 and not of s64."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.bulk import OF_TENSORS, OPERATIONS
 from ptxlab.emulate.rules.bulk_instructions import ALONE, BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.report import Launch
@@ -20,9 +21,8 @@ REASONS = {
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
     INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
     "CPU machine copies without: write 0 for .interleave_layout",
-    UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; there are .add of u32, s32, "
-    "u64, f16, bf16, f32 and f64, .min and .max of u32, s32, u64, s64, f16 and bf16, .inc and .dec of u32, .and, .or "
-    "and .xor of u32, s32 and u64",
+    UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; there are "
+    + "; ".join(f".{o} of {', '.join(t for t, taken in OF_TENSORS.items() if o in taken)}" for o in OPERATIONS),
     BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
     "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
     BEFORE: "a tile that is stored or reduced may begin at no negative coordinate, found -{}; a GPU stops there with "
