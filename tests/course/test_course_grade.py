@@ -207,6 +207,14 @@ def test_answers_that_are_far_too_large(tmp_path: Path) -> None:
         assert found[name].marks["01-lse"].says[0]
 
 
+def test_an_answer_does_not_look_for_fonts(tmp_path: Path) -> None:
+    """matplotlib would, in the time of the first answer that draws: it finds a list of them."""
+    code = "import os\nassert any('fontlist' in name for name in os.listdir(os.environ['MPLCONFIGDIR']))\n"
+    (tmp_path / "ada.py").write_text(HEAD + code + RIGHT, encoding="utf-8")
+    (found,) = grade(tmp_path, exercises=["01-predict"], seed=3, progress=False)
+    assert found.points("01-predict") == 1.0, found.marks["01-predict"]
+
+
 @pytest.mark.rest
 def test_an_endless_exercise_costs_that_exercise(tmp_path: Path) -> None:
     code = "# %% [exercise] 01-rescale\nwhile True: pass\n" + HEAD + RIGHT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import functools
 import os
 import select
 import signal
@@ -121,6 +122,7 @@ class Process:
                     "places": [str(p) for p in places],
                     "hidden": [str(p) for p in solutions()],
                     "limits": [task.limits.seconds, task.limits.memory, task.limits.file, task.limits.disk],
+                    "fonts": list_of_fonts(),
                 }
             )
             self._listen(here)
@@ -217,6 +219,17 @@ class Process:
             os.close(handle)
         if self.popen.stdout is not None:
             self.popen.stdout.close()
+
+
+@functools.cache
+def list_of_fonts() -> dict[str, str]:
+    """The file with matplotlib's list of the fonts that are here, its name and text. An answer that draws would make it
+    anew: a second, and on a busy machine much of its time."""
+    import matplotlib
+    import matplotlib.font_manager as manager
+
+    made = Path(matplotlib.get_cachedir()) / f"fontlist-v{manager.FontManager.__version__}.json"
+    return {made.name: made.read_text(encoding="utf-8")} if made.is_file() else {}  # none: its folder cannot be written
 
 
 def environment(home: Path) -> dict[str, str]:

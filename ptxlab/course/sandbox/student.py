@@ -256,6 +256,8 @@ def main() -> None:
         channel.send({"failed": error.strerror or str(error)})
         os._exit(1)
     os.chdir(folder)
+    for name, text in start["fonts"].items():
+        Path(name).write_text(text, encoding="utf-8")
     in_force = (
         []
         if start["way"] == "layers"
