@@ -256,8 +256,6 @@ def main() -> None:
         channel.send({"failed": error.strerror or str(error)})
         os._exit(1)
     os.chdir(folder)
-    for name, text in start["fonts"].items():
-        Path(name).write_text(text, encoding="utf-8")
     in_force = (
         []
         if start["way"] == "layers"
@@ -265,6 +263,8 @@ def main() -> None:
     )
     in_force.append(isolation.limit(isolation.Limits(*start["limits"])))
     in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]], says)
+    for name, text in start["fonts"].items():
+        Path(name).write_text(text, encoding="utf-8")
     says.close()
     named = any("refusals noted" in words for words in in_force)
     packages = [path for module in list(sys.modules.values()) for path in getattr(module, "__path__", ())]
