@@ -7,7 +7,8 @@ import pytest
 from emulate_programs import ALL_CHECKS, DEVICES
 from planted import BUGS
 from planted_async import FROM_GLOBAL, GIVEN_BACK
-from test_emulate_bulk import DONE, tile_kernel, tile_load
+from test_emulate_bulk import DONE
+from test_emulate_bulk_tiles import tile_kernel, tile_load
 
 import ptxlab as pl
 
