@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conformance import register_type
+from conformance import by_lane, register_type
 from emulate_programs import ENGINES, improve, kernel, launch, run
 
 from ptxlab.isa import form
@@ -91,22 +91,7 @@ def program(opcode: str, count: int) -> tuple[str, int]:
     lines.append(f"{opcode} {', '.join(['%d', *(f'%s{k}' for k in range(len(given)))])};")
     lines += ["selp.b64 %t, 1, 0, %d;", "st.global.b64 [%out], %t;"] if result == "pred" else [
         f"st.global.{result} [%out], %d;"]  # fmt: skip
-    text = f""".version 8.1
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 in, .param .u64 out)
-{{
-    .reg .b64 %in, %out, %t;
-    .reg .b32 %lane;
-    ld.param.u64 %in, [in];
-    ld.param.u64 %out, [out];
-    mov.u32 %lane, %tid.x;
-    mad.wide.u32 %in, %lane, 8, %in;
-    mad.wide.u32 %out, %lane, 8, %out;
-    {chr(10).join(lines)}
-    ret;
-}}
-"""
+    text = by_lane("k", "8.1", "sm_90", chr(10).join(lines))
     return text, len(given)
 
 

@@ -145,6 +145,26 @@ def case(found: Form, number: int, first_input: int, first_result: int, seed: in
     return Case(found, text, inputs, placed)
 
 
+def by_lane(name: str, version: str, target: str, body: str) -> str:
+    """A kernel `name(in, out)` in which %in and %out are a lane's own places, 8 bytes from those of the next."""
+    return f""".version {version}
+.target {target}
+.address_size 64
+.visible .entry {name}(.param .u64 in, .param .u64 out)
+{{
+    .reg .b64 %in, %out, %t;
+    .reg .b32 %lane;
+    ld.param.u64 %in, [in];
+    ld.param.u64 %out, [out];
+    mov.u32 %lane, %tid.x;
+    mad.wide.u32 %in, %lane, 8, %in;
+    mad.wide.u32 %out, %lane, 8, %out;
+    {body}
+    ret;
+}}
+"""
+
+
 def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     """A PTX module that executes these opcodes one after the other, its input, and the cases in it."""
     cases: list[Case] = []
@@ -158,22 +178,7 @@ def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     sm = max([80, *(c.form.sm for c in cases)])
     version = max([(8, 0), *(c.form.version for c in cases)])
     body = "\n    ".join(line for c in cases for line in c.text)
-    text = f""".version {version[0]}.{version[1]}
-.target sm_{sm}
-.address_size 64
-.visible .entry conformance(.param .u64 in, .param .u64 out)
-{{
-    .reg .b64 %in, %out, %t;
-    .reg .b32 %lane;
-    ld.param.u64 %in, [in];
-    ld.param.u64 %out, [out];
-    mov.u32 %lane, %tid.x;
-    mad.wide.u32 %in, %lane, 8, %in;
-    mad.wide.u32 %out, %lane, 8, %out;
-    {body}
-    ret;
-}}
-"""
+    text = by_lane("conformance", f"{version[0]}.{version[1]}", f"sm_{sm}", body)
     data = np.stack(inputs) if inputs else np.zeros((1, 32), np.uint64)
     return text, data, cases
 
