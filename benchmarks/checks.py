@@ -26,9 +26,9 @@ from emulator import Prepared, attention, matmul
 
 import ptxlab as pl
 from ptxlab.emulate.jit import Run
-from ptxlab.emulate.jit.block_rows import Rows
-from ptxlab.emulate.jit.build import prepare
-from ptxlab.emulate.jit.instruments import instruments_of
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building.build import prepare
+from ptxlab.emulate.jit.instruments.chosen import instruments_of
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.trace.recorder import Trace
 

@@ -28,13 +28,14 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.emulate import Memory, lower
-from ptxlab.emulate.jit import build, run
-from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit.block_rows import Rows
-from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.jit.linked_rules import parts
-from ptxlab.emulate.jit.module_text import module_text
-from ptxlab.emulate.jit.rule_objects import object_codes
+from ptxlab.emulate.jit import run
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building import build
+from ptxlab.emulate.jit.building.linked_rules import parts
+from ptxlab.emulate.jit.building.module_text import module_text
+from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.translation.rule_objects import object_codes
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse
@@ -148,7 +149,7 @@ def matmul(name: str, block: int) -> Prepared:
 CHILD = """
 import sys, time, numpy as np, ptxlab as pl
 import llvmlite.binding, ptxlab.isa, ptxlab.text
-import ptxlab.emulate.jit.module_text, ptxlab.emulate.program.lowering, ptxlab.launch.plan
+import ptxlab.emulate.jit.building.module_text, ptxlab.emulate.program.lowering, ptxlab.launch.plan
 ptx = open(sys.argv[1]).read()
 x = np.ones(32, np.float32)
 start = time.perf_counter()

@@ -310,7 +310,8 @@ def fresh_cache() -> Iterator[None]:
                 os.environ["PTXLAB_CACHE"] = before
 
 
-WARM = """from ptxlab.emulate.jit import compile, linked_rules
+WARM = """from ptxlab.emulate.jit.building import linked_rules
+from ptxlab.emulate.jit.native import compile
 linked_rules.build_ahead(compile.host())"""
 """Builds the rules."""
 

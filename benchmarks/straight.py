@@ -12,10 +12,10 @@ import time
 
 from ptxlab.collection import resting
 from ptxlab.emulate import lower
-from ptxlab.emulate.jit import build
-from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.jit.module_text import module_text
+from ptxlab.emulate.jit.building import build
+from ptxlab.emulate.jit.building.module_text import module_text
+from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.native import compile as native
 from ptxlab.text import parse
 
 LINES = (1_000, 4_000, 16_000, 100_000)

@@ -27,7 +27,7 @@ from ptxlab.isa.table import TABLE, Op
 
 RUN_BY = {
     "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/flow.py`, "
-    "`ptxlab/emulate/jit/control.py`.",
+    "`ptxlab/emulate/jit/control/control.py`.",
     "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
     "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/matrix.py` says how its numbers are computed, "
     "and `ptxlab/isa/fragments.py` which lane holds what.",

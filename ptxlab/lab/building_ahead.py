@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from IPython.core.getipython import get_ipython
 
-from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.native import compile as native
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import attention_subject, explorer_views
 from ptxlab.lab.requests import Request

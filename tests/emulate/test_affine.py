@@ -23,8 +23,8 @@ def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[lis
 
 def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str, list[int]] | None:
     """The same, with the strides that lanes add."""
-    from ptxlab.emulate.jit.analyses import analyses
-    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.analysis.analyses import analyses
 
     program = lower(parse(kernel(body)))
     known = analyses(program, Rows.of(block))
@@ -133,8 +133,8 @@ def test_lanes_a_stride_apart(body: str, expected: tuple[int, str, int] | None) 
 
 
 def test_what_is_loaded_where_all_lanes_agree_is_a_scalar() -> None:
-    from ptxlab.emulate.jit.analyses import analyses
-    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.analysis.analyses import analyses
 
     body = """
         shr.u32 %r5, %r1, 5; mad.lo.u32 %r6, %r2, 4, %r5; mul.wide.u32 %rd5, %r6, 4; add.u64 %rd6, %rd2, %rd5;

@@ -51,8 +51,8 @@ def test_every_engine(a_type: str, b_type: str) -> None:
 @pytest.mark.skipif(not X86, reason="needs an x86 CPU")
 @pytest.mark.parametrize(("cpu", "features", "lanes"), [("haswell", "+avx,+avx2", 8), ("x86-64", "+sse2", 4)])
 def test_shorter_vectors(cpu: str, features: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit import compile as native
-    from ptxlab.emulate.jit.byte_products import pair_products
+    from ptxlab.emulate.jit.llvm.byte_products import pair_products
+    from ptxlab.emulate.jit.native import compile as native
 
     if not set(features.split(",")) <= set(native.host().features.split(",")):
         pytest.skip(f"needs a CPU with {features}")
@@ -66,10 +66,10 @@ def test_shorter_vectors(cpu: str, features: str, lanes: int, monkeypatch: pytes
 
 def test_one_instruction_for_pairs() -> None:
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.compile import Cpu
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import Cpu
     from ptxlab.text import parse
 
     def emitted(cpu: Cpu) -> str:

@@ -237,7 +237,7 @@ LOOP:
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 def test_a_series_of_reads_is_one_note() -> None:
     """Of a loop, and of the warps of a block."""
-    from ptxlab.emulate.jit import shadows
+    from ptxlab.emulate.jit.running import shadows
 
     seen: list[tuple[int, int]] = []
     ended = shadows.Watched.ended
@@ -420,7 +420,7 @@ def test_what_programs_put_reads_off(what: str) -> None:
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 def test_reads_of_what_nobody_writes_are_not_recorded() -> None:
     """But for those before the first write to anything: that is not looked at so closely."""
-    from ptxlab.emulate.jit import shadows
+    from ptxlab.emulate.jit.running import shadows
     from ptxlab.emulate.rules import race_lines
 
     seen: list[tuple[int, int]] = []

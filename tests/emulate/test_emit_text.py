@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit.irtext import Text
+from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.native import compile as native
 
 
 def results(write: Callable[[Text], str], given: range = range(5)) -> list[int]:

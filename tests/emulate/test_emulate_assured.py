@@ -178,10 +178,10 @@ def test_random_programs(first: int, count: int) -> None:
 def loop_of(body: str, threads: tuple[int, int, int]) -> str:
     """The loop over the warps of a block that asks nothing, or the most of it; "" where there is none."""
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
     from ptxlab.text import parse
 
     program = lower(parse(kernel(body)))
@@ -213,9 +213,9 @@ def test_the_text_is_valid() -> None:
     from random_elementwise import Program
 
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
     from ptxlab.text import parse
 
     texts = [kernel(body) for _, body in [*PROGRAMS.values(), *FAULTS.values()]] + [Program(k).text for k in range(8)]

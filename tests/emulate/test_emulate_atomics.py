@@ -238,7 +238,7 @@ def test_neighbours_in_a_row_that_is_known(op: str, kind: str) -> None:
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 def test_a_known_row_needs_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither do rows of other warps of a launch: the site knows the allocation after the first one."""
-    rows = pytest.importorskip("ptxlab.emulate.jit.atomic_rows", reason="needs llvmlite", exc_type=ImportError)
+    rows = pytest.importorskip("ptxlab.emulate.jit.atomics.rows", reason="needs llvmlite", exc_type=ImportError)
     made, row = [], rows.in_a_row
     monkeypatch.setattr(rows, "in_a_row", lambda *given: (made.append(given[2]), row(*given))[1])
     improve(kernel("red.global.add.f32 [%rd3+128], %f1; red.global.add.u32 [%rd3], %r1;"), (32,), False, ("memcheck",))
@@ -275,9 +275,9 @@ def test_a_row_that_leaves_its_array(wrong: int) -> None:
 def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     """So it is in code with counters and checks. One place in shared memory has never been written, and a block reads
     what another one adds to."""
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
 
     given = {"kind": "u32", "op": "add", "size": 4, "bits": "b32", "word": "%r17", "space": space}
     given["at"] = "%rd7" if space == "global" else "%r16"

@@ -17,7 +17,7 @@ import ptxlab as pl
 RULES = "rules-"
 """What the name of an entry with rules begins with."""
 
-native = pytest.importorskip("ptxlab.emulate.jit.compile", reason="needs llvmlite", exc_type=ImportError)
+native = pytest.importorskip("ptxlab.emulate.jit.native.compile", reason="needs llvmlite", exc_type=ImportError)
 
 TEXT = """.version 8.0
 .target sm_80
@@ -47,7 +47,8 @@ def run(text: str = TEXT) -> pl.Run:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A cache of its own, and nothing remembered in memory."""
-    from ptxlab.emulate.jit import build, llvm_thread
+    from ptxlab.emulate.jit.building import build
+    from ptxlab.emulate.jit.native import llvm_thread
 
     llvm_thread.wait_until_idle()  # code of tests before this one that is built again, and would be kept here
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path / "cache"))
@@ -64,7 +65,7 @@ def programs(folder: Path) -> list[Path]:
 
 def forget() -> None:
     """As in a new process: only the disk remembers."""
-    from ptxlab.emulate.jit import build
+    from ptxlab.emulate.jit.building import build
 
     build._recent.clear()
 
@@ -91,7 +92,10 @@ print(*sys.modules)
 @pytest.mark.parametrize("checks", ["memcheck", "memcheck initcheck racecheck synccheck"], ids=len)
 def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: str) -> None:
     """Nor is the translator of rules: a new process's first launch would wait for them."""
-    emitter = {f"ptxlab.emulate.jit.{name}" for name in ("emit", "translator", "linked_rules", "module_text")}
+    emitter = {
+        f"ptxlab.emulate.jit.{name}"
+        for name in ("emitter.emit", "translation.translator", "building.linked_rules", "building.module_text")
+    }
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
     command = [sys.executable, "-c", IN_A_PROCESS, TEXT, checks]
     first, second = (
@@ -102,7 +106,7 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     assert emitter.isdisjoint(second)
     rare = {
         f"ptxlab.emulate.jit.{name}"
-        for name in ("tracing", "counting", "checked", "lane_by_lane", "records_at_once", "asked_rules")
+        for name in ("instruments.tracing", "instruments.counting", "building.asked_rules", "checks")
     }
     rare |= {
         f"ptxlab.emulate.rules.{name}" for name in ("initcheck", "race_accesses", "copies_in_flight", "tile_layouts")
@@ -162,7 +166,7 @@ def test_no_damage_gets_past_the_checksum(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_every_byte_of_an_entry_may_be_damaged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit import build
+    from ptxlab.emulate.jit.building import build
 
     monkeypatch.setattr(build, "HOT", 1e9)  # nothing is built again in the background, over what stands there
     run()

@@ -134,9 +134,9 @@ def test_engines_agree(name: str, options: dict[str, Any]) -> None:
 
 def test_what_runs_under_masks() -> None:
     """Regions have calls, returns and indexed branches; those of functions end behind their calls."""
-    from ptxlab.emulate.jit.analysis import uniform_registers
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.masked import MOST_JOINS, Masked, masked_regions
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
+    from ptxlab.emulate.jit.control.masked import MOST_JOINS, Masked, masked_regions
     from ptxlab.emulate.program.liveness import live_in
     from ptxlab.isa.actions import Action
 

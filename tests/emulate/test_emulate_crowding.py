@@ -12,7 +12,7 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import DeviceFault
 
 jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
-crowding = pytest.importorskip("ptxlab.emulate.jit.crowding", reason="needs llvmlite", exc_type=ImportError)
+crowding = pytest.importorskip("ptxlab.emulate.jit.running.crowding", reason="needs llvmlite", exc_type=ImportError)
 
 TIMES, BLOCKS, THREADS = 20, 3000, 64
 COUNTS = f"""

@@ -75,7 +75,7 @@ def test_registers_that_nobody_reads_after_a_call_are_not_saved() -> None:
 
 
 def test_accesses_at_one_register_share_a_check() -> None:
-    from ptxlab.emulate.jit.frames import plan_spans
+    from ptxlab.emulate.jit.memory.frames import plan_spans
 
     program = lower(parse(kernel(CALL.format(given="%r1", name="fibonacci"), FIBONACCI)))
     block = next(b for b in program.blocks if program.codes[b.last - 1].name == "call" and b.first > 0)

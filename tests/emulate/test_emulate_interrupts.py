@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from longer import slow
 
-threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
 
 SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-thread = pytest.importorskip("ptxlab.emulate.jit.llvm_thread")
+thread = pytest.importorskip("ptxlab.emulate.jit.native.llvm_thread")
 
 
 @thread.uninterrupted
@@ -95,7 +95,7 @@ MODULE = """define i32 @twice(i32 %x) {
 
 
 def test_code_generated_without_the_lock_is_the_same() -> None:
-    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.compile")
+    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
     ready: list[None] = []
 
     def both() -> tuple[bytes, bytes]:
@@ -109,7 +109,7 @@ def test_code_generated_without_the_lock_is_the_same() -> None:
 
 
 def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
-    native, ready = pytest.importorskip("ptxlab.emulate.jit.compile"), list[None]()
+    native, ready = pytest.importorskip("ptxlab.emulate.jit.native.compile"), list[None]()
     with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
         thread.begin(native.build, "define nothing", native.host(), 0, lambda: ready.append(None))()
     assert ready == [None]
@@ -118,7 +118,7 @@ def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
 @pytest.mark.long
 def test_code_is_generated_while_another_thread_calls_llvm() -> None:
     """It would wait for llvmlite's lock, and make a call or two."""
-    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.compile")
+    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
     body = "\n".join(f"  %v{k + 1} = mul i32 %v{k}, %x" for k in range(100_000))
     text = f"define i32 @long(i32 %x) {{\n  %v0 = add i32 %x, 1\n{body}\n  ret i32 %v100000\n}}"
     ready, done, calls = threading.Event(), threading.Event(), 0
@@ -160,7 +160,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
 def test_a_forked_process_has_a_thread_of_its_own() -> None:
     program = """
 import os
-from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.native import compile as native
 native.host()
 child = os.fork()
 if child == 0:

@@ -35,9 +35,9 @@ def test_which_programs_have_it_as_rows(body: str, as_rows: bool) -> None:
 def test_word_by_word(good: bool) -> None:
     """A word of all lanes, then the next word; with a pointer that may lead there each lane's memory in one piece."""
     from ptxlab.emulate import jit
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.build import prepare
-    from ptxlab.emulate.jit.instruments import Instruments
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.building.build import prepare
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
 
     stores = """st.local.u32 [own], %r1; add.u32 %r6, %r1, 256; cvt.u16.u32 %h1, %r6; st.local.u16 [own+6], %h1;
         mov.u32 %r6, 7; st.local.u16 [own+4], %r6; mov.b64 %rd6, {%r1, %r5}; st.local.u64 [own+8], %rd6;"""
@@ -158,9 +158,9 @@ def test_engines_find_the_same_bytes_unwritten(first: int, count: int) -> None:
 @pytest.mark.parametrize(("at", "looked_up"), [("own+4", False), ("%r6", False), ("%r7", True)])
 def test_initcheck_looks_up_masks_where_all_lanes_have_one_address(at: str, looked_up: bool) -> None:
     """The rule is called for addresses that may differ, and where a lane may read what it has not written."""
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
     from ptxlab.emulate.language.rules import rule_of
     from ptxlab.emulate.rules import local_memory
 

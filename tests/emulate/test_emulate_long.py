@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.jit import emit, far_constants, tabled
-from ptxlab.emulate.jit.irtext import Text
-from ptxlab.emulate.jit.values import constant
+from ptxlab.emulate.jit.emitter import emit, tabled
+from ptxlab.emulate.jit.llvm import far_constants
+from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.values import constant
 
 HEAD = """.version 8.0
 .target sm_80

@@ -98,7 +98,7 @@ def test_warps_that_wait_for_each_other_in_a_loop() -> None:
 
 def kept(body: str) -> list[set[str]]:
     """The registers that lie in locals in each block of a kernel in which no register is a scalar."""
-    from ptxlab.emulate.jit.loop_registers import registers_of_loops
+    from ptxlab.emulate.jit.emitter.loop_registers import registers_of_loops
     from ptxlab.emulate.program.liveness import live_in
 
     program = lower(parse(kernel(body)))

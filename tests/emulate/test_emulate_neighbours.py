@@ -19,8 +19,8 @@ SHARED = ".shared .align 16 .b8 tile[2048];"
 
 def bundles(body: str) -> list[tuple[int, list[int]]]:
     """Of a kernel's first block: for each bundle how many elements a lane has, and which loads use it, by number."""
-    from ptxlab.emulate.jit.groups import plan_groups
-    from ptxlab.emulate.jit.neighbours import plan_bundles
+    from ptxlab.emulate.jit.emitter.groups import plan_groups
+    from ptxlab.emulate.jit.memory.neighbours import plan_bundles
 
     program = lower(parse(kernel(body, SHARED)))
     block = program.blocks[0]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.jit import execution
-from ptxlab.emulate.jit.compile import host
-from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.jit.linked_rules import parts
-from ptxlab.emulate.jit.module_text import module_text
+from ptxlab.emulate.jit.building.linked_rules import parts
+from ptxlab.emulate.jit.building.module_text import module_text
+from ptxlab.emulate.jit.emitter import execution
+from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.native.compile import host
 from ptxlab.emulate.program.model import lower
 
 HEAD = """\

@@ -12,8 +12,9 @@ import ptxlab as pl
 
 pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
-from ptxlab.emulate.jit import build, llvm_thread, module_text
-from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.building import build, module_text
+from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import llvm_thread
 
 
 @pytest.fixture

@@ -77,10 +77,10 @@ def test_a_nan_beside_one_that_arithmetic_made(operation: str, operands: str) ->
 
 def test_moved_numbers_keep_the_raw_ones() -> None:
     """In code that runs long; code that is built quickly does without."""
-    from ptxlab.emulate.jit import machine
-    from ptxlab.emulate.jit.compile import Cpu
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.emitter import machine
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import Cpu
 
     sums = """ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1; mov.b32 %r20, %f2;
         shfl.sync.bfly.b32 %r21, %r20, 1, 31, -1; mov.b32 %f3, %r21; st.global.f32 [%rd3], %f3;"""
@@ -92,7 +92,7 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
             found.append(a.type == "i32" and out.raw is not None and out.raw.text != out.text)
             return out
 
-    from ptxlab.emulate.jit import emit
+    from ptxlab.emulate.jit.emitter import emit
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emit, "LaneMachine", Seen)

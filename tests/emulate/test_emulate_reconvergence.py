@@ -371,9 +371,9 @@ _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st
     ],
 )
 def test_short_sides_of_a_branch(body: str, expected: str) -> None:
-    from ptxlab.emulate.jit.analysis import uniform_registers
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.sides import sides_of
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.analysis.sides import sides_of
+    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 
     program = lower(parse(kernel(body)))
     alive = live_in(program)

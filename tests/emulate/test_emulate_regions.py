@@ -301,7 +301,7 @@ def test_short_quanta(body: str, seed: int) -> None:
 
 def test_a_region_goes_on_after_a_quantum(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long lanes take to leave a loop, no warp needs the function for diverged warps."""
-    from ptxlab.emulate.jit.build import Loaded
+    from ptxlab.emulate.jit.building.build import Loaded
 
     text = kernel(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mul.lo.u32 %r10, %r1, 100;"))
     improve(text, (32,), False, ())
@@ -324,9 +324,9 @@ def test_traps(number: int) -> None:
 def test_what_runs_under_masks() -> None:
     """The branch of a loop that lanes leave one by one has a region, and one that lanes leave together has none."""
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.analysis import uniform_registers
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.masked import masked_regions
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
+    from ptxlab.emulate.jit.control.masked import masked_regions
     from ptxlab.emulate.program.liveness import live_in
     from ptxlab.text import parse
 
@@ -348,8 +348,8 @@ def test_what_runs_under_masks() -> None:
 def test_registers_of_loops_that_lanes_change_apart() -> None:
     """What some lanes leave out in a loop is kept for all lanes: else the warp would stay diverged in all turns."""
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.analysis import uniform_registers
-    from ptxlab.emulate.jit.block_rows import Rows
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
     from ptxlab.emulate.program.liveness import live_in
     from ptxlab.text import parse
 
@@ -367,10 +367,10 @@ def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.Mon
     """Of registers that lanes write under a mask those are loaded that others may read: in a side, a region, and the
     function for diverged warps."""
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit import emit
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.emitter import emit
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
     from ptxlab.text import parse
 
     body = """

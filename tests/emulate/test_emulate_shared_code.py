@@ -10,12 +10,12 @@ from ptxlab.emulate.program.model import lower
 
 pytest.importorskip("llvmlite")
 
-from ptxlab.emulate.jit.block_rows import Rows
-from ptxlab.emulate.jit.compile import host
-from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.jit.linked_rules import elsewhere, functions_of, parts
-from ptxlab.emulate.jit.module_text import module_text
-from ptxlab.emulate.jit.rulecode import module_of
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of, parts
+from ptxlab.emulate.jit.building.module_text import module_text
+from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.native.compile import host
+from ptxlab.emulate.jit.translation.rulecode import module_of
 
 HEAD = """\
 .version 8.0
@@ -137,7 +137,7 @@ def test_a_program_that_calls_one_rule_is_linked_to_those_that_it_calls() -> Non
 
 
 def test_registers_are_analysed_once_for_all_functions_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit import analyses
+    from ptxlab.emulate.jit.analysis import analyses
 
     asked = []
     for name in ("live_in", "uniform_registers", "aligned_registers", "affine_registers"):
@@ -159,7 +159,7 @@ def stores(count: int) -> str:
 
 
 def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
-    from ptxlab.emulate.jit.laid_addresses import MANY
+    from ptxlab.emulate.jit.memory.laid_addresses import MANY
 
     for count, kept in ((MANY - 1, 0), (MANY, 1)):
         text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), slow=False, small=False).text
@@ -172,7 +172,7 @@ def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
 @pytest.mark.parametrize("quality", ["quick", "good"])
 def test_many_stores_from_one_base(quality: str) -> None:
     """Each thread has a place of its own; the last store of each is outside for one of them."""
-    from ptxlab.emulate.jit import build
+    from ptxlab.emulate.jit.building import build
 
     seen = []
     for ptx, length in ((stores(8), 64 * 16), (stores(16), 64 * 16 - 1)):
@@ -193,7 +193,7 @@ def test_many_stores_from_one_base(quality: str) -> None:
 
 def test_stores_to_several_allocations_in_good_code() -> None:
     """They go lane by lane."""
-    from ptxlab.emulate.jit import build
+    from ptxlab.emulate.jit.building import build
 
     lines = ["ld.param.u64 %a0, [x];", "ld.param.u64 %a2, [y];", "setp.lt.u32 %p, %t, 21;"]
     lines += ["selp.b64 %a1, %a0, %a2, %p;", "mul.wide.u32 %a3, %t, 32;", "add.s64 %a1, %a1, %a3;"]

@@ -67,9 +67,9 @@ def test_no_shuffle_goes_through_memory(small: bool) -> None:
 
     def emitted(mode: str, lane: str, cpu: Any) -> str:
         from ptxlab.emulate import lower
-        from ptxlab.emulate.jit.block_rows import Rows
-        from ptxlab.emulate.jit.instruments import Instruments
-        from ptxlab.emulate.jit.module_text import module_text
+        from ptxlab.emulate.jit.affine.block_rows import Rows
+        from ptxlab.emulate.jit.building.module_text import module_text
+        from ptxlab.emulate.jit.instruments.chosen import Instruments
         from ptxlab.text import parse
 
         text = kernel(
@@ -80,7 +80,7 @@ def test_no_shuffle_goes_through_memory(small: bool) -> None:
         begin = whole.index("shfl.sync")
         return whole[begin : whole.index("st.global", begin)]
 
-    from ptxlab.emulate.jit.compile import Cpu
+    from ptxlab.emulate.jit.native.compile import Cpu
 
     wide, narrow = Cpu("znver4", "+avx512f"), Cpu("haswell", "+avx2")
     for cpu in (wide, narrow):

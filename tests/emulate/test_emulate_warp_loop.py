@@ -277,9 +277,9 @@ SEGMENTS = {
 def test_segments(what: str, counters: bool) -> None:
     pytest.importorskip("llvmlite")
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
     from ptxlab.text import parse
 
     program = lower(parse(kernel(PROGRAMS[what][2], SHARED)))
@@ -297,11 +297,11 @@ def test_segments(what: str, counters: bool) -> None:
 def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     monkeypatch: pytest.MonkeyPatch, body: str, follows: bool
 ) -> None:
-    segments = pytest.importorskip("ptxlab.emulate.jit.segments", reason="needs llvmlite", exc_type=ImportError)
+    segments = pytest.importorskip("ptxlab.emulate.jit.control.segments", reason="needs llvmlite", exc_type=ImportError)
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.compile import host
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import host
     from ptxlab.text import parse
 
     program, found, emit = lower(parse(kernel(body))), list[Any](), segments.Segments.emit
@@ -411,7 +411,7 @@ def test_two_workers_a_random_order_and_counters_give_the_same(what: str, option
 
 def threads_of(monkeypatch: pytest.MonkeyPatch, body: str, **options: Any) -> int:
     """How many functions a launch runs in threads."""
-    threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+    threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
     begun, begin = [], threads.Team.begin
     with monkeypatch.context() as patch:
         patch.setattr(threads.Team, "begin", lambda team, work: (begun.append(work), begin(team, work))[1])
@@ -444,7 +444,7 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
-    threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+    threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
 
     def start(function: Any, args: Any) -> None:
         raise RuntimeError("can't start new thread")

@@ -15,13 +15,13 @@ import pytest
 from emulate_programs import ENGINES, kernel, run
 from matrix_programs import NUMPY, multiply, pack, program, unpack
 
-from ptxlab.emulate.jit import half_forms, half_products
-from ptxlab.emulate.jit.half_forms import Vectors
-from ptxlab.emulate.jit.irtext import Text
+from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.matrices import half_forms, half_products
+from ptxlab.emulate.jit.matrices.half_forms import Vectors
 from ptxlab.isa.fragments import Fragment
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
-native = pytest.importorskip("ptxlab.emulate.jit.compile")
+native = pytest.importorskip("ptxlab.emulate.jit.native.compile")
 
 _MMA = "mma.sync.aligned"
 FORMS = [
@@ -92,7 +92,7 @@ def compare(opcode: str) -> None:
 @pytest.fixture
 def afresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Code is neither found nor left: what it was made for is not part of its name."""
-    from ptxlab.emulate.jit import build
+    from ptxlab.emulate.jit.building import build
 
     monkeypatch.setattr(build, "_recent", type(build._recent)())
     monkeypatch.setattr(native, "recall", lambda entry: None)
@@ -351,8 +351,8 @@ def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatc
 def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int], afresh: pytest.MonkeyPatch) -> None:
     """Of five sums with three products each: how many calls there are for so many sums and steps."""
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
     from ptxlab.text import parse
 
     afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])

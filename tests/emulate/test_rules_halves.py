@@ -9,7 +9,7 @@ import pytest
 
 from ptxlab.emulate.rules import halves
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.rulecode")
+rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
 
 
 @pytest.fixture(scope="module")

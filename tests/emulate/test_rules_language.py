@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxlab.emulate.jit.rulecode import Compiled, call, declaration
-from ptxlab.emulate.jit.translator import RuleError
+from ptxlab.emulate.jit.translation.rulecode import Compiled, call, declaration
+from ptxlab.emulate.jit.translation.translator import RuleError
 from ptxlab.emulate.language import (
     Array,
     Pointer,

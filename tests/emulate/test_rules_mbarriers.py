@@ -28,7 +28,7 @@ from ptxlab.emulate.runtime.state import (
 from ptxlab.isa import mbarrier
 from ptxlab.isa.mbarrier import Problem
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.rulecode")
+rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
 FULL, START, BYTES = 0xFFFFFFFF, 1024, 512
 ACTIONS = (M.INIT, M.INVAL, M.UPDATE, M.WAIT)
 
@@ -271,7 +271,7 @@ def test_of_waits_in_vain_the_checks_are_told_once_in_a_while(compiled: Any) -> 
 
 CALL = ctypes.CFUNCTYPE(
     ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4
-)  # as in `ptxlab.emulate.jit.mbarrier_phases`
+)  # as in `ptxlab.emulate.jit.running.mbarrier_phases`
 
 
 def test_compiled_code_tells_the_checks(compiled: Any) -> None:

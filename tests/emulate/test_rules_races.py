@@ -18,7 +18,7 @@ from race_worlds import (
     that_agree,
 )
 
-from ptxlab.emulate.jit.records_at_once import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.checks.records_at_once import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import (
     barriers,

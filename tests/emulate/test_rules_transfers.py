@@ -26,7 +26,7 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.rulecode")
+rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
 FULL = 0xFFFFFFFF
 BASES, ROOM = (0x1000, 0x9000), 4096
 START, SHARED_ROOM = 1024, 2048

@@ -70,10 +70,10 @@ def test_what_is_stored(kind: str, place: str, lanes: int) -> None:
 
 def test_one_store_for_each_lane() -> None:
     from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.block_rows import Rows
-    from ptxlab.emulate.jit.compile import Cpu
-    from ptxlab.emulate.jit.instruments import Instruments
-    from ptxlab.emulate.jit.module_text import module_text
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.native.compile import Cpu
     from ptxlab.text import parse
 
     text = kernel("""xor.b32 %r5, %r1, 9; mul.wide.u32 %rd10, %r5, 16; add.u64 %rd10, %rd10, %rd1;

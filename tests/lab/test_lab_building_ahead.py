@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.native import compile as native
 from ptxlab.lab import building_ahead, explorer_views
 from ptxlab.lab.building_ahead import Builder, next_setting
 from ptxlab.lab.requests import request

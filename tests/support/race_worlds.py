@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.records_at_once import one_place, recorded_as_one, recorded_reads, recorded_writes, whole_row
-from ptxlab.emulate.jit.rulecode import Compiled
+from ptxlab.emulate.jit.checks.records_at_once import (
+    one_place,
+    recorded_as_one,
+    recorded_reads,
+    recorded_writes,
+    whole_row,
+)
+from ptxlab.emulate.jit.translation.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import (
     barriers,

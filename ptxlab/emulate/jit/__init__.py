@@ -1,15 +1,15 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
-it) and `operations`, `affine` (lanes that differ by constants), `emit` (what emits a function) and its parts:
-`machine`, `active_mask`, `registers`, `operands`, `access` and `transfer` (loads and stores), `execution`, `body`. Then
-`control`, `fast` and `slow` (a program's two functions), `sides` and `regions` (what `fast` runs under masks),
-`instrument` (how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and
-barriers), `warp_loop`, `segments` and `assured` (what of that the fast function does itself), `rulecode` and
-`linked_rules` (the rules that they call), `module_text` (all of this as one module of LLVM), `build`, `rule_objects`
-and `compile` (to machine code, and the cache), `workers` (what each has in memory) and `threads`. This file runs a
-launch and reads the counts. What only some launches need is imported in functions, so that a new process whose code is
-cached starts quickly.
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `llvm` (LLVM IR as text: `irtext`, lanes in it:
+`values`, `operations`), `affine` (lanes that differ by constants), `translation` (rules to LLVM), `emitter` (what emits
+a function: `emit`, and its parts `machine`, `active_mask`, `registers`, `operands`, `execution`, `body`; `instrument`:
+how counters, checks and traces hook into them), `analysis` (what is found out before), `memory` (loads and stores:
+`access`, then `transfer`), `atomics`, `matrices`, `bodies`, `checks`, `instruments`. Then `control`: `fast` and `slow`
+(a program's two functions), `regions` (what `fast` runs under masks), and `warp_loop`, `segments` and `assured` (what
+`fast` does itself of `ptxlab.emulate.rules.scheduling`). `building` makes one module of LLVM of all this
+(`module_text`) and machine code of it (`build`), by `native` (which has the cache); `running` has what a launch needs
+in memory (`workers`) and `threads`. This file runs a launch and reads the counts. What only some launches need is
+imported in functions, so that a new process whose code is cached starts quickly.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ptxlab.emulate.jit.block_rows import Rows
-from ptxlab.emulate.jit.build import Loaded, prepare
-from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.crowding import Comparison
-from ptxlab.emulate.jit.instruments import instruments_of
-from ptxlab.emulate.jit.threads import Team
-from ptxlab.emulate.jit.workers import ENDLESS, Image, Worker
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building.build import Loaded, prepare
+from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.native.compile import Code, Cpu
+from ptxlab.emulate.jit.running.crowding import Comparison
+from ptxlab.emulate.jit.running.threads import Team
+from ptxlab.emulate.jit.running.workers import ENDLESS, Image, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.model import Program
@@ -43,9 +43,9 @@ from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.bulk import Reductions, Reports
-    from ptxlab.emulate.jit.mbarrier_phases import Callback
-    from ptxlab.emulate.jit.shadows import Watched
+    from ptxlab.emulate.jit.running.bulk import Reductions, Reports
+    from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+    from ptxlab.emulate.jit.running.shadows import Watched
     from ptxlab.emulate.runtime.counters import Counters
 
 QUANTUM = 1 << 13
@@ -116,18 +116,18 @@ class Run:
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
         if self.built.instruments.checks:
-            from ptxlab.emulate.jit.mbarrier_phases import Callback
-            from ptxlab.emulate.jit.shadows import Watched
+            from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+            from ptxlab.emulate.jit.running.shadows import Watched
 
             self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
         if self.bulk:
-            from ptxlab.emulate.jit.bulk import Reductions, Reports
+            from ptxlab.emulate.jit.running.bulk import Reductions, Reports
 
             self.reductions = Reductions(self.errors, self.stop)
             if self.checks is not None or self.launch.trace is not None:
                 self.reports = Reports(self)
         if self.launch.trace is not None:
-            from ptxlab.emulate.jit.tracing import chosen
+            from ptxlab.emulate.jit.instruments.tracing import chosen
 
             self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
 
@@ -303,7 +303,7 @@ class Run:
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
 
     def _fault(self, worker: Worker) -> BaseException:
-        from ptxlab.emulate.jit.faults import explain, first_invalid, spinning, who_waits
+        from ptxlab.emulate.jit.running.faults import explain, first_invalid, spinning, who_waits
         from ptxlab.emulate.language import lanes_of
 
         noted, slot = worker.context.fault, worker.slot
@@ -339,7 +339,7 @@ class Run:
 
     def _counters(self, counts: np.ndarray, rest: np.ndarray) -> Counters:
         """What counted code has counted; given what `executions` takes, of each warpgroup."""
-        from ptxlab.emulate.jit.tallies import executions, tally
+        from ptxlab.emulate.jit.instruments.tallies import executions, tally
         from ptxlab.emulate.rules.memory_model import Counted
         from ptxlab.emulate.runtime.counters import collect
 
@@ -357,7 +357,7 @@ def _sum(arrays: list[np.ndarray]) -> np.ndarray:
 
 def _lines(program: Program, counts: list[np.ndarray], rest: list[np.ndarray]) -> dict[int, tuple[int, int]]:
     """`Report.lines`. It does not refer to the launch, whose memory may be large."""
-    from ptxlab.emulate.jit.tallies import executions
+    from ptxlab.emulate.jit.instruments.tallies import executions
 
     return by_line(program, executions(program, _sum(counts).sum(axis=0), _sum(rest).sum(axis=0)))
 
@@ -380,7 +380,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     finally:
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
-            from ptxlab.emulate.jit.tracing import transcribe
+            from ptxlab.emulate.jit.instruments.tracing import transcribe
 
             transcribe(launch.trace, built.recorded, [w.tape for w in this.workers if w.tape is not None])
     this.note_work()

@@ -18,7 +18,7 @@ STEP = 512
 @rule(symbol="fill.local")
 def fill_to(warp: Warp, addresses: Pointer[u64], mask: u32, size: u64, stride: u64) -> None:
     """Lanes are about to access `size` bytes each of their local memory: fills it so far. stride: how much of it each
-    has. All lanes of a warp have words in turn (see `jit.local_rows`), so that it is filled for all of them."""
+    has. All lanes of a warp have words in turn (see `jit.memory.local_rows`), so that it is filled for all of them."""
     end = warp.filled
     for lane in lanes_of(mask):
         end = max(end, u64(addresses[lane] + size))

@@ -1,5 +1,5 @@
 """Rounds that all warps of a CTA go through alike, each with all its lanes: the function for converged warps ends them
-itself, so that it need not return (see `jit.warp_loop`).
+itself, so that it need not return (see `jit.control.warp_loop`).
 
 What these rules do is what the scheduler would do (`scheduling.end_round`, and then `scheduling.run_grid`); where there
 is more to do than the common case, they do nothing, and the scheduler does it all.

@@ -67,7 +67,7 @@ PATIENCE = 16
 @rule(external=True, symbol="fast")
 def fast(context: Context, cta: Cta, warp: Warp) -> u32:
     """Runs a converged warp until it must stop, and says why; and, where it can, the warps after it, which have their
-    turns then (see `jit.warp_loop`)."""
+    turns then (see `jit.control.warp_loop`)."""
     raise AssertionError("the function is known to compiled code only")
 
 

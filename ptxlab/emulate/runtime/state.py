@@ -2,7 +2,7 @@
 
 One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
 share, and each `Warp` the program counters, masks and thread indices. After a `Warp` lie its registers: 32 lanes each,
-and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.registers`).
+and beside them one scalar for those that are uniform while the warp is converged (see `jit.emitter.registers`).
 """
 
 from __future__ import annotations
@@ -317,9 +317,9 @@ class Warp(Record, align=64):
     warp_id: u32
     traced: u32  # whether its steps are recorded
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
-    region: u32  # where the function for converged warps goes on with the region (see `jit.regions`) that it left last
+    region: u32  # where the function for converged warps goes on with the region that it left (`jit.control.regions`)
     products: Executed
-    all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.dot_products`)
+    all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (`jit.matrices.dot_products`)
     local: Pointer[u8]
     filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.filling`)
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits

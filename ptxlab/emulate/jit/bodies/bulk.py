@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import call
-from ptxlab.emulate.jit.values import Address, Value
+from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import Address, Value
+from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.instrument import After
-from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
-from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.model import Code, Mem, Reg
 from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.copies import copy
@@ -16,7 +16,7 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checked import Checks
+    from ptxlab.emulate.jit.checks.checked import Checks
 
 SIZES = 16 * W
 """Where in the buffer %data the bytes that lanes read are passed: after the addresses."""

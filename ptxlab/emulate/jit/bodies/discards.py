@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.discards import discard
 from ptxlab.isa.actions import Action

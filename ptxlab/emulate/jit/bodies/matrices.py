@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import half_forms, tiles
-from ptxlab.emulate.jit.affine_calls import Given
-from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.half_forms import is_half_product
-from ptxlab.emulate.jit.half_operands import at
-from ptxlab.emulate.jit.half_products import REGISTER
-from ptxlab.emulate.jit.instrument import After
-from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.late_products import Late, LateProducts
-from ptxlab.emulate.jit.products import product_function
-from ptxlab.emulate.jit.rulecode import ANYWHERE
-from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.jit.wide_operands import WideOperands
+from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.matrices import half_forms, tiles
+from ptxlab.emulate.jit.matrices.half_forms import is_half_product
+from ptxlab.emulate.jit.matrices.half_operands import at
+from ptxlab.emulate.jit.matrices.half_products import REGISTER
+from ptxlab.emulate.jit.matrices.late_products import Late, LateProducts
+from ptxlab.emulate.jit.matrices.products import product_function
+from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
+from ptxlab.emulate.jit.translation.rulecode import ANYWHERE
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.rules import matrix_access
@@ -35,9 +35,9 @@ from ptxlab.isa.fragments import Fragment, Product
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checked import Checks
-    from ptxlab.emulate.jit.counting import Counting
-    from ptxlab.emulate.jit.emit import Emitter
+    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.instruments.counting import Counting
 
 SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
 """Where literal operands go: what lanes bring to an exchange lies there, and while all lanes are here there is none."""

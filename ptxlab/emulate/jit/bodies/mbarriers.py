@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.rulecode import THERE, call
-from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.accesses import CHANGES, WRITES
 from ptxlab.emulate.rules.instructions import spins
@@ -18,7 +18,7 @@ from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import MBARRIER, Action
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checked import Checks
+    from ptxlab.emulate.jit.checks.checked import Checks
 
 
 @executes(*MBARRIER)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies.matrices import SINK
-from ptxlab.emulate.jit.body import Body, executes
-from ptxlab.emulate.jit.half_forms import is_half_product
-from ptxlab.emulate.jit.instrument import After
-from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.products import product_function
-from ptxlab.emulate.jit.rulecode import ANYWHERE, THERE, Function, call
-from ptxlab.emulate.jit.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
+from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.matrices.half_forms import is_half_product
+from ptxlab.emulate.jit.matrices.products import product_function
+from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
+from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
@@ -28,8 +28,8 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Product, accumulator, operand_b
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checked import Checks
-    from ptxlab.emulate.jit.emit import Emitter
+    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 
 @executes(

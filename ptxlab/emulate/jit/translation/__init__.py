@@ -1,1 +1,1 @@
-"""The parts of `ptxlab.emulate.jit.translator`: kinds of values, constants, conversions, expressions, intrinsics."""
+"""Rules to LLVM: the translator and its parts, and the object code of rules, built once and cached."""

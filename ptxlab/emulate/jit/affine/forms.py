@@ -1,0 +1,109 @@
+"""Forms: what is constant in a value whose lanes differ by constants, or by multiples of one scalar (see `values`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+
+from ptxlab.emulate.jit.llvm.values import BITS
+
+FARTHEST = 1 << 30
+"""Limit of the distance between two lanes, before scaling: so the order of two lanes tells whether one has wrapped
+around. Also the largest scale."""
+MOST_TIMES = 1 << 16
+"""Limit of the strides between two lanes: so what a stride of 32 bits adds, scaled, is far below 2^63."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is constant in an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
+    which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
+
+    Forms that differ in what follows are equal. zeros: how many low bits of the base are known to be 0, in the first
+    form. counted: whether each lane is known to be a number below 2^31 that has not wrapped around; small: whether it
+    is known to be one of 64 bits that 32 bits can hold."""
+
+    type: str
+    steps: tuple[int, ...]
+    extension: str = ""
+    scale: int = 1
+    times: tuple[int, ...] = ()
+    zeros: int = field(default=0, compare=False)
+    counted: bool = field(default=False, compare=False)
+    small: bool = field(default=False, compare=False)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The steps of the lanes with the least and the greatest value, where no lane wraps around."""
+        return (self.low, self.high) if self.scale > 0 else (self.high, self.low)
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no bit is 1 in the base and in a step."""
+        return not self.extension and not self.times and self.low >= 0 and self.high >> self.zeros == 0
+
+    @property
+    def known(self) -> bool:
+        """Whether the base is known to be 0, and so each lane."""
+        return self.zeros >= BITS[self.type]
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """What each lane adds to lane 0 where no lane wraps around, but for strides."""
+        return tuple(self.scale * step for step in self.steps)
+
+    @property
+    def level(self) -> bool:
+        """Whether all lanes have the same value."""
+        return not any(self.steps) and not self.times
+
+    @property
+    def low(self) -> int:
+        """The least of the steps."""
+        return min(self.steps)
+
+    @property
+    def high(self) -> int:
+        """The greatest of the steps."""
+        return max(self.steps)
+
+    @property
+    def stride_type(self) -> str:
+        """The type of its stride."""
+        return "i32" if self.extension else self.type
+
+    def knows(self, other: Form) -> bool:
+        """Whether all that is known of the other, an equal form, is known of this one."""
+        return self.zeros >= other.zeros and self.counted >= other.counted and self.small >= other.small
+
+    def common(self, other: Form) -> Form:
+        """What is known of both of two equal forms."""
+        if other.knows(self):
+            return self
+        zeros, counted = min(self.zeros, other.zeros), self.counted and other.counted
+        small = self.small and other.small
+        return Form(self.type, self.steps, self.extension, self.scale, self.times, zeros, counted, small)
+
+
+def signed(number: int, bits: int) -> int:
+    """A number modulo 2^bits, as near to 0 as can be."""
+    half = 1 << bits - 1
+    return (number + half) % (1 << bits) - half
+
+
+def form_of(type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = ()) -> Form | None:
+    """The form with these steps, modulo the type's size; None where lanes are too far apart."""
+    near = tuple(signed(step, BITS[type_]) for step in steps)
+    if max(near) - min(near) > FARTHEST:
+        return None
+    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]))
+
+
+def times_of(form: Form) -> tuple[Form, int] | None:
+    """The form of a value without a stride times a scalar, and by how much the scalar is to be multiplied to be its
+    stride. None where lanes are too far apart."""
+    factor = gcd(*form.steps)
+    times = tuple(step // factor for step in form.steps)
+    if max(times) - min(times) > MOST_TIMES:
+        return None
+    return Form(form.type, (0,) * len(times), times=times), factor

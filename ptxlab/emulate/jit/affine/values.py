@@ -1,0 +1,430 @@
+"""Affine values: lanes that differ by constants, so that one scalar stands for all 32.
+
+`%tid.x` is 32 numbers, but while a warp is converged it is one number and the constants 0 to 31. So is all that follows
+from it by additions, and by multiplications by constants: most indices, and most addresses. Such a value is
+
+    lane k:    base + steps[k]                           an i32 or an i64
+    lane k:    base + scale * extend(inner + steps[k])   an i64 made of an i32: `mul.wide.s32`, `cvt.u64.u32`
+
+with the scalars `base` and `inner`, and with `steps`, `scale` and the kind of extension as constants: its `Form`. In a
+block whose rows are 32 threads long, or a multiple, `%tid.x` has the steps 0, 1, ..., 31; in one with rows of 16 it has
+0 to 15 twice, and `%tid.y` has 0 sixteen times, then 1.
+
+The second line is there because extension is not affine: 0x7fffffff + 1 in 32 bits, then `cvt.s64.s32`, is
+-0x80000000. It keeps both halves of the calculation, so that the value is exact whatever the lanes hold. Where no lane
+wraps around (`AffineOps.straight`, one comparison of two scalars), lanes differ by scale * steps[k].
+
+Lanes may also differ by multiples of a scalar that is known when the kernel runs, as in `row * n`: then `times[k] *
+stride` is added to `steps[k]`, with `times` as one more constant of the form.
+
+Values of the first form are closed under addition, subtraction and multiplication by constants, since these are exact
+modulo 2^32 or 2^64; to one of the second form a scalar can be added, and it can be multiplied by a constant. Where the
+low bits of `base` are known to be 0 and `steps` need no others (`Form.zeros`: %tid.x begins at a multiple of 32 in each
+warp), base and steps do not meet in `and` and `shr` by constants and in `or`: `tid & 31` and `tid >> 5` are affine too,
+the second with steps that are all 0. Anything else needs all lanes, and makes a vector of them: `Affine.text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ptxlab.emulate.jit.affine.forms import FARTHEST, Form, form_of, signed, times_of
+from ptxlab.emulate.jit.analysis.aligned_registers import low_zeros
+from ptxlab.emulate.jit.llvm.irtext import USUAL, Text, W
+from ptxlab.emulate.jit.llvm.operations import Ops
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
+
+
+class Affine(Value):
+    """An affine value whose lanes are not all the same. `base`, `inner` and `stride` are uniform values."""
+
+    __slots__ = ("base", "form", "inner", "ops", "stride")
+
+    def __init__(
+        self, ops: AffineOps, form: Form, base: Value, inner: Value | None = None, stride: Value | None = None
+    ) -> None:
+        super().__init__("", form.type, False)
+        self.ops, self.form, self.base, self.inner, self.stride = ops, form, base, inner, stride
+
+    @property
+    def text(self) -> str:
+        """All lanes, as a vector."""
+        return self.ops.spread(self)
+
+
+class AffineOps(Ops):
+    """`Ops` that keep affine values affine, as far as `affine` is set."""
+
+    affine = False
+
+    def __init__(self, t: Text) -> None:
+        super().__init__(t)
+        self.multiples: dict[str, int] = {}
+        """How many low bits are 0 in scalars of which that is known, by their texts."""
+
+    def note_zeros(self, scalar: Value, zeros: int) -> None:
+        """So many low bits of a scalar are known to be 0, or more."""
+        if zeros > self.multiples.get(scalar.text, 0):
+            self.multiples[scalar.text] = zeros
+
+    def _zeros(self, scalar: Value) -> int:
+        """How many low bits of a scalar are known to be 0."""
+        return self.multiples.get(scalar.text, 0) if scalar.lanes is None else low_zeros(int(scalar.lanes[0]))
+
+    # -- the two representations
+
+    def as_affine(self, value: Value) -> Affine | None:
+        """A value of lanes as an affine one, if it is: a scalar and a constant are, too."""
+        if isinstance(value, Affine):
+            return value
+        if value.type not in ("i32", "i64"):
+            return None
+        if value.uniform:
+            return Affine(self, Form(value.type, (0,) * W, zeros=min(self._zeros(value), BITS[value.type])), value)
+        if value.lanes is None:
+            return None
+        lanes = [int(lane) for lane in value.lanes]
+        form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
+        return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
+
+    def _apart(self, value: Value) -> Value:
+        """A value as an affine one, if it is a number for each lane."""
+        if value.uniform or value.lanes is None or not self.affine:
+            return value
+        return self.as_affine(value) or value
+
+    def made(self, form: Form | None, base: Value, stride: Value | None = None) -> Value | None:
+        """A value of the first form; the scalar where all lanes are the same, None where there is no such form."""
+        if form is None:
+            return None
+        if not form.level:
+            return Affine(self, form, base, None, stride)
+        self.note_zeros(base, form.zeros)
+        return base
+
+    def numbers(self, type_: str, lanes: Sequence[int]) -> Value:
+        """A number for each lane."""
+        return constant(np.array(lanes, np.int64).astype(f"u{BITS[type_] // 8}"), type_)
+
+    def spread(self, value: Affine) -> str:
+        """All lanes of an affine value, as a vector. It is made once in each block of LLVM's."""
+        form, t = value.form, self.t
+        scalars = [scalar and scalar.text for scalar in (value.base, value.inner, value.stride)]
+        key = f"{t.here} {scalars} {form}"
+        if key not in self._splats:
+            first = value.inner or value.base
+            lanes = Value(self._splat(first), first.type, False)
+            if any(form.steps):
+                lanes = Value(
+                    self._added(lanes.text, self._listed(form.steps, first.type), first.type), first.type, False
+                )
+            if value.stride is not None:
+                times = self._listed(form.times, first.type)
+                apart = t.let(f"mul <{W} x {first.type}> {self._splat(value.stride)}, {times}")
+                lanes = Value(self._added(lanes.text, apart, first.type), first.type, False)
+            if value.inner is not None:
+                extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
+                scaled = extended if form.scale == 1 else super().mul(extended, self.const("i64", form.scale))
+                lanes = Value(self._added(self._splat(value.base), scaled.text, "i64"), "i64", False)
+            self._splats[key] = lanes.text
+        return self._splats[key]
+
+    def _listed(self, numbers: tuple[int, ...], type_: str) -> str:
+        """A number for each lane, as a vector."""
+        return self.numbers(type_, numbers).text
+
+    def _splat(self, scalar: Value) -> str:
+        if scalar.lanes is not None:
+            return f"splat ({LLVM[scalar.type]} {scalar.text})"
+        return self.t.splat(LLVM[scalar.type], scalar.text)
+
+    def _added(self, a: str, b: str, type_: str) -> str:
+        return self.t.let(f"add <{W} x {LLVM[type_]}> {a}, {b}")
+
+    # -- scalars that decide for all lanes
+
+    def reached(self, value: Affine, step: int) -> Value:
+        """base + step, or base + scale * extend(inner + step): the value of the lanes with this step and no stride."""
+        if value.inner is None:
+            return self._plus(value.base, step)
+        at = self._plus(value.inner, step)
+        wide = super().zext("i64", at) if value.form.extension == "zext" else super().sext("i64", at)
+        scaled = wide if value.form.scale == 1 else super().mul(wide, self.const("i64", value.form.scale))
+        return super().add(value.base, scaled)
+
+    def _plus(self, value: Value, step: int) -> Value:
+        return super().add(value, self.const(value.type, step)) if step else value
+
+    def straight(self, value: Affine) -> Value:
+        """i1: whether no lane wraps around before it is extended."""
+        if value.inner is None:
+            return self.const("i1", 1)
+        if value.stride is not None:
+            return self._straight(value, value.inner, value.stride)
+        low, high = (self._plus(value.inner, step) for step in (value.form.low, value.form.high))
+        return super().sle(low, high) if value.form.extension == "sext" else super().ule(low, high)
+
+    def _straight(self, value: Affine, inner: Value, stride: Value) -> Value:
+        """The same of a value with a stride: the least and the greatest sum that are possible fit into 32 bits."""
+        form, add, ult = value.form, super().add, super().ult
+        extended = super().zext("i64", inner) if form.extension == "zext" else super().sext("i64", inner)
+        least = self.const("i64", 0 if form.extension == "zext" else 1 << 31)  # makes the least number 0
+        fits = []
+        for end, step in zip(self.strides(value, super().sext("i64", stride)), (form.low, form.high), strict=True):
+            fits.append(ult(add(self._plus(add(extended, end), step), least), self.const("i64", 1 << 32)))
+        return super().and_(*fits)
+
+    def strides(self, value: Affine, stride: Value) -> tuple[Value, Value]:
+        """The least and the most that a stride, an i64 near 0, adds in any lane."""
+        mul, times = super().mul, value.form.times
+        ends = [mul(stride, self.const("i64", n)) for n in (min(times), max(times))]
+        return super().smin(*ends), super().smax(*ends)
+
+    # -- operations
+
+    def _affine(self, *values: Value) -> list[Affine] | None:
+        """The values as affine ones, if all are; None also where scalars or constants need no lanes."""
+        if not self.affine or all(v.uniform for v in values) or all(v.lanes is not None for v in values):
+            return None
+        found = [self.as_affine(v) for v in values]
+        return None if any(v is None for v in found) else [v for v in found if v is not None]
+
+    def add(self, a: Value, b: Value) -> Value:
+        return self._sum(a, b, 1) or super().add(a, b)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self._sum(a, b, -1) or super().sub(a, b)
+
+    def _sum(self, a: Value, b: Value, sign: int) -> Value | None:
+        found = self._affine(a, b)
+        if found is None:
+            return None
+        x, y = found
+        operation = super().add if sign > 0 else super().sub
+        if not x.form.extension and not y.form.extension:
+            if x.stride is not None and y.stride is not None:
+                return None
+            stride = x.stride or y.stride
+            if y.stride is not None and sign < 0:
+                stride = super().sub(self.const(a.type, 0), y.stride)
+            steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
+            form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
+            if y.base.lanes is not None and y.form.level and not int(y.base.lanes[0]):
+                return a
+            if sign < 0 and stride is None and form is not None and x.base.text == y.base.text:  # `tid - (tid & -32)`
+                return self.numbers(a.type, form.steps)
+            if form is not None and x.form.counted and sign > 0 and _below(b, 1 << 31):
+                form = replace(form, small=a.type == "i64")
+            return None if form is None else self.made(form, operation(x.base, y.base), stride)
+        if x.form.extension and y.form.level and y.inner is None:
+            return Affine(self, x.form, operation(x.base, y.base), x.inner, x.stride)
+        if y.form.extension and x.form.level and x.inner is None:
+            form = replace(y.form, scale=sign * y.form.scale)
+            return Affine(self, form, operation(x.base, y.base), y.inner, y.stride)
+        return None
+
+    def not_(self, a: Value) -> Value:  # nvcc's `n - 1 - x` is `n + ~x`
+        return self.sub(self.const(a.type, -1), a) if isinstance(a, Affine) else super().not_(a)
+
+    def mul(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if by.uniform and by.lanes is not None:
+                found = self._scaled(value, signed(int(by.lanes[0]), BITS[by.type]))
+            else:
+                found = self._strided(value, by)
+            if found is not None:
+                return found
+        return super().mul(a, b)
+
+    def _strided(self, value: Value, by: Value) -> Value | None:
+        """A value of the first form times a scalar that is not known when the kernel is built."""
+        value = self._apart(value)
+        if not isinstance(value, Affine) or value.inner is not None or not by.uniform:
+            return None
+        if value.stride is None:
+            found = times_of(value.form)
+            if found is None:
+                return None
+            form, factor = found
+            stride = by if factor == 1 else super().mul(by, self.const(by.type, factor))
+        elif any(value.form.steps):
+            return None
+        else:
+            form, stride = value.form, super().mul(value.stride, by)
+        return Affine(self, form, super().mul(value.base, by), None, stride)
+
+    def shl(self, a: Value, b: Value) -> Value:
+        found = None
+        if b.uniform and b.lanes is not None and int(b.lanes[0]) < BITS[a.type] - 1:
+            found = self._scaled(a, 1 << int(b.lanes[0]))
+        return found or super().shl(a, b)
+
+    def _scaled(self, value: Value, factor: int) -> Value | None:
+        if not isinstance(value, Affine):
+            return None
+        base, form = super().mul(value.base, self.const(value.type, factor)), value.form
+        if value.inner is None:
+            zeros = form.zeros + low_zeros(factor)
+            stride, times = value.stride, form.times if factor else ()
+            if stride is not None:
+                stride = super().mul(stride, self.const(value.type, factor))
+            return self.made(form_of(value.type, [factor * step for step in form.steps], zeros, times), base, stride)
+        scale = factor * form.scale
+        if not 0 < abs(scale) <= FARTHEST:
+            return None
+        return Affine(self, replace(form, scale=scale), base, value.inner, value.stride)
+
+    def zext(self, type_: str, value: Value) -> Value:
+        return self._extended("zext", type_, value) or super().zext(type_, value)
+
+    def sext(self, type_: str, value: Value) -> Value:
+        return self._extended("sext", type_, value) or super().sext(type_, value)
+
+    def _extended(self, extension: str, type_: str, value: Value) -> Value | None:
+        if not isinstance(value, Affine) or (value.type, type_) != ("i32", "i64"):
+            return None
+        steps, times = value.form.steps, value.form.times
+        if value.form.counted:  # below 2^31: nothing can wrap around
+            form = Form("i64", steps, zeros=value.form.zeros, counted=True, small=True)
+            return Affine(self, form, super().zext("i64", value.base))
+        return Affine(self, Form("i64", steps, extension, 1, times), self.const("i64", 0), value.base, value.stride)
+
+    def trunc(self, type_: str, value: Value) -> Value:
+        if not isinstance(value, Affine) or (value.type, type_) != ("i64", "i32"):
+            return super().trunc(type_, value)
+        base, stride = super().trunc("i32", value.base), value.stride
+        if value.inner is not None:
+            base = super().add(base, super().mul(value.inner, self.const("i32", value.form.scale)))
+        if stride is not None and value.inner is not None:
+            stride = super().mul(stride, self.const("i32", value.form.scale))
+        elif stride is not None:
+            stride = super().trunc("i32", stride)
+        zeros = 0 if value.inner is not None else min(value.form.zeros, 32)
+        form = form_of("i32", list(value.form.apart), zeros, times=value.form.times)
+        if form is not None and value.form.counted:
+            form = replace(form, counted=True)
+        return self.made(form, base, stride) or super().trunc(type_, value)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        found = self._affine(a, b) if condition.uniform and condition.lanes is None else None
+        if found is None or found[0].form != found[1].form:
+            return super().select(condition, a, b)
+        (x, y), choose = found, super().select
+        inner, stride = (
+            choose(condition, p, q) if p is not None and q is not None else None
+            for p, q in ((x.inner, y.inner), (x.stride, y.stride))
+        )
+        return Affine(self, x.form.common(y.form), choose(condition, x.base, y.base), inner, stride)
+
+    # -- operations on bits, where base and steps have none in common
+
+    def and_(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if _no_bit(value, by):  # numba asks for the sign of each index
+                return self.const(a.type, 0)
+            if isinstance(value, Affine) and value.form.disjoint and by.uniform and by.lanes is not None:
+                kept, form = int(by.lanes[0]), value.form
+                zeros, steps = max(form.zeros, low_zeros(kept)), [step & kept for step in form.steps]
+                if kept >> form.zeros == 0:  # `tid & 31`
+                    return self.numbers(a.type, steps)
+                same = ~kept % (1 << BITS[a.type]) >> form.zeros == 0  # `tid & -32`
+                found = self.made(form_of(a.type, steps, zeros), value.base if same else super().and_(value.base, by))
+                if found is not None:
+                    return found
+        return super().and_(a, b)
+
+    def or_(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            value = value if by.lanes is not None else self._apart(value)
+            if isinstance(value, Affine) and value.form.disjoint and by.uniform:
+                form, zeros = value.form, min(value.form.zeros, self._zeros(by))
+                bits = int(by.lanes[0]) if by.lanes is not None else -1 << zeros
+                if not any(step & bits for step in form.steps):
+                    found = form_of(a.type, list(form.steps), zeros)
+                    return self.made(found, super().or_(value.base, by)) or super().or_(a, b)
+        return super().or_(a, b)
+
+    def lshr(self, a: Value, b: Value) -> Value:
+        return self._shifted(a, b, super().lshr) or super().lshr(a, b)
+
+    def ashr(self, a: Value, b: Value) -> Value:
+        return self._shifted(a, b, super().ashr) or super().ashr(a, b)
+
+    def _shifted(self, a: Value, b: Value, shift: Callable[..., Value]) -> Value | None:
+        if not (isinstance(a, Affine) and a.form.disjoint and b.uniform and b.lanes is not None):
+            return None
+        by = int(b.lanes[0])
+        if by >= BITS[a.type]:
+            return None
+        if a.form.counted and by >= 31:  # the sign of an index, asked for by `t / 32`
+            return self.const(a.type, 0)
+        form = form_of(a.type, [step >> by for step in a.form.steps], max(0, a.form.zeros - by))
+        return self.made(form, shift(a.base, b))
+
+    # -- comparisons
+
+    def ult(self, a: Value, b: Value) -> Value:
+        return self._compared("ult", "ule", a, b)
+
+    def ule(self, a: Value, b: Value) -> Value:
+        return self._compared("ule", "ule", a, b)
+
+    def slt(self, a: Value, b: Value) -> Value:
+        return self._compared("slt", "sle", a, b)
+
+    def sle(self, a: Value, b: Value) -> Value:
+        return self._compared("sle", "sle", a, b)
+
+    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
+        """A predicate that a function makes of such values, if one is to: see `affine_calls`."""
+        return None
+
+    def _compared(self, comparison: str, order: str, a: Value, b: Value) -> Value:
+        """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
+        holds: Callable[..., Value] = getattr(super(), comparison)
+        ordered: Callable[..., Value] = getattr(super(), order)
+        if b.lanes is None:
+            a = self._apart(a)
+        if a.lanes is None:
+            b = self._apart(b)
+        one = a if isinstance(a, Affine) else b
+        other = b if one is a else a
+        if not isinstance(one, Affine) or not other.uniform:
+            return holds(a, b)
+        called = self.by_call(comparison, holds, a, b)
+        if called is not None or one.stride is not None:
+            return called or holds(a, b)
+        t = self.t
+        ends = [self.reached(one, step) for step in one.form.ends]
+        first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)
+        agree = super().and_(super().xor(super().xor(first, last), self.const("i1", 1)), ordered(*ends))
+        if one.inner is not None:
+            agree = super().and_(agree, self.straight(one))
+        mixed, known = t.label("mixed"), t.label("compared")
+        same = t.let(f"sext i1 {first.text} to i32")
+        before = t.here
+        t.do(f"br i1 {agree.text}, label %{known}, label %{mixed}{USUAL}")
+        t.at(mixed)
+        with self.own_splats():
+            vector = holds(a, b)
+            bits = t.let(f"bitcast <{W} x i1> {self.vector(vector)} to i32")
+        end = t.here
+        t.go(known)
+        t.at(known)
+        return self.of_bits(t.let(f"phi i32 [{same}, %{before}], [{bits}, %{end}]"))
+
+
+def _below(value: Value, limit: int) -> bool:
+    """Whether a value is a constant that is not negative and below a limit."""
+    return value.uniform and value.lanes is not None and int(value.lanes[0]) % (1 << BITS[value.type]) < limit
+
+
+def _no_bit(value: Value, mask: Value) -> bool:
+    """Whether a mask is a constant that only has bits above those of a value."""
+    if not isinstance(value, Affine) or not mask.uniform or mask.lanes is None:
+        return False
+    bits = 31 if value.form.counted else 32 if value.form.small else 64
+    return int(mask.lanes[0]) % (1 << bits) == 0

@@ -1,0 +1,211 @@
+"""Which registers are affine: found by running the emitter's own semantics on forms, to a fixed point.
+
+A register is affine if all instructions that write it give lanes of the same `Form`. That is assumed of every register
+to begin with, and given up where two writers disagree, so that `i` in `i = tid; ...; i += 256` stays affine: what the
+addition gives has the form of what it is given. Flow does not matter, only all writers of a register together.
+
+Each instruction is emitted into a text that is thrown away, with sources of their forms. So nothing is said twice: what
+`AffineOps` keeps affine here it keeps affine there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.analysis.aligned_registers import ALL, low_zeros
+from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
+from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
+from ptxlab.emulate.jit.emitter.execution import Execution
+from ptxlab.emulate.jit.emitter.machine import LaneMachine
+from ptxlab.emulate.jit.emitter.operands import Operands
+from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.values import BITS, Value
+from ptxlab.emulate.program.liveness import registers_of, writes
+from ptxlab.emulate.program.model import Code, Literal, Program, Reg, Source
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+class Sketch:
+    """What stands in for an emitter: registers are read as values of their forms, and forms are what is written."""
+
+    def __init__(self, program: Program, rows: Rows, aligned: dict[int, int]) -> None:
+        self.program, self.rows, self.aligned = program, rows, aligned
+        self.slow = self.small = False
+        self.wide = True
+        self.far = self.tabled = None
+        self.t = Text()
+        self.instruments: tuple[()] = ()
+        self.needless = frozenset[int]()
+        self.registers = self
+        self.code = program.codes[0]
+        emitter = cast("Emitter", self)
+        self.active = ActiveMask(emitter)
+        self.machine = LaneMachine(emitter)
+        self.operands = Operands(emitter)
+        self.execution = Execution(emitter)
+        self.forms: dict[int, Form] = {}
+        self.written: dict[int, Form | None] = {}
+
+    def run(self, code: Code, forms: dict[int, Form]) -> dict[int, Form | None]:
+        """What an instruction writes, given the forms of the affine registers; all others that it reads are uniform."""
+        self.code, self.forms, self.written = code, forms, {}
+        self.execution.emit(code)
+        self.t.lines.clear()
+        self.machine.forget_splats()
+        return self.written
+
+    def read(self, r: int) -> Value:
+        lane, form = self.program.registers[r].lane, self.forms.get(r)
+        zeros = self.aligned.get(r, 0) if form is None else form.zeros
+        if zeros >= BITS.get(lane, ALL):
+            return self.machine.const(lane, 0) if form is None else self.machine.numbers(lane, form.steps)
+        scalar = Value(f"%any{r}", lane, True)
+        self.machine.multiples[scalar.text] = zeros
+        if form is None or form.level:
+            return scalar
+        inner = Value("%any", "i32", True) if form.extension else None
+        return Affine(self.machine, form, scalar, inner, Value("%any", form.stride_type, True) if form.times else None)
+
+    def write(self, r: int, value: Value) -> None:
+        found = self.machine.as_affine(value)
+        self.written[r] = None if found is None else found.form
+
+
+def affine_registers(
+    program: Program, rows: Rows, uniform: list[bool], alive: list[int], aligned: dict[int, int]
+) -> dict[int, Form]:
+    """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
+    all lanes anyway; alive: those that may be read after the start of each block; aligned: how many low bits of uniform
+    ones are 0."""
+    candidates = {
+        r
+        for r, register in enumerate(program.registers)
+        if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
+    }
+    candidates -= written_apart(program, regions(program, uniform), alive)
+    search = Search(program, Sketch(program, rows, aligned), uniform)
+    found = None
+    while found is None:
+        found = search.run(set(candidates))
+    return dict(sorted(found.items()))
+
+
+def still_level(
+    program: Program, rows: Rows, uniform: list[bool], aligned: dict[int, int], affine: dict[int, Form],
+    registers: Iterable[int],
+) -> bool:  # fmt: skip
+    """Whether all that writes these registers, which are thought to be uniform, gives all lanes the same value."""
+    search = Search(program, Sketch(program, rows, aligned), uniform)
+    search.candidates, search.forms = set(affine), affine
+    wanted = set(registers)
+    for code in program.codes:
+        of = wanted.intersection(writes(code))
+        written = search.written(code) or {} if of else {}
+        forms = [written.get(r) for r in of]
+        if not all(form is not None and form.level for form in forms):
+            return False
+    return True
+
+
+class Search:
+    """The search for forms. uncounted: registers that hold what may have wrapped around; unknown: those whose base
+    is not always 0. What follows from a form that has turned out to be one of them is looked for anew."""
+
+    def __init__(self, program: Program, sketch: Sketch, uniform: list[bool]) -> None:
+        self.program, self.sketch, self.uniform = program, sketch, uniform
+        self.known: dict[Any, dict[int, Form | None]] = {}
+        self.uncounted: set[int] = set()
+        self.unknown: set[int] = set()
+        self.candidates: set[int] = set()
+        self.forms: dict[int, Form] = {}
+
+    def run(self, candidates: set[int]) -> dict[int, Form] | None:
+        """The forms; None where another register is uncounted than was thought."""
+        self.candidates, self.forms = candidates, {}
+        rest, changed = list(self.program.codes), True
+        while changed:
+            changed = False
+            rest = [code for code in rest if any(r in candidates for r in writes(code))]
+            for code in rest:
+                for r, form in (self.written(code) or {}).items():
+                    if r in candidates:
+                        changed |= self._noted(r, form)
+                        if r in self.forms and self._mistaken(r, self.forms[r]):
+                            return None
+        return self.forms
+
+    def _mistaken(self, r: int, form: Form) -> bool:
+        """Whether more was thought of a register than is so."""
+        return (form.counted and r in self.uncounted) or (form.known and r in self.unknown)
+
+    def _noted(self, r: int, form: Form | None) -> bool:
+        """A register is written: whether that changes what is known of it."""
+        if form is not None and r in self.uncounted:
+            form = replace(form, counted=False)
+        if form is not None and r in self.unknown:
+            form = replace(form, zeros=min(form.zeros, BITS[form.type] - 1))
+        old = self.forms.get(r)
+        if form is None or old not in (None, form):
+            self.candidates.discard(r)
+            self.forms.pop(r, None)
+        elif old is None:
+            self.forms[r] = form
+        elif form.knows(old):
+            return False
+        elif old.counted and not form.counted:
+            self.uncounted.add(r)
+        elif old.known and not form.known:
+            self.unknown.add(r)
+        else:
+            self.forms[r] = form.common(old)
+        return True
+
+    def written(self, code: Code) -> dict[int, Form | None] | None:
+        """What is written; None as long as something that is read has no form yet."""
+        nothing = dict.fromkeys(writes(code))
+        guarded = code.guard is not None and not self.uniform[code.guard[0]]
+        if guarded or code.form.op.kind != "pure" or code.form.op.sem is None or code.copy is not None:
+            return nothing
+        read = [r for source in code.sources for r in registers_of(source) if not self.uniform[r]]
+        if any(r not in self.candidates for r in read):
+            return nothing
+        if any(r not in self.forms for r in read):
+            return None
+        return _remembered(self.sketch, self.known, code, {r: self.forms[r] for r in read})
+
+
+def _remembered(
+    sketch: Sketch, known: dict[Any, dict[int, Form | None]], code: Code, given: dict[int, Form]
+) -> dict[int, Form | None]:
+    """What an instruction writes: thousands of instructions do the same with the same forms. Of a literal that is added
+    only its low bits that are 0 matter."""
+    dests = [r for dest in code.dests for r in registers_of(dest)]
+    kinds = [str(sketch.program.registers[r].lane) for r in dests]
+    added = code.action in (Action.ADD, Action.SUBTRACT)
+    sources = (
+        low_zeros(s.value) if added and isinstance(s, Literal) and isinstance(s.value, int) else _key(s, given, sketch)
+        for s in code.sources
+    )
+    read = [s.index if isinstance(s, Reg) else None for s in code.sources]
+    same = tuple(map(read.index, read))  # a register less itself is 0, one less another of its form is not
+    key = (code.form, tuple(sources), tuple(kinds), same)
+    if key not in known:
+        written = sketch.run(code, given)
+        known[key] = {k: written[r] for k, r in enumerate(dests) if r in written}
+    return {dests[k]: form for k, form in known[key].items()}
+
+
+def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
+    """A source, as far as the form of a result depends on it."""
+    if not isinstance(source, Reg):
+        return source
+    form, lane = given.get(source.index), sketch.program.registers[source.index].lane
+    return form, lane, sketch.aligned.get(source.index, 0) if form is None else (form.zeros, form.counted, form.small)

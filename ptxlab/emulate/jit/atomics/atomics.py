@@ -1,0 +1,388 @@
+"""Atomic operations: in lane order, with the host's own atomic instructions where another worker may see the memory.
+
+The addresses of a warp are found at once where one allocation has them all. A locked instruction of the host takes
+about 20 cycles, an ordinary one a few; so shared memory, which belongs to blocks of one worker, and all memory of a
+launch with one worker (`Context.alone`) are changed by ordinary instructions, and lanes in a row then by one vector
+instruction.
+
+Lanes that all name one address (a counter, a sum) are one exchange on the host: the operations follow one another in a
+register, in lane order, and the last value is written if no other worker has changed the first. Where nobody reads the
+old values, and the order makes no difference, all operands become one first. In good code of a converged warp that is
+done in place if the address is known to be the same in all lanes (`Atomics._summed`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.jit.atomics.elements import element, in_a_row, new_value, raw_sum, whole
+from ptxlab.emulate.jit.atomics.lanes import AtomicLanes
+from ptxlab.emulate.jit.atomics.rows import IN_A_ROW, AtomicRows
+from ptxlab.emulate.jit.atomics.sums import (
+    CELL,
+    NEUTRAL,
+    cell_of,
+    flushes_at,
+    flushing,
+    small_operands,
+    sum_at_once,
+    sum_in_order,
+    sums_may_flush,
+)
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, Text, W
+from ptxlab.emulate.jit.llvm.operations import Ops
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.jit.translation.rulecode import call
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.liveness import reads, registers_of
+from ptxlab.emulate.rules.memcheck import find_lanes, find_together
+from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.state import Place
+from ptxlab.isa import types
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.isa.table import Form
+
+_INTEGER = {
+    "add": "add", "and": "and", "or": "or", "xor": "xor", "inc": "uinc_wrap", "dec": "udec_wrap",
+}  # fmt: skip
+
+
+def operation_of(form: Form) -> str:
+    """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` for a compare-and-swap loop, where
+    LLVM has none."""
+    word = str(form.operation)
+    if word == "cas":
+        return "cmpxchg"
+    if word == "exch":
+        return "xchg"
+    if types.is_float(form.type):
+        return "loop"
+    if word in ("min", "max"):
+        return word if types.is_signed(form.type) else "u" + word
+    return _INTEGER[word]
+
+
+MANY = 8
+"""Active lanes from which on all 32 floats are added, those of the others as -0: three cycles each, in a loop eight."""
+
+
+class Atomics(Part):
+    """Atomic operations of any space, and the functions that do them."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.lanes, self.rows = AtomicLanes(e), AtomicRows(e)
+
+    def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
+        result = self._atom(i, address, *values)
+        for then in reversed(after):
+            then()
+        return result
+
+    @functools.cached_property
+    def _read(self) -> set[int]:
+        """The registers that any instruction reads; a guarded atomic operation does not count its own."""
+        return {
+            r
+            for code in self.program.codes
+            for r in ([x for s in code.sources for x in registers_of(s)] if code.properties.atomic else reads(code))
+        } | {code.guard[0] for code in self.program.codes if code.guard is not None}
+
+    def _returns(self) -> bool:
+        """Whether anybody reads the old values; CUDA C++ compilers write `atom` for a sum, too."""
+        return self.e.registers.keeps_all or any(r in self._read for d in self.e.code.dests for r in registers_of(d))
+
+    def _atom(self, i: Form, address: Address, *values: Any) -> Any:
+        lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
+        what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
+        shared, returns = self.e.code.space == "shared", self._returns()
+        flushes = flushing(i, self.e.code.space)
+        name = f"atom{what}.v{count}" + ".whole" * bool(i.whole) + ".shared" * shared + ".silent" * (not returns)
+        name += f".flushes.{flushes}" * bool(flushes)
+        if name not in self.e.helpers:
+            self.e.helpers[name] = self._function(name, i, word, lane, count, flushes, shared=shared, returns=returns)
+        site = self.e.own_site()
+        silent = count == 1 and not i.whole and not returns
+        sums = silent and word in NEUTRAL
+        if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.slow):
+            with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
+                self._call(name, address, values, lane, site)
+        elif sums and self.lanes.apply(address):
+            with self.lanes.each(i, word, lane, address, values[0], site):
+                self._call(name, address, values, lane, site)
+        elif silent and self.rows.applies(word, lane, address):
+            with self.rows.row(i, word, lane, address, values[0], site):
+                self._call(name, address, values, lane, site)
+        else:
+            self._call(name, address, values, lane, site)
+        old = []
+        for k in range(count):
+            if returns:
+                cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
+                old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
+            else:
+                old.append(self.m.const(lane, 0))
+        return tuple(old) if i.vec else old[0]
+
+    def _call(self, name: str, address: Address, values: tuple[Any, ...], lane: str, site: str) -> None:
+        """The operation by a call of its function."""
+        at = self.m.vector(self.m.wide(address))
+        self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+        cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        for k, value in enumerate(cells):
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
+            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
+        result = self.t.let(
+            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
+            f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
+        )
+        self.e.stops.if_called(result)
+
+    @contextmanager
+    def _summed(self, form: Form, word: str, lane: str, at: str, given: Value, site: str) -> Iterator[None]:
+        """The operations on one address as a single one, if it lies in the allocation that the site knows and nobody
+        keeps a record of what is written there. In this context the code for all others is written."""
+        t, size = self.t, BITS[lane] // 8
+        one, other, done = (t.label(name) for name in ("sum", "apart", "done"))
+        base, places, host, written = (
+            t.let(f"load {kind}, ptr {t.field(S.Site, name, site)}")
+            for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
+        )
+        off = t.let(f"sub i64 {at}, {base}")
+        near = t.let(f"icmp ult i64 {self.e.memory.rotate('i64', off, size.bit_length() - 1)}, {places}")
+        good = t.let(f"and i1 {near}, {t.let(f'icmp eq i64 {written}, 0')}")
+        t.do(f"br i1 {t.let(f'and i1 {good}, {self.active.any()}')}, label %{one}, label %{other}{COLD}")
+        t.at(other)
+        with self.m.own_splats():
+            yield
+        t.go(done)
+        t.at(one)
+        with self.m.own_splats():
+            x = sum_at_once(t, word, lane, self.m.vector(given), self.active.vector)
+            place = t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+            alone = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
+            with t.if_else(t.let(f"icmp ne i8 {alone}, 0")) as (plain, locked):
+                with plain:
+                    old = t.let(f"load {LLVM[lane]}, ptr {place}, align {size}")
+                    new = new_value(t, form, word, lane, old, [x])
+                    t.do(f"store {LLVM[lane]} {new}, ptr {place}, align {size}")
+                with locked:
+                    t.let(f"atomicrmw {word} ptr {place}, {LLVM[lane]} {x} seq_cst")
+        t.go(done)
+        t.at(done)
+
+    def _function(
+        self, name: str, form: Form, word: str, lane: str, count: int, flushes: str, *, shared: bool, returns: bool
+    ) -> str:
+        """The function that does it, in lane order; each element of a vector is one atomic operation. flushes: whether
+        it flushes subnormal numbers (`flushing`). shared: only for addresses in shared memory. returns: whether the
+        old values are wanted."""
+        t = Text()
+        t.declared = self.t.declared
+        t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
+        t.do(f"%hosts = alloca <{W} x i64>, align 64")
+        alone = count == 1 and not form.whole
+        _compare_addresses(t, alone)
+        _find(t, count * BITS[lane] // 8)
+        if alone:
+            t.do("br i1 %same, label %one, label %lanes")
+            t.at("one")
+            if not returns and word in NEUTRAL:
+                _at_once(t, form, word, lane, shared=shared)
+            else:
+                _together(t, form, word, lane, flushes, shared=shared, returns=returns)
+            t.go("done")
+        else:
+            t.go("lanes")
+        t.at("lanes")
+        ways = [True] if shared else [False] if form.whole else [True, False]
+        if len(ways) == 2:
+            own = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
+            t.do(f"br i1 {t.let(f'icmp eq i8 {own}, 0')}, label %locked, label %plain")
+        else:
+            t.go("plain" if shared else "locked")
+        for plain in ways:
+            t.at("plain" if plain else "locked")
+            if plain and alone and word in IN_A_ROW:
+                _row(t, form, word, lane, flushes, returns=returns)
+            _lane_by_lane(t, form, word, lane, count, flushes, plain=plain, returns=returns)
+        t.at("done")
+        t.do("ret i32 0")
+        t.at("fault")
+        t.do("ret i32 1")
+        arguments = (
+            "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, ptr %site, i32 %space, i32 %code"
+        )
+        head = f"define internal i32 @{name}({arguments}) noinline nounwind {{"
+        return "\n".join([head, "entry:", *t.lines, "}", ""])
+
+
+def _compare_addresses(t: Text, alone: bool) -> None:
+    """`%first` (an i64), the first active lane, `%address`, its address, `%every`, those of all; `%same`: whether all
+    active lanes name one address, `%looked`: the lanes whose addresses are to be found. An address in local memory is
+    another place in each lane. alone: not for vectors."""
+    number = t.call("i32", "llvm.cttz.i32", [("i32", "%mask"), ("i1", "false")])
+    t.do(f"%first = zext i32 {t.let(f'and i32 {number}, {W - 1}')} to i64")
+    t.do(f"%address = load i64, ptr {t.let('getelementptr i64, ptr %addrs, i64 %first')}")
+    t.do(f"%every = load <{W} x i64>, ptr %addrs, align 64")
+    if not alone:
+        t.do("%looked = and i32 %mask, -1")
+        return
+    wanted = t.splat("i64", "%address")
+    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> %every, {wanted}')} to i32")
+    active = t.let(f"and i32 %mask, {equal}")
+    others = t.let(f"icmp eq i32 {active}, %mask")
+    distance = t.let(f"sub i64 %address, {LOCAL_WINDOW}")
+    near = t.let(f"icmp uge i64 {distance}, {WINDOW_SIZE}")
+    some = t.let("icmp ne i32 %mask, 0")
+    t.do(f"%same = and i1 {t.let(f'and i1 {others}, {near}')}, {some}")
+    lowest = t.let(f"and i32 %mask, {t.let('sub i32 0, %mask')}")
+    t.do(f"%looked = select i1 %same, i32 {lowest}, i32 %mask")
+
+
+def _find(t: Text, size: int) -> None:
+    """Where the lanes' addresses are in the host's memory, into `%hosts`: all at once if they lie in one allocation,
+    else lane by lane. Ends at the label `found`, or at `fault`."""
+    log2 = str(size.bit_length() - 1)
+    given = "%ctx", "%cta", "%ws", "%looked", "%addrs", str(size), log2, "%space"
+    place = t.let(call(find_together, *given, "%site"))
+    t.do(f"br i1 {t.let(f'icmp eq ptr {place}, null')}, label %apart, label %together")
+    t.at("together")
+    moved = t.let(f"sub i64 {t.let(f'ptrtoint ptr {place} to i64')}, %address")
+    hosts = t.let(f"add <{W} x i64> %every, {t.splat('i64', moved)}")
+    t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
+    t.go("found")
+    t.at("apart")
+    stops = t.let(call(find_lanes, *given, "%code", "%places"))
+    t.do(f"br i1 {stops}, label %fault, label %placed")
+    t.at("placed")
+    words = Place.size // 8  # of a place, the first of which is the pointer
+    every = t.let(f"load <{words * W} x i64>, ptr %places, align 64")
+    chosen = ", ".join(f"i32 {words * k + Place.offset('host') // 8}" for k in range(W))
+    hosts = t.let(f"shufflevector <{words * W} x i64> {every}, <{words * W} x i64> poison, <{W} x i32> <{chosen}>")
+    t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
+    t.go("found")
+    t.at("found")
+
+
+def _host(lane: str, t: Text) -> str:
+    """A lane's pointer."""
+    return t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {lane}')}")
+
+
+def _row(t: Text, form: Form, word: str, lane: str, flushes: str, *, returns: bool) -> None:
+    """The operations of a full warp whose addresses follow each other, as those of a vector; others come after them."""
+    ty, size = LLVM[lane], BITS[lane] // 8
+    start = _host("0", t)
+    steps = constant(np.arange(W, dtype=np.uint64) * np.uint64(size), "i64").text
+    straight = t.let(f"add <{W} x i64> {t.splat('i64', '%address')}, {steps}")
+    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> %every, {straight}')} to i32")
+    near = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {W - 1}')}")
+    span = t.let(f"sub i64 {near}, {t.let(f'ptrtoint ptr {start} to i64')}")  # not in several allocations
+    one = t.let(f"icmp eq i64 {span}, {(W - 1) * size}")
+    full = t.let(f"icmp eq i32 {t.let(f'and i32 {equal}, %mask')}, -1")
+    with t.if_then(t.let(f"and i1 {full}, {one}"), to="done"):
+        x = t.let(f"load <{W} x {ty}>, ptr %xs, align 64")
+        old = in_a_row(t, form, word, lane, start, x, flushes_at(t, flushes, "%address"))
+        if returns:
+            t.do(f"store <{W} x {ty}> {old}, ptr %out, align 64")
+
+
+def _lane_by_lane(
+    t: Text, form: Form, word: str, lane: str, count: int, flushes: str, *, plain: bool, returns: bool
+) -> None:
+    """The operations one after the other, then to the label `done`."""
+    small = small_operands(t, count) if flushes else ""
+    before, turn, act, after = t.here, t.label("turn"), t.label("act"), t.label("next")
+    t.go(turn)
+    t.at(turn)
+    left, rest = t.name(), t.name()
+    t.do(f"{left} = phi i32 [%mask, %{before}], [{rest}, %{after}]")
+    t.do(f"br i1 {t.let(f'icmp eq i32 {left}, 0')}, label %done, label %{act}")
+    t.at(act)
+    t.do(f"{rest} = and i32 {left}, {t.let(f'sub i32 {left}, 1')}")
+    number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
+    at = t.let(f"zext i32 {number} to i64")
+    p = _host(at, t)
+    if form.whole:
+        whole(t, p, at, compares=word == "cmpxchg")
+    flush = flushes_at(t, flushes, t.let(f"extractelement <{W} x i64> %every, i64 {at}")) if flushes else ""
+    for k in range(0 if form.whole else count):
+        element(t, form, word, lane, k, count, p, at, flush, small, plain=plain, returns=returns)
+    t.go(after)
+    t.at(after)
+    t.go(turn)
+
+
+def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool) -> None:
+    """The operations of all active lanes on one address as a single one: nobody wants old values."""
+    ty, vector, size = LLVM[lane], f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
+    given = t.let(f"load {vector}, ptr %xs, align 64")
+    x = sum_at_once(t, word, lane, given, t.let(f"bitcast i32 %mask to <{W} x i1>"))
+    place = _host("%first", t)
+    if shared:
+        old = t.let(f"load {ty}, ptr {place}, align {size}")
+        t.do(f"store {ty} {new_value(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
+    else:
+        t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
+
+
+def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared: bool, returns: bool) -> None:
+    """The operations of all active lanes on one address, one after another in a register."""
+    ty, size = LLVM[lane], BITS[lane] // 8
+    bits = f"i{BITS[lane]}"  # only integers can be exchanged
+    again, step, after = (t.label(name) for name in ("again", "step", "after"))
+    place, flush = _host("%first", t), flushes_at(t, flushes, "%address")
+    t.do(f"br label %{again}")
+    t.at(again)
+    seen = t.let(f"load {'' if shared else 'atomic '}{bits}, ptr {place}{'' if shared else ' seq_cst'}, align {size}")
+    start = t.let(f"bitcast {bits} {seen} to {ty}")
+    flush = sums_may_flush(t, seen, flush)
+    # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
+    raw = not returns and form.operation == "add" and lane in ("f32", "f64")
+    begin = t.label("begin") if raw else again
+    if raw:
+        active = t.call("i32", "llvm.ctpop.i32", [("i32", "%mask")])
+        at_once = t.let(f"icmp uge i32 {active}, {MANY}")
+        if flush:
+            at_once = t.let(f"and i1 {at_once}, {t.let(f'xor i1 {flush}, true')}")
+        t.do(f"br i1 {at_once}, label %many, label %{begin}")
+        t.at("many")
+        many = sum_in_order(t, lane, start)
+        t.do(f"br label %{after}")
+        t.at(begin)
+    t.do(f"br label %{step}")
+    t.at(step)
+    t.do(f"%more = phi i32 [%mask, %{begin}], [%behind, %stepped]")
+    t.do(f"%now = phi {ty} [{start}, %{begin}], [%then, %stepped]")
+    t.do(f"%behind = and i32 %more, {t.let('sub i32 %more, 1')}")
+    number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
+    at = t.let(f"zext i32 {number} to i64")
+    given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
+    new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given, flush)
+    if returns:
+        t.do(f"store {ty} %now, ptr {cell_of(t, '%out', 0, ty, at)}")
+    t.do("br label %stepped")
+    t.at("stepped")
+    t.do(f"%then = bitcast {ty} {new} to {ty}")
+    t.do(f"br i1 {t.let('icmp eq i32 %behind, 0')}, label %{after}, label %{step}")
+    t.at(after)
+    found = t.let(f"phi {ty} [%then, %stepped], [{many}, %many]") if raw else "%then"
+    final = Ops(t).one_nan(Value(found, lane, True)).text if raw else found
+    last = t.let(f"bitcast {ty} {final} to {bits}")
+    if shared:
+        t.do(f"store {bits} {last}, ptr {place}, align {size}")
+        return
+    pair = t.let(f"cmpxchg ptr {place}, {bits} {seen}, {bits} {last} seq_cst seq_cst")
+    changed, written = t.let(f"extractvalue {{{bits}, i1}} {pair}, 1"), t.label("written")
+    t.do(f"br i1 {changed}, label %{written}, label %{again}")
+    t.at(written)

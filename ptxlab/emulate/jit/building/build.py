@@ -1,0 +1,251 @@
+"""Builds a program or loads it from the cache: machine code, and what the runner must know beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.collection import resting
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import llvm_thread
+from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.running.crowding import Crowding
+from ptxlab.emulate.jit.translation.rule_objects import GOOD, QUICK, Part, object_codes
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.instructions import copies_in_bulk, scheduled
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.building.module_text import ModuleText
+    from ptxlab.emulate.jit.instruments.tracing import Flat
+    from ptxlab.emulate.jit.running.workers import Image
+
+HOT = 4_000_000
+"""The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
+two runs do the same on a busy machine. The unit is a warp-instruction as `work_of_blocks` weighs them; this is
+about 0.1 seconds of most kernels."""
+SHORT = 160
+"""PTX instructions of a program whose function for diverged warps is built again, too, if nothing is checked.
+`recursion`, which runs in it nearly all of the time, then takes three quarters of it."""
+CHECKED = 8
+"""How many times as much an instruction costs where it is checked."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """One of a program's two functions."""
+
+    blobs: tuple[bytes, ...]
+    state_size: int
+    sites: int
+    quality: int
+    """QUICK or GOOD. GOOD code runs up to three times as fast, or no faster."""
+    rules: tuple[Part, ...]
+    """The rules that are loaded beside it."""
+    clears: bool
+    """Whether warps begin with registers that must be cleared, or the carry flag."""
+    recalled: bool = False
+    """Whether it was on disk."""
+
+
+def _notes(half: Half) -> dict[str, Any]:
+    """What is kept beside its code in the cache."""
+    notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
+    return notes | {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
+
+
+Begun = tuple["ModuleText", list[Callable[[], bytes]]]
+"""A function that is being built: its text, and what waits for the object code of each of its pieces."""
+
+
+class Loaded:
+    """Machine code of a program, and what the runner must know of it.
+
+    It begins as QUICK code with QUICK rules; `ran` adds up the work done in that and replaces it when it is hot. The
+    function for diverged warps is built when it is first needed. What runs stays alive until it is done.
+    """
+
+    def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
+        self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
+        self.block_work, self.bulk = work_of_blocks(program), copies_in_bulk(program)
+        self.scheduled, self.crowding = scheduled(program.codes), Crowding(program, self.block_work)
+        self.images: dict[tuple[int, int, int], Image] = {}
+        """What launches have in common, by the size of their blocks."""
+        self._halves: dict[str, Half] = {}
+        self._begun: dict[str, Begun] = {}
+        """Those that are being built before they are asked for."""
+        self._slow: native.Code | None = None
+        self._which = ""
+        """Which slow function that is."""
+        self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
+        self._making = threading.Lock()
+        self._work = 0
+        half, self.fast, rules = self._made("fast", QUICK, QUICK)
+        self.cached = half.recalled
+        self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
+        self._good = half.quality == GOOD and rules == GOOD
+        """Whether there is no better code, or it is being made."""
+
+    def _made(self, which: str, quality: int, rules: int) -> tuple[Half, native.Code, int]:
+        """One of the functions ("fast", "slow", or "part" of the slow one), of this quality or better; its code, loaded
+        with rules of that quality or better; and the lowest quality of the rules."""
+        half = self._halves.get(which) or self._recalled(which)
+        if half is None or half.quality < quality:
+            half, (blobs, lowest) = self._built(which, quality, rules)
+            native.remember(self._name(which), _notes(half), b"".join(half.blobs))
+        else:
+            blobs, lowest = object_codes(half.rules, rules)
+        self._halves[which] = half
+        return half, native.load([*half.blobs, *blobs], self.cpu), lowest
+
+    def _built(self, which: str, quality: int, rules: int) -> tuple[Half, tuple[list[bytes], int]]:
+        """One of the functions as it has not been built before, and the object codes of its rules."""
+        with resting() if quality == QUICK else contextlib.nullcontext():  # the collector comes when LLVM is at work
+            from ptxlab.emulate.jit.building.linked_rules import parts, scheduler
+
+            module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
+            if which == "fast" and self.bulk and self._part is not None and self._recalled("part") is None:
+                self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
+            wanted = parts(module.rules, self.program, self.instruments, self.cpu)
+            if which == "fast":
+                checked = bool(self.instruments.checks)
+                wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
+            codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
+        built = tuple(blob() for blob in blobs)
+        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears), codes
+
+    def _begin(self, which: str, quality: int) -> Begun:
+        """Begins to build one of the functions."""
+        from ptxlab.emulate.jit.building.module_text import module_text
+
+        with resting():
+            slow = which != "fast"
+            small = slow or quality == QUICK
+            only = self._part if which == "part" else None
+            module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
+        builds = [(each, self.cpu, quality) for each in module.pieces]
+        quick = quality == QUICK
+        begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
+        return module, llvm_thread.generating(begin, native.build, *builds)
+
+    def _name(self, which: str) -> str:
+        """The name of a function's cache entry."""
+        return self.entry if which == "fast" else f"{self.entry}-{which}"
+
+    def _recalled(self, which: str) -> Half | None:
+        """A function out of the cache on disk."""
+        found = native.recall(self._name(which))
+        if found is None:
+            return None
+        notes, code = found
+        ends = list(itertools.accumulate(notes.pop("sizes"), initial=0))
+        blobs = tuple(code[first:end] for first, end in itertools.pairwise(ends))
+        rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
+        return Half(blobs, **notes | {"rules": rules}, recalled=True)
+
+    @functools.cached_property
+    def recorded(self) -> Flat:
+        """What its recorded steps have beside them."""
+        from ptxlab.emulate.jit.instruments.tracing import Flat
+
+        return Flat(self.program)
+
+    @functools.cached_property
+    def _part(self) -> frozenset[int] | None:
+        """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
+        from ptxlab.emulate.jit.analysis.analyses import analyses
+        from ptxlab.emulate.jit.analysis.divergence import diverging_blocks
+
+        if self.instruments.trace:
+            return None
+        return diverging_blocks(self.program, analyses(self.program, self.rows).uniform)
+
+    def slow(self, *, whole: bool = False) -> native.Code:
+        """The function for diverged warps, compiled now if it has not been. whole: the blocks in which warps were
+        expected to diverge do not suffice."""
+        with self._making:
+            slow = self._slow
+            if slow is None or (whole and self._which == "part"):
+                which = "slow" if whole or self._part is None else "part"
+                half, slow, rules = self._made(which, QUICK, QUICK)
+                with self._lock:
+                    self._slow, self._which = slow, which
+                    self._good = self._good and rules == GOOD and half.quality >= self._best_slow
+            return slow
+
+    @property
+    def _best_slow(self) -> int:
+        """The best quality in which the function for diverged warps is built. Its text is that of QUICK code anyway."""
+        return GOOD if len(self.program.codes) <= SHORT and not self.instruments.checks else QUICK
+
+    def ran(self, work: int) -> None:
+        """Notes that the code did so much work; hot QUICK code is built again while the caller goes on."""
+        with self._lock:
+            self._work += work * (CHECKED if self.instruments.checks else 1)
+            hot = not self._good and self._work > HOT
+            if hot:
+                self._good = True
+        if hot:
+            llvm_thread.later(self.improve)
+
+    def improve(self) -> None:
+        """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps of
+        longer programs keep QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
+        self._good = True
+        _, fast, _ = self._made("fast", GOOD, GOOD)
+        with self._lock:
+            which = self._which
+        slow = self._made(which, self._best_slow, GOOD)[1] if which else None
+        with self._lock:
+            self.fast = fast
+            if which and which == self._which:
+                self._slow = slow
+
+
+_recent: OrderedDict[str, Loaded] = OrderedDict()
+_lock = threading.Lock()
+KEPT = 64
+"""Programs whose machine code stays loaded; those used longest ago go first."""
+
+
+def prepare(
+    program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None, rows: Rows | None = None
+) -> tuple[Loaded, bool]:
+    """Compiles a program for blocks whose threads lie in such rows, or finds it in memory or on disk; and whether it
+    was found.
+
+    The same code may come again with other comments and line numbers: faults are reported by the new text."""
+    cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
+    what = f"{instruments.key} {program.shared_gap} {rows.width}"
+    entry = native.key(program.text, program.name, program.arch, cpu, what)
+    with _lock:
+        found = _recent.get(entry)
+        if found is not None:
+            _recent.move_to_end(entry)
+            return found, True
+    loaded = Loaded(program, cpu, instruments, rows, entry)
+    with _lock:
+        _recent[entry] = loaded
+        while len(_recent) > KEPT:
+            _recent.popitem(last=False)
+    return loaded, loaded.cached
+
+
+PRODUCTS = 128
+"""Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
+
+
+def work_of_blocks(program: Program) -> np.ndarray:
+    """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
+    work = [code.properties.work for code in program.codes]
+    costs = [1 + (w.flops // PRODUCTS if w.type == "tensor" else 0) for w in work]
+    return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)

@@ -1,0 +1,138 @@
+"""Which rules emitted code calls, and in which parts they are built: what is loaded beside a program's own code."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.bodies import all_rules
+from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.translation.rule_objects import GOOD, Part, object_codes
+from ptxlab.emulate.jit.translation.rulecode import Function
+from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules import (
+    clusters,
+    diverging,
+    filling,
+    halves,
+    memcheck,
+    rounds,
+    scheduling,
+    turns,
+)
+from ptxlab.emulate.rules.instructions import scheduled
+from ptxlab.emulate.rules.launches import known_values
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.instruments.chosen import Instruments
+
+Functions = tuple[Function, ...]
+
+ALWAYS: Functions = (
+    memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
+    memcheck.forget, diverging.spread, diverging.gather_up,
+    diverging.sync_lanes, diverging.sync_waiting, filling.fill_to, turns.go_on, clusters.arrive, clusters.wait,
+    halves.widened, halves.narrowed, *all_rules(checks=False),
+)  # fmt: skip
+"""Of every build; those that bodies call with them."""
+SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
+"""Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
+ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
+"""Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
+GRID: Functions = (
+    scheduling.run_grid, rounds.end_alike, rounds.begin_in_place, rounds.leave_round, turns.count_ends,
+)  # fmt: skip
+"""The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
+
+
+def linked(instruments: Instruments) -> Functions:
+    """The rules that a build with these instruments may call."""
+    counters, checks = _asked_for(instruments)
+    return ALWAYS + ATOMICS + counters + checks
+
+
+def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Functions]:
+    """The rules of a build with counters, and with checks, if these instruments are such; those of any build else. Most
+    builds have neither, and do not load these rules."""
+    if instruments is not None and not instruments.counters and not instruments.checks:
+        return (), ()
+    from ptxlab.emulate.jit.building.asked_rules import CHECKS, COUNTERS
+
+    if instruments is None:
+        return COUNTERS, CHECKS
+    return (COUNTERS if instruments.counters else ()), (CHECKS if instruments.checks else ())
+
+
+def called(text: str, instruments: Instruments) -> Functions:
+    """The rules that a build's text calls."""
+    found = set(_SYMBOL.findall(text))
+    return tuple(function for function in linked(instruments) if rule_of(function).symbol in found)
+
+
+_SYMBOL = re.compile(r'@"?([\w.]+)')
+
+
+def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
+    """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
+    wanted, constants = set(symbols), known_values(program, instruments.checks) if instruments.checks else {}
+    if wanted:
+        wanted.update(_symbols(SHARED))
+    counters, checks = _asked_for(instruments)
+    return [
+        part
+        for functions, fixed in ((ALWAYS, {}), (ATOMICS, {}), (counters, {}), (checks, constants))
+        for part in _files(functions, fixed, cpu)
+        if not wanted.isdisjoint(part.symbols)
+    ]
+
+
+def elsewhere(part: Part) -> Functions:
+    """The rules that a part calls in another: what it knows must be what that one knows, nothing."""
+    return () if part.known or not set(part.symbols).isdisjoint(_symbols(SHARED)) else SHARED
+
+
+def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list[Part]:
+    """Rules file by file: those of one file call each other, and are small enough to be built quickly."""
+    files: dict[str, list[Function]] = {}
+    for function in functions:
+        files.setdefault(function.__module__, []).append(function)
+    return [Part(_symbols(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
+
+
+def scheduler(codes: Sequence[Code], checked: bool, traced: bool, cpu: Cpu) -> Part:
+    """The scheduler of a build with checks or a trace, for a program with these instructions."""
+    constants = {**scheduled(codes), "Context.checked": checked, "Context.traced": traced}
+    return Part(_symbols(GRID), tuple(constants.items()), cpu)
+
+
+def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
+    return tuple(rule_of(function).symbol for function in functions)
+
+
+def functions_of(symbols: Iterable[str]) -> list[Function]:
+    """The rules that have these symbols."""
+    listed, known = list(symbols), _by_symbol()
+    if not known.keys() >= set(listed):
+        known = _by_symbol(asked_for=True)
+    return [known[symbol] for symbol in listed]
+
+
+@functools.cache
+def _by_symbol(*, asked_for: bool = False) -> dict[str, Function]:
+    counters, checks = _asked_for() if asked_for else ((), ())
+    return {rule_of(function).symbol: function for function in (*ALWAYS, *ATOMICS, *GRID, *counters, *checks)}
+
+
+def build_ahead(cpu: Cpu) -> None:
+    """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
+    counters, checks = _asked_for()
+    ahead = [*_files(ALWAYS + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
+    ahead += [scheduler((), checked, False, cpu) for checked in (False, True)]
+    every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
+    for granule, gaps in itertools.product((4, 2), (False, True)):
+        ahead += _files(checks, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
+    object_codes(ahead, GOOD)

@@ -1,0 +1,188 @@
+"""The LLVM module of one of a program's functions: the emitter with its instruments at work.
+
+Imported only where nothing was recalled from the cache on disk: the emitter is most of this engine, and a new process
+does without it where its code is known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.analysis.analyses import analyses
+from ptxlab.emulate.jit.building.linked_rules import called
+from ptxlab.emulate.jit.control.fast import Fast
+from ptxlab.emulate.jit.control.slow import Slow
+from ptxlab.emulate.jit.emitter.emit import Emitter
+from ptxlab.emulate.jit.emitter.instrument import Instrument
+from ptxlab.emulate.jit.emitter.registers import RegisterFile
+from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.llvm.values import BITS
+from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.beginning import clear_registers
+from ptxlab.emulate.rules.halves import narrowed, widened
+from ptxlab.emulate.rules.warpgroup_products import Products
+
+_ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
+declare i32 @llvm.cttz.i32(i32, i1)
+declare i32 @llvm.ctpop.i32(i32)
+declare i64 @llvm.fshr.i64(i64, i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+
+@dataclass(frozen=True)
+class ModuleText:
+    """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, the
+    symbols of the rules that it calls, and whether warps begin with registers that must be cleared."""
+
+    text: str
+    pieces: tuple[str, ...]
+    """The same as one or two modules, which may be built at the same time: the second has functions that the first
+    calls."""
+    state_size: int
+    sites: int
+    rules: tuple[str, ...]
+    clears: bool
+
+
+def module_text(
+    program: Program, cpu: Cpu, instruments: Instruments, rows: Rows | None = None, *, slow: bool, small: bool,
+    only: frozenset[int] | None = None,
+) -> ModuleText:  # fmt: skip
+    """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
+    built quickly, than fast. only: the blocks that it has, if not all."""
+    rows = rows or Rows()
+    found = analyses(program, rows)
+    uniform, affine, alive = found.uniform, found.affine, found.alive
+    watched = instruments.trace or instruments.counters
+    needless = frozenset[int]() if watched else found.needless
+    file = RegisterFile(program, uniform, affine)
+    e, function = _function(
+        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only,
+        needless=needless,
+    )  # fmt: skip
+    at_start = [
+        (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
+        for r, register in enumerate(program.registers)
+        if alive[program.entry] >> r & 1
+    ]
+    at_start += [
+        (file.scalar[r], 8) for r in range(len(program.registers)) if alive[program.entry] >> r & 1 and uniform[r]
+    ]
+    if file.products:
+        at_start.append((file.products, Products.offset("entries")))
+    clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
+    known = set(_ALWAYS.splitlines())
+    declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
+    metadata = "\n".join(f"!{number} = {text}" for text, number in e.t.metadata.items())
+    lines = [function]
+    if cpu.without_halves and any(" half" in part for part in (declared, *e.helpers.values(), function)):
+        lines.append(_conversions())
+    if not slow:
+        lines.append(_clear_registers(at_start))
+    body, helpers = "\n".join(lines), list(e.helpers.values())
+    rules = called("\n".join([*helpers, body]), instruments)
+    head = "\n".join([_ALWAYS, declared, metadata, *map(declaration, rules)])
+    text = "\n".join([head, *helpers, body])
+    pieces = _apart(head, helpers, body) if small else (text,)
+    symbols = tuple(rule_of(function).symbol for function in rules)
+    return ModuleText(text, pieces, file.size, e.sites, symbols, clears)
+
+
+APART = 600
+"""Lines of LLVM text from which on functions are a module of their own, which takes a millisecond more to load."""
+_CONSTANT = re.compile(r"^@([\w.]+) = ", re.MULTILINE)
+_USED = re.compile(r"@([\w.]+)")
+_INTERNAL = "define internal "
+
+
+def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
+    """A module as two: the functions that it calls apart, but for those that read constants of the other."""
+    constants = set(_CONSTANT.findall(body.partition("\ndefine ")[0]))  # they come first
+    here, there = [head], [head]
+    lines = 0
+    for helper in helpers:
+        public, text = helper.replace(_INTERNAL, "define "), helper.split("\n")
+        heads = [line.removeprefix(_INTERNAL).removesuffix(" {") for line in text if line.startswith(_INTERNAL)]
+        declared = [f"declare {head}" for head in heads]
+        apart = constants.isdisjoint(_USED.findall(helper))
+        lines += apart * len(text)
+        here += declared if apart else [public]
+        there += [public] if apart else declared
+    if lines < APART:
+        return ("\n".join([head, *helpers, body]),)
+    return "\n".join([*here, body]), "\n".join(there)
+
+
+def _conversions() -> str:
+    """The functions that LLVM calls to convert halves on x86 CPUs without an instruction for it, under its names."""
+    return f"""define float @__extendhfsf2(half %a) noinline nounwind {{
+  %bits = bitcast half %a to i16
+  %wide = {call(widened, "%bits")}
+  %d = bitcast i32 %wide to float
+  ret float %d
+}}
+define half @__truncsfhf2(float %a) noinline nounwind {{
+  %bits = bitcast float %a to i32
+  %narrow = {call(narrowed, "%bits")}
+  %d = bitcast i16 %narrow to half
+  ret half %d
+}}
+"""
+
+
+def _clear_registers(registers: list[tuple[int, int]]) -> str:
+    """The function that the scheduler calls for each warp that begins: registers that may be read before they are
+    written, given as (offset, bytes), start as zeros."""
+    lines = [f"define void @{rule_of(clear_registers).symbol}(ptr %ws) nounwind {{"]
+    for k, (offset, size) in enumerate(registers):
+        lines += [
+            f"  %r{k} = getelementptr i8, ptr %ws, i64 {offset}",
+            f"  call void @llvm.memset.p0.i64(ptr %r{k}, i8 0, i64 {size}, i1 false)",
+        ]
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+def _function(
+    instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], affine: dict[int, Form],
+    alive: list[int], cpu: Cpu, *, rows: Rows, slow: bool, small: bool, only: frozenset[int] | None = None,
+    needless: frozenset[int] = frozenset(),
+) -> tuple[Emitter, str]:  # fmt: skip
+    """The emitter of the fast or the slow function of such a build, and the function's text. only: the slow function's
+    blocks, if not all."""
+    e = Emitter(
+        program, uniform, affine, alive, file, rows=rows, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
+        instruments=lambda e: _parts(instruments, e), needless=needless,
+    )  # fmt: skip
+    return e, Slow(e, only).function() if slow else Fast(e).function()
+
+
+def _parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
+    """The instruments of an emitter, in the order in which their hooks run before an event. Most builds have none, and
+    do not load their modules."""
+    out: list[Instrument] = []
+    if instruments.trace and e.slow:
+        from ptxlab.emulate.jit.instruments.tracing import Tracing
+
+        out.append(Tracing(e))
+    if instruments.counters:
+        from ptxlab.emulate.jit.instruments.counting import Counting
+
+        out.append(Counting(e))
+    if instruments.checks:
+        from ptxlab.emulate.jit.checks.accesses import CheckedAccesses
+        from ptxlab.emulate.jit.checks.checked import CheckedBodies, Checks
+        from ptxlab.emulate.jit.checks.control import CheckedControl
+        from ptxlab.emulate.jit.checks.local import CheckedLocal
+        from ptxlab.emulate.jit.checks.registers import CheckedRegisters
+
+        e.checks = checks = Checks(e, instruments.checks)
+        out += [CheckedControl(e, checks), CheckedBodies(e, checks), CheckedAccesses(e, checks)]
+        out += [CheckedLocal(e, checks), CheckedRegisters(e, checks)]
+    return out

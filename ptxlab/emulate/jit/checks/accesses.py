@@ -1,0 +1,316 @@
+"""The checks in compiled code: what is emitted around loads, stores and atomics.
+
+Loads from one base (a `Group`) are checked where the first of them is emitted, up to an instruction that may order
+threads or a store. Consecutive addresses, or one address for all lanes, are checked as one range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.checks.checked import CheckInstrument, Checks, Members
+from ptxlab.emulate.jit.checks.put_off import PutOff
+from ptxlab.emulate.jit.checks.recorded_atomics import RecordedAtomics
+from ptxlab.emulate.jit.emitter.groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
+from ptxlab.emulate.jit.memory.transfer import Seen
+from ptxlab.emulate.jit.translation.rulecode import THERE, call
+from ptxlab.emulate.rules import initcheck, race_accesses, races, written_before
+from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
+    CHANGES,
+    HALVES_IN_A_ROW,
+    IN_A_ROW,
+    WRITES,
+)
+from ptxlab.emulate.runtime import state as S
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+_DECLARED = (
+    "declare i32 @llvm.ctlz.i32(i32, i1)",
+    "declare i64 @llvm.cttz.i64(i64, i1)",
+    "declare i32 @llvm.bitreverse.i32(i32)",
+    *(
+        f"declare <{W} x i{n}> @llvm.masked.gather.v{W}i{n}.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i{n}>)"
+        for n in (32, 64)
+    ),
+    f"declare void @llvm.masked.scatter.v{W}i64.v{W}p0(<{W} x i64>, <{W} x ptr>, <{W} x i1>)",
+)
+
+
+Root = tuple[str, str, str, str, str]
+"""Of an allocation: the records of accesses, their stride, its address, written bytes, its memory."""
+
+
+class CheckedAccesses(CheckInstrument):
+    """Loads, stores and atomics."""
+
+    def __init__(self, e: Emitter, checks: Checks) -> None:
+        super().__init__(e, checks)
+        self._covered: dict[int, set[int]] = {}
+        self._roots: dict[int, Root] = {}
+        self._bytes_in: dict[int, str] = {}
+        self._put_off = PutOff(e, checks)
+        self._atomics = RecordedAtomics(e, checks)
+        self._written = checks.written
+
+    def enters(self) -> None:
+        self.t.declared.update(_DECLARED)
+        self.e.held(S.Cta, "init_shared", "ptr")
+        self.e.held(S.Cta, "race_shared", "ptr")
+        self.e.held(S.Cta, "race_shared_stride", "i64", "race.stride")
+
+    def begins(self) -> None:
+        self._covered, self._roots, self._bytes_in = {}, {}, {}
+
+    # -- accesses ------------------------------------------------------------------------------------------------------
+
+    def located(self, group: Group, uniform: bool) -> None:
+        """Keeps the checks' records of a group's allocation."""
+        self._covered[id(group)] = set()
+        self._roots[id(group)] = self._root(group)
+        if uniform:
+            self._bytes_in[id(group)] = self.t.let(f"sub i64 {group.address}, {self._roots[id(group)][2]}")
+
+    def _root(self, group: Group) -> Root:
+        if self.e.code.space == "shared":
+            return "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared", "%shared"
+        site, (known, _, memory, _) = self.e.memory.site(group)
+        accesses, stride, written = (
+            self.t.let(f"load {kind}, ptr {self.t.field(S.Site, name, site)}")
+            for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
+        )
+        return accesses, stride, known, written, memory
+
+    def accesses(self, seen: Seen) -> None:
+        if seen.code.space == "const":
+            return
+        if self.checks.race and seen.code.properties.releases:
+            self.checks.if_any([self.checks.fence(seen.code)])
+        if seen.uniform:
+            self._observe_one(seen)
+        else:
+            self._observe_lanes(seen)
+        if self.checks.ordering and seen.code.properties.strong:
+            self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
+
+    @contextmanager
+    def _telling(
+        self, seen: Seen, memory: str, memory_start: str, start: str, narrow: str = "null", wide: str = "null"
+    ) -> Iterator[None]:
+        """Describes a store, if it is one, to the rules of races that are called in this block: copies its values into
+        the buffer for data."""
+        if not seen.write:
+            yield
+            return
+        stored = seen.stored or ()
+        for k, value in enumerate(stored):
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * (seen.size // len(stored))}")
+            self.t.do(f"store <{W} x {LLVM[value.type]}> {self.m.vector(value)}, ptr {cell}, align 32")
+        if stored:
+            size, count = sum(BITS[value.type] // 8 for value in stored), len(stored)
+            self.t.do(
+                call(races.storing, "%check.launch", "%data", str(size // count), str(count), memory, memory_start,
+                     start, narrow, wide)
+            )  # fmt: skip
+        yield
+        self.t.do(call(races.stored, "%check.launch"))
+
+    def _observe_one(self, seen: Seen) -> None:
+        """All lanes at one address."""
+        t, group, write = self.t, seen.group, seen.write
+        members = self._segment(seen)
+        if not members:
+            return
+        race, stride, start, written, memory = self._roots[id(group)]
+        off = self._bytes_in[id(group)]
+        if self.checks.race:
+            first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}") if write else ""
+            with (
+                self._put_off.around(seen, members, (race, stride), (off, off), str(ALL_THE_SAME)) as (rows, pieces),
+                self._telling(seen, memory, start, first),
+            ):
+                t.do(
+                    call(race_accesses.at_one_address, *THERE, self.active.bits, race, stride, off, start, pieces, rows,
+                         str(int(write)))
+                )  # fmt: skip
+        if self.checks.may_be_copied(code := seen.code):
+            self._spread(off)
+            lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
+            self.checks.touch_copied(self.checks.if_shared(code, start, lane), self.checks.members(members))
+        accessed = [(at, size) for _, at, size in members]
+        if self.checks.init and not write:
+            known = self._written.unless_one(off, accessed) if seen.code.space == "shared" else nullcontext()
+            with known, t.if_then(t.let(f"icmp ne ptr {written}, null")):
+                good = t.let(call(initcheck.all_written, written, off, self.checks.ranges(members)))
+                with t.unless(good, cold=True):
+                    self._spread(off)
+                    self._report(written, start, members)
+        elif self.checks.init and seen.code.space == "shared" and self.program.shared_gap:
+            with self._written.unless_one(off, accessed, write=True):
+                self._spread(off)
+                lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
+                self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
+        elif self.checks.init and seen.code.space == "shared":
+            self._mark(off, seen.offset, seen.size)
+
+    def _spread(self, off: str) -> None:
+        """One offset for all lanes into the buffer for offsets."""
+        vector = self.t.splat("i32", self.t.let(f"trunc i64 {off} to i32"))
+        self.t.do(f"store <{W} x i32> {vector}, ptr %addrs, align 64")
+
+    def _observe_lanes(self, seen: Seen) -> None:
+        """32 addresses."""
+        t, group = self.t, seen.group
+        # in a program built for size each access is checked by itself, and no group is ever located
+        members = self._segment(seen) if id(group) in self._roots else []
+        mixed = group.site in self.e.memory.mixed
+        if not members and not mixed:
+            return
+        if not mixed:
+            self._near(seen, members)
+            return
+        with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
+            with scattered, self.m.own_splats():
+                self._scattered(seen, self.e.memory.addresses(group))
+            with near, self.m.own_splats():
+                if members:
+                    self._near(seen, members)
+
+    def _scattered(self, seen: Seen, addresses: str) -> None:
+        """32 addresses anywhere."""
+        self.t.do(f"store <{W} x i64> {addresses}, ptr %addrs, align 64")
+        if self.checks.race:
+            with self._telling(seen, "null", "0", str(seen.offset), wide="%addrs"):
+                self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
+        else:
+            self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
+        if self.checks.may_be_copied(seen.code):
+            places = self.m.add(Value(addresses, "i64", False), self.m.const("i64", seen.offset))
+            self.checks.copied(seen.code, places, seen.size)
+
+    def _near(self, seen: Seen, members: Members) -> None:
+        """32 addresses in one allocation."""
+        t, group = self.t, seen.group
+        race, stride, start, written, memory = self._roots[id(group)]
+        if self.checks.race:
+            with (
+                self._put_off.around(seen, members, (race, stride), group.halves, group.pattern) as (table, pieces),
+                self._put_off.unless_watched(seen, members, (race, stride)),
+                self.m.own_splats(),
+            ):
+                write, done = str(int(seen.write)), "false"
+                if group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
+                    at = race, stride, *group.halves, group.pattern, table, write
+                    done = t.let(call(race_accesses.rows, *THERE, *at))
+                with t.unless(done), self.m.own_splats():
+                    self._offsets(group)
+                    first = t.let(f"add i64 {start}, {seen.offset}")
+                    with self._telling(seen, memory, start, first, narrow="%addrs"):
+                        t.do(
+                            call(race_accesses.at_addresses, *THERE, self.active.bits, race, stride, "%addrs",
+                                 group.pattern, start, pieces, table, write)
+                        )  # fmt: skip
+        if self.checks.may_be_copied(seen.code):
+            self._offsets(group)
+            self.checks.touch_copied(
+                self.checks.if_shared(seen.code, start, self.active.bits), self.checks.members(members)
+            )
+        accessed = [(at, size) for _, at, size in members]
+        shared = seen.code.space == "shared"
+        known: AbstractContextManager[str] = nullcontext("")
+        if self.checks.init and shared:
+            known = self._written.unless_near(group, accessed)
+        if self.checks.init and shared and not seen.write:
+            with known as stretch:
+                self._offsets(group)
+                tables = self.checks.ranges(members), self.checks.members(members)
+                reads = self.active.bits, "%addrs", group.pattern, *tables
+                good = t.let(call(written_before.all_before, "%check.block", stretch, *reads))
+                with t.unless(good, cold=True):
+                    self._report(written, start, members)
+        elif self.checks.init and not seen.write:
+            with t.if_then(t.let(f"icmp ne ptr {written}, null")):
+                self._offsets(group)
+                tables = self.checks.ranges(members), self.checks.members(members)
+                good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))
+                with t.unless(good, cold=True):
+                    self._report(written, start, members)
+        elif self.checks.init and shared:
+            with known:
+                self._stored(seen)
+        elif self.checks.init and seen.code.space == "generic" and self.program.shared_gap:
+            self._offsets(group)
+            lanes = self.checks.if_shared(seen.code, start, self.active.bits)
+            given = str(seen.offset), str(seen.size), str(self.checks.flags(seen.code.index)), start
+            t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
+
+    def _stored(self, seen: Seen) -> None:
+        """32 addresses in shared memory have been stored to."""
+        t, group = self.t, seen.group
+        row = t.let(f"icmp eq i32 {group.pattern}, {IN_A_ROW}") if not self.program.shared_gap else "false"
+        with t.unless(row), self.m.own_splats():
+            self._offsets(group)
+            self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
+        with t.if_then(row):
+            self._mark(group.halves[0], seen.offset, W * seen.size)
+
+    def _mark(self, off: str, offset: int, size: int) -> None:
+        """So many bytes of shared memory are written."""
+        p = self.t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
+        p = self.t.let(f"getelementptr i8, ptr {p}, i64 {offset}")
+        self.t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {size}, i1 false)")
+
+    def _offsets(self, group: Group) -> None:
+        """The offsets of a group into the buffer for them."""
+        self.t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
+
+    def _report(self, written: str, start: str, members: Members) -> None:
+        self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))
+
+    # -- atomics -------------------------------------------------------------------------------------------------------
+
+    def atomic(self, address: Address) -> After | None:
+        code = self.e.code
+        if self.checks.race and code.properties.releases:
+            self.checks.if_any([self.checks.fence(code)])
+        at = self.m.vector(self.m.wide(address))
+        size, kind = access_shape(code)[2], WRITES if rules.clears(code) else CHANGES
+        known: AbstractContextManager[None] = self._atomics.unless_recorded(code, address, size)
+        if self.checks.init and not self.checks.race and code.space == "shared":
+            start = self.m.const("i64", self.program.shared_start)
+            offsets = self.m.trunc("i32", self.m.sub(Value(at, "i64", False), start))
+            known = self._written.unless_lanes(self.m.vector(offsets), [(0, size)], self.active.bits)
+        with known:
+            self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+            self.checks.each(0, size, code, kind)
+        if not self.checks.ordering:
+            return None
+        return lambda: self.checks.if_any([self.checks.publish(code), self.checks.acquire(code)])
+
+    # -- segments ------------------------------------------------------------------------------------------------------
+
+    def _segment(self, seen: Seen) -> Members:
+        """The accesses that are checked here: code index, offset from the group's address, bytes. None where this one
+        was checked with an earlier one."""
+        code, group = seen.code, seen.group
+        covered = self._covered[id(group)]
+        if code.index in covered:
+            return []
+        found = [(code.index, seen.offset, seen.size)]
+        if not seen.write and not code.properties.strong and code.guard is None:
+            mine = {index for index, _, _ in group.members}
+            for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
+                if other.index in mine and not other.properties.stores and not other.properties.strong:
+                    found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
+                elif rules.cuts(other):
+                    break
+        covered |= {index for index, _, _ in found}
+        return found

@@ -1,0 +1,277 @@
+"""The function for a converged warp: all its live lanes are at the same program counter.
+
+Uniform registers are scalars, and so are affine ones; writes need no mask, branches are plain branches. Where the warp
+diverges, the scalars are spread over all lanes and the slow function goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.analysis.sides import Sides, sides_of
+from ptxlab.emulate.jit.control.control import Control
+from ptxlab.emulate.jit.control.regions import Regions
+from ptxlab.emulate.jit.control.segments import Segments
+from ptxlab.emulate.jit.control.warp_loop import ELSEWHERE, WarpLoop
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, USUAL, W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.model import Block, Code, Literal
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+class Fast(Part):
+    """Writes `@fast`."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.control, self.regions = Control(e, self), Regions(e, self)
+        self.segments = Segments(e, self)
+        self.loop = WarpLoop(e) if all(each.in_loop for each in e.instruments) else None
+        """The loop over warps, unless an instrument needs each to have its turn from the scheduler."""
+
+    def function(self) -> str:
+        """Its LLVM text."""
+        text = self.e.function(self.block, self.dispatch, self.loop, self._more)
+        return "\n".join([text, *self.segments.texts])
+
+    def _more(self) -> None:
+        """What other code is needed besides the blocks."""
+        self.regions.emit()
+        self.segments.emit()
+
+    def dispatch(self) -> None:
+        """The jump from the function's entry to the warp's block."""
+        t, first, loops = self.t, self.program.entry, self.e.loops
+        loops.begin(0)
+        labels = {b.index: loops.label(b.index) for b in self.program.blocks}
+        cases = " ".join(f"i32 {self.e.pc(at)}, label %{label}" for at, label in labels.items())
+        cases += "".join(f" i32 {pc}, label %{label}" for pc, label in self.regions.resumed.items())
+        before, t.lines = t.lines, []
+        loops.ways()
+        ways, t.lines = t.lines, before
+        loops.declare()
+        if self.loop is None:
+            t.do("%start = load i32, ptr %fast.pc.at")
+        begins = t.let(f"icmp eq i32 %start, {self.e.pc(first)}")
+        t.do(f"br i1 {begins}, label %{labels[first]}, label %within")
+        t.at("within")
+        t.do(f"switch i32 %start, label %fault [{cases}]")
+        t.lines += ways
+
+    def block(self, block: Block) -> None:
+        """A basic block."""
+        t = self.t
+        t.at(f"b{block.index}")
+        self.e.loops.begin(self.e.loops.of[block.index])
+        bits = t.let("load i32, ptr %live.at") if self.segments.here is None else "-1"
+        if waits_for_others(self.program.codes[block.first]):
+            self._wait_for_others(block, bits)
+        self.e.begin(bits)
+        if self.segments.here is None:
+            self.e.count(block, bits)
+        else:
+            self.segments.count(block)
+        for code in self.program.codes[block.first : block.last]:
+            self.e.instruction(code)
+            if Control.is_control(code):
+                self.control.emit(block, code)
+                return
+            if code.properties.converges:
+                for instrument in self.e.instruments:
+                    instrument.arrives(code)
+                    instrument.synced(code, None)
+            self.e.execution.emit(code)
+        self.e.registers.flush(self.e.alive_after(block))
+        self.go(block.next)
+
+    def _wait_for_others(self, block: Block, bits: str) -> None:
+        """If lanes of a converged warp have to wait at the start of a block for others that do not take part, the warp
+        diverges."""
+        waiting = self.control.waiting(block, bits)
+        with self.t.ends_unless(self.t.let(f"icmp eq i32 {waiting}, 0")):
+            self._split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
+
+    def go(self, block: int) -> None:
+        """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
+        if block > self.e.code.block or self.segments.here is not None:
+            self.t.do(f"br label %{self.e.loops.label(block)}")
+            return
+        left = self.t.let("load i64, ptr %quantum.at")
+        goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
+        self.t.do(f"br i1 {goes_on}, label %{self.e.loops.label(block)}, label %{stop}{COLD}")
+        self.t.at(stop)
+        self.e.loops.settle(self.e.alive[block])
+        self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
+        self.t.do(f"ret i32 {S.SUSPENDED}")
+
+    def jump(self, block: Block, target: Value) -> None:
+        t = self.t
+        if target.uniform and (self.active.guard is None or self.active.guard.uniform):
+            self._uniform_jump(block, target)
+            return
+        if target.lanes is not None and target.uniform:
+            there = self._only_target()
+            with t.ends_if(self.active.none(), USUAL):
+                self.go(block.next)
+            with t.ends_if(self.active.whole_block()):
+                self.go(there)
+        sides = sides_of(self.program, self.e.scalars, self.e.alive, block, self.e.code)
+        if sides is not None:
+            self._run_sides(sides)
+            return
+        if self.regions.enter(block, target):
+            return
+        self.part(block, target)
+
+    def part(self, block: Block, target: Value) -> None:
+        """The warp diverges at the end of a block: lanes whose guard holds go to `target`."""
+        t = self.t
+        others = f"splat (i32 {self.e.pc(block.next)})"
+        pcs = t.let(
+            f"select <{W} x i1> {self.active.vector}, <{W} x i32> {self.m.vector(target)}, <{W} x i32> {others}"
+        )
+        self._split(pcs, self.e.alive_after(block))
+
+    def _run_sides(self, sides: Sides) -> None:
+        """The lanes disagree at a branch with short sides: each side for its lanes, that of the smaller program counter
+        first, as lanes of a diverged warp would go."""
+        jumps = self.active.bits
+        falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
+        ran = [(side, bits) for side, bits in ((sides.falls, falls), (sides.jumps, jumps)) if side is not None]
+        for side, bits in sorted(ran, key=lambda each: each[0].index):
+            others = [other.index for other, _ in ran if other is not side]
+            self.e.registers.own = self.e.registers.not_needed([sides.join, *others])
+            self._side(side, bits)
+        self.e.registers.own = 0
+        self.go(sides.join)
+
+    def _side(self, block: Block, bits: str) -> None:
+        """A block for some of the lanes."""
+        self.e.plan(block)
+        self.e.begin(bits, partly=True)
+        self.e.count(block, bits)
+        for code in self.program.codes[block.first : block.last]:
+            self.e.instruction(code)
+            if Control.is_control(code):
+                self.control.passes(code)
+            else:
+                self.e.execution.emit(code)
+        self.e.registers.flush(self.e.alive_after(block))
+
+    def _only_target(self) -> int:
+        """The block of a jump with a single target."""
+        code = self.e.code
+        return code.targets[0] if code.action is Action.INDEXED_BRANCH else code.target
+
+    def _split(self, pcs: str, alive: int) -> None:
+        """The warp diverges: each lane gets its own program counter and its own copy of what was kept as scalars."""
+        if self.e.code.rounds:
+            self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
+        self.diverge(pcs, alive, 0)
+
+    def diverge(self, pcs: str, alive: int, changed: int) -> None:
+        """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
+        those of which lanes have their own values already."""
+        self.e.loops.settle(alive)
+        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
+        self.t.do(f"store i64 {changed}, ptr {self.t.field(S.Warp, 'changed')}")
+        name, count = self.e.scalar_table(alive)
+        self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
+        self.t.do(f"ret i32 {S.DIVERGED}")
+
+    def _uniform_jump(self, block: Block, target: Value) -> None:
+        t = self.t
+        if self.active.guard is not None:
+            with t.ends_unless(self.active.guard.text):
+                self.go(block.next)
+        if target.lanes is not None:
+            self.go(self._only_target())
+            return
+        ways = sorted(set(block.targets))
+        t.do(f"store i32 {target.text}, ptr %fast.pc.at")
+        stop, look = t.label("stop"), t.label("look")
+        goes_on = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
+        t.do(f"br i1 {goes_on}, label %{look}, label %{stop}{COLD}")
+        t.at(stop)
+        self.e.loops.settle(self.e.alive_after(block))
+        t.do(f"ret i32 {S.SUSPENDED}")
+        t.at(look)
+        cases = " ".join(f"i32 {self.e.pc(w)}, label %{self.e.loops.label(w)}" for w in ways)
+        t.do(f"switch i32 {target.text}, label %fault [{cases}]")
+
+    def leave(self, block: Block) -> None:
+        t, code, in_segment = self.t, self.e.code, self.segments.here is not None
+        if code.guard is None or block.next < 0:
+            self.control.end_by_branch(code)
+            self.exited()
+            return
+        with t.ends_if(self.active.none(), USUAL):
+            self.go(block.next)
+        if in_segment:
+            with t.ends_if(self.active.whole_block()):
+                self.segments.leaves(code)
+                self.exited()
+        self.control.end_by_branch(code)
+        if not in_segment:
+            with t.ends_if(self.active.whole_block()):
+                self.exited()
+        t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
+        t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
+        if in_segment:
+            t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
+            t.do(f"ret i32 {ELSEWHERE}")
+            return
+        self.go(block.next)
+
+    def exited(self) -> None:
+        """All lanes of the warp have exited."""
+        if self.loop is None or not self.loop.lazy:
+            self.t.do("store i32 0, ptr %live.at")
+        self._done(EXITED)
+
+    def pause(self, block: Block) -> None:
+        self._goes_on_at(block)
+        self._done(NONE)
+
+    def _goes_on_at(self, block: Block) -> None:
+        """The next turn begins behind this block."""
+        self.e.loops.settle(self.e.alive[block.next])
+        self.t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
+
+    def wait(self, block: Block) -> None:
+        t = self.t
+        self._goes_on_at(block)
+        if self.e.code.guard is None:
+            self._done(self.barrier(self.e.code))
+            return
+        # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
+        with t.ends_if(self.active.whole_block()):
+            self._done(self.barrier(self.e.code))
+        self._split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
+
+    def notes_later(self, code: Code) -> bool:
+        return self.loop is not None and self.loop.lazy and self.barrier(code) != NONE
+
+    def barrier(self, code: Code) -> int:
+        """How a turn ends where all lanes wait: at a barrier whose number is known and which asks for nothing more, or
+        otherwise."""
+        if self.loop is not None and self.loop.lazy and code.guard is not None:
+            return NONE
+        if code.action is not Action.BARRIER or code.form.red:
+            return NONE
+        number, *others = (source for source in code.sources if source is not None)
+        return AT_BARRIER + int(number.value) if isinstance(number, Literal) and not others else NONE
+
+    def _done(self, ended: int) -> None:
+        """The warp's turn is over (see `rules.rounds` for `ended`): it is the next warp's, in the loop if it can be."""
+        if self.loop is None or ended == NONE:
+            self.t.do(f"ret i32 {S.DONE}")
+        else:
+            self.loop.next_warp(ended, in_segment=self.segments.here is not None)

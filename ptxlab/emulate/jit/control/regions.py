@@ -1,0 +1,358 @@
+"""Regions that a warp runs diverged without leaving the function for converged warps.
+
+A region is what lies between a branch that lanes take differently and its immediate post-dominator, the join: a loop
+that lanes leave one by one, or an `if` with its sides. Each of its blocks has a second copy, under a mask, and a word
+that tells which lanes wait to run it:
+
+    for each block of the region, by rising program counter:
+        if lanes wait at it: they run it, and wait at the blocks where it leads them;
+                             if some of them go backwards, go on at the block where they wait
+    all lanes are at the join
+
+This is the order that `ptxlab.emulate.rules.turns` asks for, smallest program counter first, with everything about it
+decided when the kernel is built. Where the rule gives turns otherwise (lanes have made `PATIENCE` rounds), or where the
+quantum is spent, each lane gets its program counter and the function for diverged warps goes on. With the warp's next
+quantum the region goes on where its lanes are by then, if they are all in it.
+
+A call in a region is a jump to a block of the region, and a return leads each lane to one of the blocks behind calls. A
+function that diverges in itself, as a recursive one does, is a region, too: all of its blocks, until all lanes are at
+one block behind a call of it. Lanes that return to some other block end the region.
+
+Registers that are scalars and that the region writes to are kept for all lanes in it. Those that are read at the join
+have to be the same in all lanes there, or the warp stays diverged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.control.control import Control
+from ptxlab.emulate.jit.control.masked import Masked, masked_regions
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.program.liveness import bit_set, successors
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.turns import PATIENCE
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.control.fast import Fast
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+class Regions(Part):
+    """Writes the masked copies of blocks, and the ways in and out."""
+
+    def __init__(self, e: Emitter, fast: Fast) -> None:
+        super().__init__(e)
+        self.fast = fast
+        self.of = {} if e.slow else masked_regions(self.program, e.uniform, e.scalars)
+        """The regions by the block of their branch."""
+        self.entered: dict[int, Masked] = {}
+        """Those that are needed, by their numbers."""
+        self.left: set[int] = set()
+        """The numbers of those that lanes may return from to blocks which they do not lead to."""
+        self.resumed: dict[int, str] = {}
+        """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
+
+    def enter(self, block: Block, target: Value) -> bool:
+        """The lanes of a converged warp leave a block by different ways, those whose guard holds for `target`: into the
+        region, if it has one. Code that is built quickly has none, but the sites of its accesses: better code may
+        follow it in a launch."""
+        region = self.of.get(block.index)
+        if region is None:
+            return False
+        self.entered[region.number] = region
+        if self.e.small:
+            return False
+        self._enter(block, region, target)
+        return True
+
+    def _enter(self, block: Block, region: Masked, target: Value) -> None:
+        t, code = self.t, self.e.code
+        waiting, others = self._ways(region, block, target)
+        if others:
+            with t.ends_unless(t.let(f"icmp eq i32 {others}, 0")):
+                self.fast.part(block, target)
+        alive, own = self.e.alive_after(block), bit_set(region.apart)
+        apart = [r for r in sorted(region.apart) if alive >> r & 1]
+        for r in apart:
+            self.e.registers.read(r)
+        self.e.loops.change(self._kept(region), alive & ~own)
+        for r in apart:
+            self.e.registers.keep_lanes(r)
+        for each in region.words:
+            t.do(f"store i32 {waiting.get(each, 0)}, ptr {region.word(each)}")
+        t.do(f"store i32 {code.rounds * W}, ptr {self._rounds(region)}")
+        first = min(waiting)
+        if first > block.index:
+            t.go(region.label(first))
+        else:
+            self._go_back(region, first)
+
+    def _ways(self, region: Masked, block: Block, target: Value | None) -> tuple[dict[int, str], str]:
+        """At the end of a block: which lanes go to which block, and those that leave the region elsewhere, if any may.
+        target: the program counter of those that jump, None where nobody does."""
+        if self.e.code.leaves >= 0:
+            return {block.next: self.t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")}, ""
+        if target is None:
+            return {block.next: self.active.block_bits} if block.next >= 0 else {}, ""
+        jumps, out, others = self.active.bits, dict[int, str](), ""
+        if target.lanes is not None and target.uniform:
+            (only,) = (b for b in block.targets if self.e.pc(b) == int(target.text))
+            out[only] = jumps
+        else:
+            others = jumps
+            for to in sorted(set(block.targets) & {*region.blocks, *region.joins}):
+                out[to] = self.active.where(self.m.eq(target, self.m.const("i32", self.e.pc(to))))
+                others = self.t.let(f"xor i32 {others}, {out[to]}")
+        if self.e.code.guard is not None:
+            falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
+            out[block.next] = self.t.let(f"or i32 {falls}, {out[block.next]}") if block.next in out else falls
+        return out, others
+
+    def emit(self) -> None:
+        """The regions that are needed."""
+        for region in self.entered.values():
+            if self.e.small:
+                for at in region.blocks:
+                    self.e.plan(self.program.blocks[at])
+                continue
+            self.e.words += [self._rounds(region), *map(region.word, region.words)]
+            self.e.registers.apart = region.apart
+            behind = {to for at in region.blocks for to in successors(self.program, at)}
+            self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
+            self.e.loops.begin(self._kept(region))
+            for at in region.blocks:
+                self._block(region, self.program.blocks[at])
+            self.e.registers.apart, self.e.registers.own = frozenset(), 0
+            self._join(region)
+            self._give_up(region)
+            if region.number in self.left:
+                self.e.words.append(region.elsewhere)
+                self._give_up(region, left=True)
+            if self._repeats(region):
+                self._resume(region)
+
+    def _block(self, region: Masked, block: Block) -> None:
+        """The copy of a block for the lanes that wait at it."""
+        t = self.t
+        t.at(region.label(block.index))
+        bits = t.let(f"load i32, ptr {region.word(block.index)}")
+        follows, run = region.blocks.index(block.index) + 1, t.label("run")
+        after = region.label(region.blocks[follows] if follows < len(region.blocks) else region.joins[0])
+        t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, 0')}, label %{after}, label %{run}")
+        t.at(run)
+        t.do(f"store i32 0, ptr {region.word(block.index)}")
+        target: Value | None = None
+        self._forget_rounds(region, bits)
+        self.e.plan(block)
+        self.e.begin(bits, partly=True)
+        self.e.count(block, bits)
+        for code in self.program.codes[block.first : block.last]:
+            self.e.instruction(code)
+            if Control.is_control(code):
+                target = self._end(block, code)
+            else:
+                self.e.execution.emit(code)
+        self.e.registers.flush(self.e.alive_after(block))
+        self._lead_on(region, block, target, after)
+
+    def _end(self, block: Block, code: Code) -> Value | None:
+        """The end of a block: where it leads, if lanes may jump and stay in the kernel."""
+        if code.action is not Action.TRAP and code.leaves < 0:
+            return self.fast.control.target(block, code)
+        for instrument in self.e.instruments:
+            instrument.ends(code)
+        if code.action is Action.TRAP:
+            self.fast.control.trap()
+        return None
+
+    def _leave(self) -> None:
+        """The lanes whose guard holds leave the kernel, by a branch."""
+        t = self.t
+        with t.unless(self.active.none()):
+            self.fast.control.end_by_branch(self.e.code)
+            t.bump("%live.at", "and i32", t.let(f"xor i32 {self.active.bits}, -1"))
+            t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
+
+    def _lead_on(self, region: Masked, block: Block, target: Value | None, after: str) -> None:
+        """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
+        have gone backwards."""
+        t, code = self.t, self.e.code
+        if code.leaves >= 0:
+            self.fast.control.branches(None)
+            self._leave()
+        if target is not None:
+            self.fast.control.branches(target)
+            if code.rounds:
+                rounds = t.let(f"select i1 {self.active.any()}, i32 {code.rounds * W}, i32 0")
+                t.bump(self._rounds(region), "add i32", rounds)
+        ways, others = self._ways(region, block, target)
+        for successor, lanes in ways.items():
+            if successor in region.words:
+                t.bump(region.word(successor), "or i32", lanes)
+        if others:
+            assert target is not None
+            with t.ends_unless(t.let(f"icmp eq i32 {others}, 0")):
+                t.do(f"store <{W} x i32> {self.m.vector(target)}, ptr %pcs.at, align 64")
+                t.do(f"store i32 {others}, ptr {region.elsewhere}")
+                self.left.add(region.number)
+                t.go(f"left{region.number}")
+        for successor in sorted(ways):
+            if successor <= block.index:
+                with t.ends_unless(t.let(f"icmp eq i32 {ways[successor]}, 0")):
+                    self._go_back(region, successor)
+        t.go(after)
+
+    def _go_back(self, region: Masked, block: int) -> None:
+        """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
+        t = self.t
+        left = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
+        rounds = t.let(f"load i32, ptr {self._rounds(region)}")
+        goes_on = t.let(f"and i1 {left}, {t.let(f'icmp ult i32 {rounds}, {PATIENCE * W}')}")
+        t.do(f"br i1 {goes_on}, label %{region.label(block)}, label %given.up{region.number}{COLD}")
+
+    def _join(self, region: Masked) -> None:
+        """Nobody waits at a block of the region any more: the warp converges where all lanes are at one join."""
+        t = self.t
+        t.at(region.label(region.joins[0]))
+        if any(self._last(at).leaves >= 0 for at in region.blocks):
+            with t.ends_if(t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, 0")):
+                self.fast.exited()
+        if len(region.joins) == 1:
+            self._meet(region, region.joins[0])
+            return
+        live = t.let("load i32, ptr %live.at")
+        for join in region.joins:
+            lanes = t.let(f"load i32, ptr {region.word(join)}")
+            with t.ends_if(t.let(f"icmp eq i32 {lanes}, {live}")):
+                self._meet(region, join)
+        t.go(f"given.up{region.number}")
+
+    def _meet(self, region: Masked, join: int) -> None:
+        """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
+        it."""
+        t = self.t
+        alive, loops = self.e.alive[join], self.e.loops
+        read = bit_set(region.apart) & alive
+        name, count = self.e.scalar_table(read)
+        if not count:
+            t.go(loops.label(join))
+            return
+        loops.settle(read, vectors=True)
+        live = t.let("load i32, ptr %live.at")
+        same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 -1)")
+        with t.ends_if(same):
+            before = loops.here
+            loops.change(loops.of[join], alive & ~read)
+            loops.load(read)
+            t.go(f"b{join}")
+            loops.begin(before)
+        t.go(f"given.up{region.number}")
+
+    def _give_up(self, region: Masked, *, left: bool = False) -> None:
+        """The warp stays diverged: each lane gets its program counter, and all its registers. left: some lanes have
+        returned to other blocks, which their program counters already say."""
+        t = self.t
+        t.at(f"{'left' if left else 'given.up'}{region.number}")
+        self.e.loops.begin(self._kept(region))
+        pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
+        if left:
+            there = self.active.lanes(t.let(f"load i32, ptr {region.elsewhere}"))
+            held = t.let(f"load <{W} x i32>, ptr %pcs.at, align 64")
+            pcs = t.let(f"select <{W} x i1> {there}, <{W} x i32> {held}, <{W} x i32> {pcs}")
+            for at in region.blocks:
+                alive |= self.e.alive_after(self.program.blocks[at])
+        for join in region.joins:
+            alive |= self.e.alive[join]
+        for block in region.words:
+            lanes = self.active.lanes(t.let(f"load i32, ptr {region.word(block)}"))
+            here = f"splat (i32 {self.e.pc(block)})"
+            pcs = t.let(f"select <{W} x i1> {lanes}, <{W} x i32> {here}, <{W} x i32> {pcs}")
+            alive |= self.e.alive[block]
+        rounds = t.let(f"load i32, ptr {self._rounds(region)}")
+        t.do(f"store i32 {t.let(f'udiv i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.rounds')}")
+        t.do(f"store i32 {t.let(f'urem i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.lane')}")
+        if self._repeats(region):
+            t.do(f"store i32 {self._resumes_at(region)}, ptr {t.field(S.Warp, 'region')}")
+        self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
+        changed = 0
+        for r in region.apart:
+            alive &= ~(1 << r)
+            changed |= 1 << r % 64
+        self.fast.diverge(pcs, alive, changed)
+
+    def _resume(self, region: Masked) -> None:
+        """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""
+        t, kept = self.t, self._kept(region)
+        label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
+        t.at(label)
+        t.do(f"store i32 0, ptr {t.field(S.Warp, 'region')}")
+        pcs, live = t.let(f"load <{W} x i32>, ptr %pcs.at, align 64"), t.let("load i32, ptr %live.at")
+        inside, found, alive = "0", "0", 0
+        for block in (*region.blocks, *region.joins):
+            here = t.let(f"icmp eq <{W} x i32> {pcs}, splat (i32 {self.e.pc(block)})")
+            lanes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {here} to i32')}, {live}")
+            if block in region.words:
+                t.do(f"store i32 {lanes}, ptr {region.word(block)}")
+            if block in region.blocks:
+                inside = t.let(f"or i32 {inside}, {lanes}")
+            found = t.let(f"or i32 {found}, {lanes}")
+            alive |= self.e.alive[block]
+        all_there = t.let(f"icmp eq i32 {found}, {live}")
+        apart = alive & bit_set(region.apart)
+        stays = t.label("stays")
+        with t.ends_unless(t.let(f"and i1 {all_there}, {t.let(f'icmp ne i32 {inside}, 0')}")):
+            t.go(stays)
+        name, count = self.e.scalar_table(alive & ~apart)
+        if count:
+            changed = t.let(f"load i64, ptr {t.field(S.Warp, 'changed')}")
+            same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
+            with t.ends_unless(same):
+                t.go(stays)
+        self.e.loops.begin(kept)
+        self.e.loops.load(apart, vectors=True)
+        self.e.loops.load(alive & ~apart)
+        turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
+        rounds, lane = (t.let(f"load i32, ptr {at}") for at in turns)
+        counted = t.let(f"mul i32 {rounds}, {W}")
+        t.do(f"store i32 {t.let(f'or i32 {counted}, {lane}')}, ptr {self._rounds(region)}")
+        for at in turns:
+            t.do(f"store i32 0, ptr {at}")
+        t.go(region.label(region.blocks[0]))
+        t.at(stays)
+        t.do(f"ret i32 {S.DIVERGED}")
+
+    def _repeats(self, region: Masked) -> bool:
+        """Whether lanes may go back in a region, so that it may last."""
+        return any(to <= at for at in region.blocks for to in successors(self.program, at))
+
+    def _resumes_at(self, region: Masked) -> int:
+        """What stands for the program counter of a warp that goes on in a region: no instruction has it."""
+        return 2 * (len(self.program.codes) + 1 + region.number)
+
+    def _last(self, block: int) -> Code:
+        """What a block ends with."""
+        return self.program.codes[self.program.blocks[block].last - 1]
+
+    def _forget_rounds(self, region: Masked, bits: str) -> None:
+        """Where all lanes have met, rounds are counted anew."""
+        if any(self._last(b).rounds for b in region.blocks):
+            t = self.t
+            all_ = t.let(f"icmp eq i32 {bits}, {t.let('load i32, ptr %live.at')}")
+            rounds = t.let(f"load i32, ptr {self._rounds(region)}")
+            t.do(f"store i32 {t.let(f'select i1 {all_}, i32 0, i32 {rounds}')}, ptr {self._rounds(region)}")
+
+    def _kept(self, region: Masked) -> int:
+        """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""
+        kept = 0
+        for block in region.blocks:
+            kept |= self.e.loops.of[block]
+        return kept
+
+    def _rounds(self, region: Masked) -> str:
+        """The word that counts rounds of loops, in units of 32; and the lane that had a turn last (`Turns.lane`)."""
+        return f"%rounds{region.number}"

@@ -1,0 +1,342 @@
+"""Segments: what warps do from one barrier to the next, or from their beginning to their end, if it is short.
+
+Between two barriers the turn of a warp is often some ten instructions, and most warps of a tree do nothing there. To
+call a turn, to find its place in the kernel and to count its blocks then takes longer than the turn. So such a piece of
+code has a function of its own besides, with a loop over the warps of the CTA:
+
+    for each warp from the first to the last:
+        if it is not at the start of the segment with all of its 32 lanes: leave
+        run the segment's blocks, which are counted in registers
+    add the counts to memory
+
+The loop over rounds (`warp_loop`) calls it where the first warp is at its start. Where a warp cannot go on here (it
+diverges, faults, some of its lanes exit) the function says so, and which warp it is.
+
+In full quality only. Segments are code without loops, calls, and what has a body of its own (see `body`), with one
+kind of end: no warp has to be told from the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.analysis.sides import sides_of
+from ptxlab.emulate.jit.control.assured import Assured
+from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
+from ptxlab.emulate.jit.emitter.body import body_of
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
+from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.liveness import successors
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, begin_in_place
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.control.fast import Fast
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+LONGEST = 64
+"""PTX instructions of a segment. In longer ones what surrounds them counts for little."""
+LOADS = 5
+"""Loads and stores of one of more than half that length. LLVM moves what is computed of many loads behind them all, and
+keeps it on the stack."""
+IN_ALL = 256
+"""PTX instructions of all segments together: they are emitted a second time."""
+
+
+class Segments(Part):
+    """Finds segments and writes their functions."""
+
+    def __init__(self, e: Emitter, fast: Fast) -> None:
+        super().__init__(e)
+        self.fast = fast
+        self.found: list[Segment] = []
+        self.texts: list[str] = []
+        self.here: Segment | None = None
+        """The one that is being written."""
+
+    def emit(self) -> None:
+        """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
+        if self.e.small or self.e.far is not None or self.fast.loop is None or not self.fast.loop.lazy:
+            return
+        left = IN_ALL
+        for start in self._starts():
+            segment = self._segment(start)
+            if segment is None:
+                continue
+            left -= self._size(segment.blocks)
+            if left < 0:
+                break
+            self.found.append(segment)
+        sites, body = self.e.sites, self.t.lines
+        self.e.brief = True
+        for segment in self.found:
+            self.here = segment
+            self._function(segment)
+        self.e.brief, self.here = False, None
+        self.e.sites, self.t.lines = sites, body
+        self.fast.loop.segments = self.found
+
+    # -- where they are ------------------------------------------------------------------------------------------------
+
+    def _starts(self) -> list[int]:
+        """The blocks where turns begin."""
+        behind = [b.next for b in self.program.blocks if self._ended(b) >= AT_BARRIER]
+        return list(dict.fromkeys([self.program.entry, *sorted(behind)]))
+
+    def _ended(self, block: Block) -> int:
+        """How the turn of a whole warp ends with a block; `NONE` where it does not, or not like that."""
+        code = self.program.codes[block.last - 1]
+        if code.ends_thread or code.leaves >= 0:
+            return EXITED
+        return self.fast.barrier(code) if code.action is Action.BARRIER and block.next >= 0 else NONE
+
+    def _size(self, blocks: tuple[int, ...]) -> int:
+        return sum(self.program.blocks[b].last - self.program.blocks[b].first for b in blocks)
+
+    def _too_long(self, blocks: list[int]) -> bool:
+        size = self._size(tuple(blocks))
+        if size <= LONGEST // 2:
+            return False
+        codes = [
+            c for b in blocks for c in self.program.codes[self.program.blocks[b].first : self.program.blocks[b].last]
+        ]
+        return size > LONGEST or sum(code.properties.plain for code in codes) > LOADS
+
+    def _segment(self, start: int) -> Segment | None:
+        """The segment that starts at a block, if it is one."""
+        order, open_, ends = list[int](), set[int](), set[int]()
+        todo = [(start, False)]
+        while todo:  # depth first: a way back to a block that is open is a loop
+            at, done = todo.pop()
+            if done:
+                open_.discard(at)
+                continue
+            if at in open_:
+                return None
+            if at in order:
+                continue
+            block = self.program.blocks[at]
+            ended = self._ended(block)
+            if not self._simple(block, ended):
+                return None
+            order.append(at)
+            if self._too_long(order):
+                return None
+            if ended != NONE:
+                ends.add(ended)
+            if ended < AT_BARRIER:
+                open_.add(at)
+                todo += [(at, True), *((s, False) for s in successors(self.program, at))]
+        if len(ends) != 1:
+            return None
+        goes_on = [at for at in order if self._ended(self.program.blocks[at]) < AT_BARRIER]
+        goes_back = any(s <= at for at in goes_on for s in successors(self.program, at))
+        ended = ends.pop()
+        whole = start == self.program.entry and ended == EXITED and not goes_back
+        return Segment((start, *sorted(set(order) - {start})), ended, goes_back, whole)
+
+    def _simple(self, block: Block, ended: int) -> bool:
+        """Whether a block is of the kinds that segments may have."""
+        codes = self.program.codes[block.first : block.last]
+        if waits_for_others(codes[0]):
+            return False
+        for code in codes:
+            if body_of(code) is not None and not code.properties.atomic:
+                return False
+        last = codes[-1]
+        if last.leaves >= 0 and (last.guard is None or block.next < 0):
+            return False
+        if ended != NONE or not last.properties.ends_block or last.action is Action.WARP_BARRIER:
+            return True
+        if last.action is not Action.BRANCH:
+            return False
+        lanes_part = last.guard is not None and not self.e.uniform[last.guard[0]]
+        if not lanes_part or sides_of(self.program, self.e.scalars, self.e.alive, block, last) is not None:
+            return True
+        return block.index not in self.fast.regions.of
+
+    # -- a function ----------------------------------------------------------------------------------------------------
+
+    def _function(self, segment: Segment) -> None:
+        t, e, start = self.t, self.e, self.e.pc(segment.start)
+        t.lines = []
+        for at in segment.blocks:
+            e.sites = e.sites_of[at]
+            block = self.program.blocks[at]
+            e.plan(block)
+            self.fast.block(block)
+        blocks = self._leaving(t.lines)
+        t.lines = []
+        e.enter()
+        for at in segment.blocks:
+            t.do(f"{self._ran(at)} = alloca i64")
+            t.do(f"store i64 0, ptr {self._ran(at)}")
+        t.do(f"%{KEPT}.result = alloca i32")
+        t.do(f"%{KEPT}.ws = alloca ptr")
+        before, t.lines = t.lines, []
+        e.enter_warp()
+        entering, t.lines = t.lines, before
+        first, assured = "%first, %entry", segment.whole and not e.instruments
+        if assured:
+            self._assured([blocks[0], *entering, *blocks[1:]])
+            first = "%fw.0, %begin], [%fw.0, %ask"
+        else:
+            t.go("warp")
+            if segment.whole:
+                first += f"], [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}"
+        t.at("warp")
+        t.do(f"%ws = phi ptr [{first}], [%ws.next, %warp.next]")
+        t.do(f"store ptr %ws, ptr %{KEPT}.ws")
+        t.lines += entering
+        counter = t.let("load i32, ptr %fast.pc.at")
+        at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
+        full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
+        t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
+        t.lines += blocks
+        t.at("warp.done")
+        goes_on = "warp.group" if e.by_warpgroup else "warp.next"
+        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %{goes_on}")
+        if e.by_warpgroup:
+            self._next_group(segment)
+        t.at("warp.next")
+        t.do(f"%ws.next = getelementptr i8, ptr %ws, i64 {e.file.size}")
+        t.go("warp")
+        t.at("elsewhere")
+        t.do(f"store i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, ptr %fast.pc.at")
+        self._result(str(ELSEWHERE))
+        t.at("fault")
+        self._result(str(S.FAULT))
+        t.at("through")
+        if segment.whole:
+            t.do("br i1 %new, label %place, label %over")
+            t.at("place")
+            t.declared.add(declaration(begin_in_place))
+            t.do(f"br i1 {t.let(call(begin_in_place, '%ctx', '%cta'))}, label %another, label %over")
+            t.at("another")
+            if e.by_warpgroup:
+                with t.if_then(t.let(f"icmp ugt i64 %warps, {1 << S.LOG_WARPGROUP}")):
+                    self._count_anew(segment)
+                t.go("next.block")
+                t.at("next.block")
+            if assured:
+                t.go("begin")
+            else:
+                self._first_warp()
+                t.go("warp")
+            t.at("over")
+        self._result(str(OVER + segment.ended))
+        t.at("leave")
+        self._count(segment)
+        t.do(f"store ptr {t.let(f'load ptr, ptr %{KEPT}.ws')}, ptr %left")
+        t.do(f"%result = load i32, ptr %{KEPT}.result")
+        t.do("ret i32 %result")
+        head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
+        head += f"ptr noalias %first, ptr %last, i1 %new, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
+        self.texts.append("\n".join([head, "entry:", *t.lines, "}"]) + "\n")
+
+    def _next_group(self, segment: Segment) -> None:
+        """The next warp may be of another warpgroup, which has its own counts."""
+        t = self.t
+        t.at("warp.group")
+        number, mask = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}"), (1 << S.LOG_WARPGROUP) - 1
+        with t.if_then(t.let(f"icmp eq i32 {t.let(f'and i32 {number}, {mask}')}, {mask}")):
+            self._count_anew(segment)
+        t.go("warp.next")
+
+    def _count_anew(self, segment: Segment) -> None:
+        """Executions so far; those of the next warps are counted apart."""
+        self._count(segment)
+        for at in segment.blocks:
+            self.t.do(f"store i64 0, ptr {self._ran(at)}")
+
+    def _first_warp(self) -> None:
+        """The CTA's first warp, `%warp.0`."""
+        behind = self.t.let(f"mul i64 {self.t.let('sub i64 1, %warps')}, {self.e.file.size}")
+        self.t.do(f"%warp.0 = getelementptr i8, ptr %last, i64 {behind}")
+
+    def _assured(self, lines: list[str]) -> None:
+        """The loop for CTAs of which all is known before; others go on at the label `warp`. Both begin with the warp
+        `%fw.0`."""
+        t, e, width = self.t, self.e, self.e.rows.width
+        along_y = f"ptr %ws, i64 {S.Warp.offset('tid_y')}"
+        line = width == W and not any(along_y in text for text in lines)  # whether warps lie along x, or along y
+        assured = Assured(lines, S.Warp.size, (W, 0) if line else (0, W // (width or W)))
+        self._first_warp()
+        x, y, z = (t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}") for axis in "xyz")
+        live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
+        t.do("%beyond = sub i64 %warps, 1")
+        steady = "%new"
+        for condition in (
+            f"icmp eq i32 {y}, 1" if line else f"icmp eq i32 {x}, {width or -1}",
+            f"icmp eq i32 {z}, 1",
+            f"icmp eq i32 {live}, -1",
+            f"icmp uge i64 %warps, {FEW}",
+            "icmp eq ptr %first, %warp.0",
+        ):
+            steady = t.let(f"and i1 {steady}, {t.let(condition)}")
+        t.go("begin")
+        t.at("begin")
+        t.do("%fw.0 = phi ptr [%first, %entry], [%warp.0, %another]")
+        t.do(f"br i1 {steady}, label %ask, label %warp")
+        t.at("ask")
+        t.lines += assured.before
+        t.do(f"br i1 {assured.sure}, label %swift, label %warp")
+        t.at("swift")
+        t.do("%fw = phi ptr [%fw.0, %ask], [%fw.next, %swift.next]")
+        t.do(f"store ptr %fw, ptr %{KEPT}.ws")
+        t.go(f"{lines[0][:-1]}.f")
+        t.lines += assured.body
+        t.at("warp.done.f")
+        t.do(f"br i1 {t.let('icmp eq ptr %fw, %last')}, label %through, label %swift.next")
+        t.at("swift.next")
+        t.do(f"%fw.next = getelementptr i8, ptr %fw, i64 {e.file.size}")
+        t.go("swift")
+
+    def _result(self, text: str) -> None:
+        """The end of the function."""
+        self.t.do(f"store i32 {text}, ptr %{KEPT}.result")
+        self.t.go("leave")
+
+    @staticmethod
+    def _leaving(lines: list[str]) -> list[str]:
+        """Code that leaves by way of `leave`."""
+        out = []
+        for line in lines:
+            if line.startswith("  ret i32 "):
+                out += [f"  store i32 {line.removeprefix('  ret i32 ')}, ptr %{KEPT}.result", "  br label %leave"]
+            else:
+                out.append(line)
+        return out
+
+    @staticmethod
+    def _ran(block: int) -> str:
+        """How many warps have run a block."""
+        return f"%{KEPT}.ran{block}"
+
+    def count(self, block: Block) -> None:
+        """A whole warp runs a block."""
+        self.t.bump(self._ran(block.index), "add i64", "1")
+        self.e.counted(block)
+
+    def leaves(self, code: Code) -> None:
+        """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""
+        if code.leaves >= 0:
+            executions = self.e.executions(code.target)
+            self.t.bump(self.t.field(S.Executions, "warps", executions), "add i64", "1")
+            self.t.bump(self.t.field(S.Executions, "threads", executions), "add i64", str(W))
+
+    def _count(self, segment: Segment) -> None:
+        """Executions of all blocks, by warps and by threads; and the quantum."""
+        t, spent = self.t, "0"
+        for at in segment.blocks:
+            block = self.program.blocks[at]
+            ran = t.let(f"load i64, ptr {self._ran(at)}")
+            executions = self.e.executions(at)
+            t.bump(t.field(S.Executions, "warps", executions), "add i64", ran)
+            t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"shl i64 {ran}, 5"))
+            spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {ran}, {block.last - block.first}')}")
+        t.bump(t.field(S.Context, "quantum"), "sub i64", spent)

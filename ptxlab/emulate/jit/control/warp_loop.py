@@ -1,0 +1,316 @@
+"""The loop of the function for converged warps over the warps of a CTA, and over CTAs.
+
+    for each warp from the one that the function was called with:
+        run it from its program counter until it has exited or waits at a barrier
+        if it was the last, and all turns of the round ended alike: end the round (`rules.rounds.end_alike`)
+
+If they did, there is another loop for the rounds that follow (`_rounds`), as long as they do so: there the warps are
+known to be able to run, and their states need not say how their turns have ended.
+
+A turn is a function of its own: in one function with the loop, LLVM's register allocator and scheduler take 1.3 times
+as long for the same code. The scheduler gives turns in the same order. It has the turn again, by a return, where a warp
+diverges, faults or is suspended, where the next warp waits, has exited or has diverged, at the end of a round that
+ended in more than one way, and after each turn where the order is random.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, SIGNATURE
+from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.rules.instructions import scheduled
+from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, end_alike, leave_round
+from ptxlab.emulate.rules.turns import count_ends
+from ptxlab.emulate.runtime import state as S
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+FIRST = "%first"
+"""The warp that the function is called with; `%ws` is the one that has its turn."""
+TURN = "turn"
+"""The function that runs a warp for a turn."""
+TURN_SIGNATURE = f"{SIGNATURE}%ws, i32 %start"
+"""Its parameters: the last is the program counter at which the warp goes on."""
+_SAVES_NONE = os.name != "nt" and platform.machine().lower() in ("x86_64", "amd64", "aarch64", "arm64")
+CONVENTION = "preserve_nonecc " if _SAVES_NONE else ""
+"""How it is called. The loop has fewer registers to keep than the function, and a turn may be short: so the loop saves
+them, where LLVM has a calling convention for that."""
+OVER = 16
+"""The smallest result of a turn after which the next warp may have its own: how it ended is added (see `rules.rounds`),
+others are those of the function."""
+ELSEWHERE = OVER - 1
+"""The result of a segment where a warp has to go on from its program counter elsewhere."""
+FEW = 3
+"""Warps of a CTA from which on segments are worth their beginning and their end, if no other CTA follows in them."""
+PREDICTED = '"no-jump-tables"="true"'
+"""The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
+place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
+of a warp on Zen 4)."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
+    and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards. whole: whether it is all that
+    the warps of a CTA run, so that the next CTA may follow in its function."""
+
+    blocks: tuple[int, ...]
+    ended: int
+    goes_back: bool
+    whole: bool
+
+    @property
+    def start(self) -> int:
+        """The block where it starts."""
+        return self.blocks[0]
+
+    @property
+    def function(self) -> str:
+        """The name of its function."""
+        return f"segment{self.start}"
+
+
+_OF_SEGMENTS = frozenset({"segment.over", "segment.stopped", "round.resumed", "segment.again"})
+"""Labels of the loop over rounds that are there if the program has segments."""
+
+
+class WarpLoop(Part):
+    """What the loop adds to the function: its beginning, the ends of turns, and what all of these lead to."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.segments: list[Segment] = []
+        """The pieces of code that have functions of their own for all warps in turn."""
+        self._goes_on = False
+        """Whether any turn ends so that the next warp may have its own."""
+        self.lazy = all(each.lazy for each in e.instruments) and not any(scheduled(self.program.codes).values())
+        """Whether a turn leaves it to the loop to note that all lanes have exited or wait, because no check and no
+        other warp asks for that."""
+
+    def next_warp(self, ended: int, *, in_segment: bool) -> None:
+        """The end of a turn (see `rules.rounds`). in_segment: its function goes on with the next warp itself."""
+        if ended == EXITED and self.program.exits and not in_segment:
+            bits = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'ended')}")
+            with self.t.unless(self.t.let(f"icmp eq i32 {bits}, 0"), cold=True):
+                self.t.do(call(count_ends, "%ctx", "%ws"))
+                self.t.do(f"store i32 0, ptr {self.t.field(S.Warp, 'ended')}")
+            self.t.declared.add(declaration(count_ends))
+        if in_segment:
+            self.t.go("warp.done")
+            return
+        self._goes_on = True
+        self.t.do(f"ret i32 {OVER + ended}")
+
+    def function(self) -> str:
+        """The text of the function that has the loop."""
+        around, self.t.lines = self.t.lines, []
+        self._begin()
+        self._end()
+        lines, self.t.lines = self.t.lines, around
+        head = f"define i32 @{self.e.name}({SIGNATURE}{FIRST}) nounwind {PREDICTED} {{"
+        return "\n".join([head, "entry:", *lines, "}"]) + "\n"
+
+    def _begin(self) -> None:
+        """At the function's entry: the states of the first and the last warp; the head of the loop, and a turn."""
+        t, size = self.t, self.e.file.size
+        if self.segments:
+            t.do("%stopped.at = alloca ptr")
+        self.e.held(S.Context, "warps", "i64")
+        t.do(f"%position.at = getelementptr i8, ptr %cta, i64 {S.Cta.offset('position')}")
+        t.do("%position = load i64, ptr %position.at")
+        t.do(f"%random = load i64, ptr {t.field(S.Context, 'random')}")
+        t.do("%in.order = icmp eq i64 %random, 0")
+        back = t.let(f"mul i64 %position, -{size}")
+        t.do(f"%warp.0 = getelementptr i8, ptr {FIRST}, i64 {back}")
+        behind = t.let(f"mul i64 {t.let('sub i64 %warps, 1')}, {size}")
+        last = t.let(f"getelementptr i8, ptr %warp.0, i64 {behind}")
+        t.do(f"%last = select i1 %in.order, ptr {last}, ptr {FIRST}")
+        whole = t.let(f"and i1 %in.order, {t.let('icmp eq i64 %position, 0')}")
+        before = t.let(f"select i1 {whole}, i32 {ANY}, i32 {NONE}")
+        t.go("turn")
+        t.at("turn")
+        sources = [(FIRST, before, "entry")]
+        if self._goes_on:
+            sources += [("%next", "%so.far", "turn.step")]
+            sources += [] if self.lazy else [("%warp.0", str(ANY), "turn.another")]
+        for name, kind, k in (("ws", "ptr", 0), ("before", "i32", 1)):
+            t.do(f"%{name} = phi {kind} " + ", ".join(f"[{source[k]}, %{source[2]}]" for source in sources))
+        t.do(f"%result = {self._call('%ws', self._counter('%ws'))}")
+
+    def _counter(self, warp: str) -> str:
+        """The program counter of a converged warp."""
+        return self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'fast_pc', warp)}")
+
+    @staticmethod
+    def _call(warp: str, counter: str) -> str:
+        """The call of a turn."""
+        return f"call {CONVENTION}i32 @{TURN}(ptr %ctx, ptr %cta, ptr {warp}, i32 {counter})"
+
+    def _end(self) -> None:
+        """After a turn."""
+        t = self.t
+        if not self._goes_on:
+            t.do("ret i32 %result")
+            return
+        t.declared.add(declaration(end_alike))
+        t.do(f"br i1 {t.let(f'icmp uge i32 %result, {OVER}')}, label %turn.ended, label %turn.return{COLD}")
+        t.at("turn.return")
+        t.do("ret i32 %result")
+        t.at("turn.ended")
+        t.do(f"%ended = sub i32 %result, {OVER}")
+        if self.lazy:
+            self._settle()
+        alike = t.let(f"or i1 {t.let(f'icmp eq i32 %before, {ANY}')}, {t.let('icmp eq i32 %before, %ended')}")
+        t.do(f"%so.far = select i1 {alike}, i32 %ended, i32 {NONE}")
+        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %turn.round, label %turn.look")
+        t.at("turn.look")
+        t.do(f"%next = getelementptr i8, ptr %ws, i64 {self.e.file.size}")
+        live, wait, mode = (
+            t.let(f"load i32, ptr {t.field(S.Warp, name, '%next')}") for name in ("live", "wait", "mode")
+        )
+        ready = t.let(f"and i32 {live}, {t.let(f'xor i32 {wait}, -1')}")
+        can = t.let(f"and i1 {t.let(f'icmp ne i32 {ready}, 0')}, {t.let(f'icmp eq i32 {mode}, 0')}")
+        t.do(f"br i1 {can}, label %turn.step, label %turn.done{COLD}")
+        t.at("turn.step")
+        t.bump("%position.at", "add i64", "1")
+        t.go("turn")
+        t.at("turn.round")
+        t.do(f"br i1 {t.let(f'icmp ugt i32 %so.far, {NONE}')}, label %turn.alike, label %turn.done")
+        t.at("turn.alike")
+        begun = t.let(call(end_alike, "%ctx", "%cta", "%so.far", "true"))
+        t.do(f"br i1 {begun}, label %turn.another, label %turn.done{COLD}")
+        t.at("turn.another")
+        if self.lazy:
+            self._rounds()
+        else:
+            t.go("turn")
+        t.at("turn.done")
+        t.do(f"ret i32 {S.DONE}")
+
+    def _settle(self) -> None:
+        """The warp's state says how its turn has ended."""
+        t = self.t
+        live = t.let(f"load i32, ptr {t.field(S.Warp, 'live', '%ws')}")
+        with t.if_else(t.let(f"icmp eq i32 %ended, {EXITED}")) as (exited, waits):
+            with exited:
+                t.do(f"store i32 0, ptr {t.field(S.Warp, 'live', '%ws')}")
+            with waits:
+                place = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'bar', '%ws')}, i32 %ended")
+                place = t.let(f"getelementptr i32, ptr {place}, i32 {-AT_BARRIER}")
+                t.do(f"store i32 {live}, ptr {place}")
+                t.do(f"store i32 {live}, ptr {t.field(S.Warp, 'wait', '%ws')}")
+
+    def _rounds(self) -> None:
+        """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. Warps of a
+        CTA that has begun here have no program counter in their states yet."""
+        t, entry = self.t, self.e.pc(self.program.entry)
+        t.declared.add(declaration(leave_round))
+        t.do(f"%begins = icmp eq i32 %so.far, {EXITED}")
+        t.go("round")
+        t.at("round")
+        t.do("%new = phi i1 [%begins, %turn.another], [%begins.again, %round.end]")
+        counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%warp.0')}")
+        self._choose(counter)
+        t.at("round.first")
+        t.do(f"%first.result = {self._call('%warp.0', counter)}")
+        alike = t.let(f"icmp uge i32 %first.result, {OVER}")
+        t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
+        t.at("round.next")
+        self._phi("rw", "ptr", "%warp.0, %round.first", "%rw.next, %round.step", "%stopped, %segment.again")
+        self._phi("alike", "i32", "%first.result, %round.first", "%alike, %round.step", "%expected, %segment.again")
+        t.do(f"br i1 {t.let('icmp eq ptr %rw, %last')}, label %round.end, label %round.step")
+        t.at("round.step")
+        t.do(f"%rw.next = getelementptr i8, ptr %rw, i64 {self.e.file.size}")
+        counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%rw.next')}")
+        t.do(f"%next.result = {self._call('%rw.next', counter)}")
+        alike = t.let("icmp eq i32 %next.result, %alike")
+        t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
+        t.at("round.end")
+        self._phi("all.alike", "i32", "%alike, %round.next", "%segment.result, %segment.over")
+        t.do(f"%all.ended = sub i32 %all.alike, {OVER}")
+        t.do(f"%begins.again = icmp eq i32 %all.ended, {EXITED}")
+        another = t.let(call(end_alike, "%ctx", "%cta", "%all.ended", "false"))
+        t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
+        t.at("round.left")
+        for name, kind, end, *others in (
+            ("warp", "ptr", "%last", "%warp.0", "%rw.next", "%stopped", "%stopped"),
+            ("result", "i32", "%all.alike", "%first.result", "%next.result", "%segment.result", "%resumed.result"),
+            ("before", "i32", "%all.alike", "%first.result", "%alike", "%segment.alike", "%expected"),
+        ):
+            first, step, stopped, resumed = others
+            ways = [f"{first}, %round.first", f"{step}, %round.step", f"{end}, %round.end"]
+            self._phi(f"leaving.{name}", kind, *ways, f"{stopped}, %segment.stopped", f"{resumed}, %round.resumed")
+        over = t.let(f"icmp uge i32 %leaving.result, {OVER}")
+        ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %leaving.result, {OVER}')}, i32 {NONE}")
+        before = t.let(f"sub i32 %leaving.before, {OVER}")
+        t.do(call(leave_round, "%ctx", "%cta", "%leaving.warp", before, ended, "%new"))
+        t.do(f"ret i32 {t.let(f'select i1 {over}, i32 {S.DONE}, i32 %leaving.result')}")
+
+    def _phi(self, name: str, kind: str, *ways: str) -> None:
+        """A value that several ways bring; those of segments, if there are any."""
+        there = [way for way in ways if self.segments or way.rpartition("%")[2] not in _OF_SEGMENTS]
+        self.t.do(f"%{name} = phi {kind} {', '.join(f'[{way}]' for way in there)}")
+
+    def _choose(self, counter: str) -> None:
+        """The segment at which a round begins, if it is one, for all warps. It may leave the round to turns of single
+        warps, from any of them on."""
+        t = self.t
+        if not self.segments:
+            t.go("round.first")
+            return
+        few = 1 if self.segments[0].whole else FEW
+        t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {few}')}, label %round.choose, label %round.first")
+        t.at("round.choose")
+        cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
+        t.do(f"switch i32 {counter}, label %round.first [{cases}]")
+        results, alike, starts, again = [], [], [], []
+        for each in self.segments:
+            name, pc = each.function, self.e.pc(each.start)
+            t.at(f"begin.{name}")
+            if each.goes_back:  # a turn of a single warp then ends there
+                left = t.let(f"load i64, ptr {t.field(S.Context, 'quantum')}")
+                goes_on = t.let(f"icmp sge i64 {left}, 0")
+                t.do(f"br i1 {goes_on}, label %call.{name}, label %round.first{COLD}")
+            else:
+                t.go(f"call.{name}")
+            t.at(f"call.{name}")
+            first = t.let(f"phi ptr [%warp.0, %begin.{name}], [%behind, %segment.again]")
+            given = f"ptr %ctx, ptr %cta, ptr {first}, ptr %last, i1 %new, ptr %stopped.at"
+            result = t.let(f"call {CONVENTION}i32 @{name}({given})")
+            results.append(f"{result}, %call.{name}")
+            alike.append(f"{OVER + each.ended}, %call.{name}")
+            starts.append(f"{pc}, %call.{name}")
+            again.append(f"i32 {pc}, label %call.{name}")
+            t.go("segment.over")
+        t.at("segment.over")
+        self._phi("segment.result", "i32", *results)
+        self._phi("segment.alike", "i32", *alike)
+        self._phi("segment.start", "i32", *starts)
+        t.do(f"br i1 {t.let('icmp eq i32 %segment.result, %segment.alike')}, label %round.end, label %segment.stopped")
+        t.at("segment.stopped")
+        t.do("%stopped = load ptr, ptr %stopped.at")
+        goes_on = t.let(f"icmp eq i32 %segment.result, {ELSEWHERE}")
+        t.do(f"br i1 {goes_on}, label %round.resumed, label %round.left")
+        t.at("round.resumed")
+        t.do(f"%resumed.result = {self._call('%stopped', self._counter('%stopped'))}")
+        is_first = t.let("icmp eq ptr %stopped, %warp.0")
+        t.do(f"%expected = select i1 {is_first}, i32 %resumed.result, i32 %segment.alike")
+        over = t.let(f"icmp uge i32 %resumed.result, {OVER}")
+        alike_too = t.let(f"and i1 {over}, {t.let('icmp eq i32 %resumed.result, %expected')}")
+        t.do(f"br i1 {alike_too}, label %segment.again, label %round.left{COLD}")
+        t.at("segment.again")  # if all is as it was, for the warps behind that one
+        there = t.let("icmp eq ptr %stopped, %last")
+        t.do(f"%behind = getelementptr i8, ptr %stopped, i64 {self.e.file.size}")
+        t.do(f"%looked.at = select i1 {there}, ptr %stopped, ptr %behind")
+        counter = t.let(f"select i1 %new, i32 {self.e.pc(self.program.entry)}, i32 {self._counter('%looked.at')}")
+        kind = t.let("icmp eq i32 %expected, %segment.alike")
+        place = t.let(f"icmp eq i32 {counter}, %segment.start")
+        as_before = t.let(f"and i1 {t.let(f'and i1 {kind}, {place}')}, {t.let(f'xor i1 {there}, true')}")
+        chosen = t.let(f"select i1 {as_before}, i32 %segment.start, i32 -1")
+        t.do(f"switch i32 {chosen}, label %round.next [{' '.join(again)}]")

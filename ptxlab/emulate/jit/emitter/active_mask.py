@@ -1,0 +1,131 @@
+"""The active mask: which lanes run a block, and which of them the instruction that is being emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.program.model import Code
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+class ActiveMask:
+    """Lanes as SSA values: `bits` is an i32, `vector` a <32 x i1>. `guard` holds in the lanes that are active."""
+
+    def __init__(self, e: Emitter) -> None:
+        self.e, self.t = e, e.t
+        self.bits, self.block_bits = "", ""
+        self._mask: Value | None = None
+        self._block_mask: Value | None = None
+        self.guard: Value | None = None
+        self.partly = False
+        """Whether live lanes may not be running the block: those keep what their registers hold."""
+
+    @property
+    def mask(self) -> Value:
+        """The lanes as a predicate."""
+        assert self._mask is not None
+        return self._mask
+
+    @property
+    def vector(self) -> str:
+        """The lanes as a <32 x i1>."""
+        return self.mask.text
+
+    def begin(self, bits: str, *, partly: bool) -> None:
+        """At a label: these lanes run."""
+        self.partly = partly
+        self.narrow(bits)
+        self.block_bits, self._block_mask = bits, self._mask
+
+    def narrow(self, bits: str) -> None:
+        """These lanes are active."""
+        self.bits, self._mask = bits, self.e.machine.of_bits(bits)
+
+    def lanes(self, bits: str) -> str:
+        """Bits as a vector."""
+        return self.e.machine.lanes_of(bits)
+
+    def guarded(self, code: Code) -> None:
+        """Narrows the mask to the lanes whose guard holds."""
+        self.all_of_block()
+        if code.guard is None:
+            return
+        held = self.e.registers.read(code.guard[0])
+        if code.guard[1]:
+            inverted = self.t.let(f"xor i32 {held.bits}, -1") if held.bits else ""
+            held = self.e.machine.of_bits(inverted) if inverted else self.e.machine.not_(held)
+        self.guard = held
+        if held.uniform:
+            self.narrow(self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0"))
+        else:
+            self.narrow(self.t.let(f"and i32 {self.e.machine.bits_of(held)}, {self.block_bits}"))
+
+    def all_of_block(self) -> None:
+        """All lanes that run the block are active."""
+        self.guard = None
+        self.bits, self._mask = self.block_bits, self._block_mask
+
+    @contextmanager
+    def only(self, bits: str) -> Iterator[None]:
+        """In this context rules are called with these lanes (an i32)."""
+        before, mask, self.bits = self.bits, self._mask, bits
+        yield
+        self.bits, self._mask = before, mask
+
+    @contextmanager
+    def part(self, bits: str) -> Iterator[None]:
+        """In this context only those of the active lanes are active that are among these (an i32)."""
+        before, mask = self.bits, self._mask
+        self.narrow(self.t.let(f"and i32 {before}, {bits}"))
+        yield
+        self.bits, self._mask = before, mask
+
+    # -- facts about the active lanes
+
+    def none(self) -> str:
+        """i1: whether no lane is active."""
+        return self.t.let(f"icmp eq i32 {self.bits}, 0")
+
+    def any(self) -> str:
+        """i1: whether a lane is active."""
+        return self.t.let(f"icmp ne i32 {self.bits}, 0")
+
+    def whole_block(self) -> str:
+        """i1: whether all lanes that run the block are active."""
+        return self.t.let(f"icmp eq i32 {self.bits}, {self.block_bits}")
+
+    def first(self, bits: str = "") -> str:
+        """i32: the lowest of these lanes, 32 if there is none."""
+        return self.t.call("i32", "llvm.cttz.i32", [("i32", bits or self.bits), ("i1", "false")])
+
+    def ends(self) -> tuple[str, str]:
+        """i32: the lowest and the highest active lane, of which there are some."""
+        before = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.bits), ("i1", "false")])
+        return self.first(), self.t.let(f"sub i32 31, {before}")
+
+    def count(self, bits: str = "") -> str:
+        """i64: how many lanes these are."""
+        return self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits or self.bits)])} to i64")
+
+    def where(self, condition: Value) -> str:
+        """i32: the active lanes in which an i1 holds."""
+        return self.t.let(f"and i32 {self.e.machine.bits_of(condition)}, {self.bits}")
+
+    def where_not(self, condition: Value) -> str:
+        """i32: the active lanes in which an i1 fails."""
+        if condition.uniform:
+            return self.t.let(f"select i1 {condition.text}, i32 0, i32 {self.bits}")
+        bits = self.e.machine.bits_of(condition)
+        return self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.bits}")
+
+    def first_value(self, value: Value) -> str:
+        """The scalar of the lowest active lane."""
+        if value.uniform:
+            return value.text
+        lane = self.first()
+        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {self.t.let(f'and i32 {lane}, 31')}")

@@ -1,0 +1,164 @@
+"""Registers of loops: while a warp runs a loop, LLVM keeps them, and not the warp's state.
+
+Between basic blocks a register lies in the warp's state, where the scheduler and the function for diverged warps find
+it. Within a loop that has no barrier nobody else looks there. So what the blocks of such a loop read and write lies in
+locals of the function (`alloca`), of which LLVM makes values of its own (`compile.build`). On the way into it they are
+loaded from the warp's state; on each way out, and where the warp stops in it, what may still be read is stored.
+
+In full quality only: code that is built quickly would take longer to build.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.emitter.body import body_of
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import KEPT, W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM
+from ptxlab.emulate.program.block_order import components
+from ptxlab.emulate.program.liveness import bit_set, numbers, reads, successors, writes
+from ptxlab.emulate.program.model import Block, Program
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+WAITS = frozenset({Action.BARRIER, Action.CLUSTER_BARRIER})
+"""What a warp's turn ends with: it goes on through the function's entry."""
+
+
+ROOM = 1536
+"""Bytes of registers of which all lanes are kept, of a loop that has its registers in locals, where vectors have 512
+bits; elsewhere a quarter. That is three quarters of the CPU's registers. Loops with more keep their scalars only: what
+LLVM would store on the stack costs as much as in the warp's state, and takes it up to twice the time to build."""
+LONGEST = 32
+"""Blocks of such a loop. Building longer ones took up to a third longer, and none has become faster."""
+
+
+class LoopRegisters(Part):
+    """Where registers lie, and the ways between blocks that differ in that."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.here = 0
+        """The registers that lie in locals where code is being emitted, a bit set."""
+        used = not e.slow and not e.small
+        room = ROOM if e.wide else ROOM // 4
+        nowhere = [0] * len(self.program.blocks)
+        self.of = registers_of_loops(self.program, e.alive, e.scalars, room) if used else nowhere
+        """The same at the start of each block."""
+        self._locals: dict[int, str] = {}
+        """The types of the locals, by the places in the warp's state that they stand for."""
+        self._edges: dict[tuple[int, int], str] = {}
+        """Labels of the ways to a block from code that keeps other registers, by these and the block."""
+
+    def begin(self, registers: int) -> None:
+        """These registers lie in locals from here on."""
+        self.here = registers
+
+    def place(self, r: int, at: int, kind: str) -> str:
+        """A pointer to a register, or to a part of it, which lies at an offset in the warp's state."""
+        if not self.here >> r & 1:
+            return self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+        self._locals[at] = kind
+        return f"%{KEPT}{at}"
+
+    def label(self, block: int) -> str:
+        """Where to jump to go on at a block."""
+        if self.here == self.of[block]:
+            return f"b{block}"
+        key = self.here, block
+        if key not in self._edges:
+            self._edges[key] = self.t.label(f"way{block}")
+        return self._edges[key]
+
+    def settle(self, alive: int, *, vectors: bool = False) -> None:
+        """Stores those of these registers (a bit set) that lie in locals in the warp's state. vectors: all lanes of
+        scalars, too."""
+        for r in numbers(alive & self.here):
+            for at, kind in self.parts(r, vectors=vectors):
+                self._copy(at, kind, f"%{KEPT}{at}", self.t.let(f"getelementptr i8, ptr %ws, i64 {at}"))
+
+    def load(self, alive: int, *, vectors: bool = False) -> None:
+        """Loads these registers from the warp's state, those that lie in locals."""
+        for r in numbers(alive & self.here):
+            for at, kind in self.parts(r, vectors=vectors):
+                self._copy(at, kind, self.t.let(f"getelementptr i8, ptr %ws, i64 {at}"), f"%{KEPT}{at}")
+
+    def change(self, registers: int, alive: int) -> None:
+        """From here on these registers lie in locals. alive: those whose values count."""
+        self.settle(alive & ~registers)
+        before, self.here = self.here, registers
+        self.load(alive & ~before)
+
+    def _copy(self, at: int, kind: str, source: str, dest: str) -> None:
+        self._locals[at] = kind
+        align = 64 if kind[0] == "<" else 8
+        value = self.t.let(f"load {kind}, ptr {source}, align {align}")
+        self.t.do(f"store {kind} {value}, ptr {dest}, align {align}")
+
+    def parts(self, r: int, *, vectors: bool = False) -> list[tuple[int, str]]:
+        """Where a register lies, and as which types."""
+        lane, file = self.program.registers[r].lane, self.e.file
+        if vectors or not self.e.registers.scalar(r):
+            return [(file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")]
+        form = self.e.affine.get(r)
+        if form is None:
+            return [(file.scalar[r], "i8" if lane == "i1" else LLVM[lane])]
+        out = [(file.scalar[r], form.type)]
+        if form.extension:
+            out.append((file.inner[r], "i32"))
+        if form.times:
+            out.append((file.stride[r], form.stride_type))
+        return out
+
+    def ways(self) -> None:
+        """The code of all ways that jumps need so far."""
+        for (here, block), label in self._edges.items():
+            self.t.at(label)
+            self.here = here
+            self.change(self.of[block], self.e.alive[block])
+            self.t.go(f"b{block}")
+
+    def declare(self) -> None:
+        """The locals, at the function's entry."""
+        for at, kind in sorted(self._locals.items()):
+            self.t.do(f"%{KEPT}{at} = alloca {kind}, align {64 if kind[0] == '<' else 8}")
+            if kind == "i32":  # bits of lanes that never ran are written back beside others
+                self.t.do(f"store i32 0, ptr %{KEPT}{at}")
+
+
+def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], room: int) -> list[int]:
+    """For each block the registers that lie in locals there, as bit sets. scalars: the registers that are kept as
+    scalars; room: for all lanes of others."""
+    held = set[int]()  # what instructions find in the warp's state
+    for code in program.codes:
+        if body_of(code) is not None:
+            held.update([*reads(code), *writes(code)])
+    out = [0] * len(program.blocks)
+    for loop in (each for each in loops(program) if len(each) <= LONGEST):
+        used, crossing = set[int](), 0
+        for at in loop:
+            block = program.blocks[at]
+            for code in program.codes[block.first : block.last]:
+                used.update(reads(code))
+                used.update(writes(code))
+            crossing |= alive[at]
+        kept = {r for r in used - held if crossing >> r & 1}
+        if sum(4 * BITS[program.registers[r].lane] for r in kept if not scalars[r]) > room:
+            kept = {r for r in kept if scalars[r]}
+        registers = bit_set(kept)
+        for at in loop:
+            out[at] = registers
+    return out
+
+
+def loops(program: Program) -> list[list[int]]:
+    """The blocks of each outermost loop in which a warp's turn need not end."""
+    after = [[] if _ends_turn(program, block) else successors(program, block.index) for block in program.blocks]
+    return [part for part in components(after) if len(part) > 1 or part[0] in after[part[0]]]
+
+
+def _ends_turn(program: Program, block: Block) -> bool:
+    return program.codes[block.last - 1].action in WAITS

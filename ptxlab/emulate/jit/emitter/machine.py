@@ -1,0 +1,260 @@
+"""The machine that semantics are run on to compile them: operations on values, special registers, lanes, memory.
+
+It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it gets from the emitter's parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.jit.affine.forms import form_of
+from ptxlab.emulate.jit.affine.values import AffineOps
+from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.llvm.byte_products import dot_of_bytes, pair_products
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.language import Record
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa import types
+from ptxlab.isa.special import SPECIAL
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.isa.table import Form
+
+_LANES = np.arange(W, dtype=np.uint64)
+_LANE_MASKS = {
+    "%lanemask_eq": 1 << _LANES, "%lanemask_lt": (1 << _LANES) - 1, "%lanemask_le": (2 << _LANES) - 1,
+    "%lanemask_ge": (1 << 32) - (1 << _LANES), "%lanemask_gt": (1 << 32) - (2 << _LANES),
+}  # fmt: skip
+_OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctaid": "%ctaid"}
+"""What is divided by the size of a cluster; of the last the remainder counts."""
+_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
+
+_DIRECTED = {"fadd": "add", "fmul": "mul", "fdiv": "div", "fma": "vfmadd", "fsqrt": "sqrt"}
+_MODES = {"rm": 9, "rp": 10, "rz": 11}
+"""How LLVM calls operations with a rounding mode of their own, and the modes, without exceptions."""
+
+
+class LaneMachine(AffineOps):
+    """The machine: `AffineOps`, and the operations that need the emitter's parts."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e.t)
+        self.e = e
+        self.affine = not e.slow
+        self.masks = e.wide
+        self.through = not e.small
+        self.carries = False
+        """Whether the carry flag is read."""
+
+    def operand(self, value: Value) -> str:
+        far = self.e.far
+        return far.lanes(value) if far is not None and far.takes(value) else self.vector(value)
+
+    # -- rounding
+    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
+        """With 512-bit vectors each instruction has the direction in itself."""
+        suffix = {"f32": "ps", "f64": "pd"}[values[0].type]
+        name, mode = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", ("i32", str(_MODES[rnd]))
+        return self._in_parts(values, lambda part, given: self.t.call(part, name, [*((part, x) for x in given), mode]))
+
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        """With 512-bit vectors there is an instruction for it."""
+
+        def made(part: str, given: list[str]) -> str:
+            more = [(part, given[0]), ("i16", "-1"), ("i32", "4")]  # not masked, rounded as usual
+            return self.t.call(part, "llvm.x86.avx512.mask.scalef.ps.512", [*((part, x) for x in given), *more])
+
+        return self._in_parts((a, n), made)
+
+    def _in_parts(self, values: tuple[Value, ...], made: Callable[[str, list[str]], str]) -> Value | None:
+        """What an instruction makes of vectors of 512 bits, of all lanes; None without such vectors. made: the call, of
+        the vectors' type and the operands."""
+        if not self.e.wide or all(value.uniform for value in values):
+            return None
+        t, type_ = self.t, values[0].type
+        lanes, parts = 512 // BITS[type_], list[str]()
+        given, part = [self.vector(value.raw or value) for value in values], f"<{lanes} x {LLVM[type_]}>"
+        for first in range(0, W, lanes):
+            order = f"<{lanes} x i32> <" + ", ".join(f"i32 {first + k}" for k in range(lanes)) + ">"
+            whole = f"<{W} x {LLVM[type_]}>"
+            cut = [t.let(f"shufflevector {whole} {v}, {whole} poison, {order}") for v in given]
+            parts.append(made(part, cut))
+        while len(parts) > 1:
+            order = f"<{2 * lanes} x i32> <" + ", ".join(f"i32 {k}" for k in range(2 * lanes)) + ">"
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [t.let(f"shufflevector {part} {a}, {part} {b}, {order}") for a, b in pairs]
+            lanes, part = 2 * lanes, f"<{2 * lanes} x {LLVM[type_]}>"
+        return self.one_nan(Value(parts[0], type_, False))
+
+    # -- products of bytes
+    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
+        lanes = pair_products(self.e.features)
+        if lanes is None or (a.uniform and b.uniform):
+            return None
+        signs = a_type == "s32", b_type == "s32"
+        return Value(dot_of_bytes(self.t, lanes, self.vector(a), self.vector(b), *signs), "i32", False)
+
+    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
+        if not self.e.small:
+            return None
+        given = Given()
+        there = [given.take(f"a{k}", value) for k, value in enumerate(values)]
+        return self.of_bits(self.e.calls.call(word, given, lambda: Value(self.bits_of(made(*there)), "i32", True)))
+
+    # -- memory
+    def load(self, i: Form, address: Address) -> Any:
+        return self.e.memory.load(address)
+
+    def store(self, i: Form, address: Address, value: Any) -> None:
+        self.e.memory.store(address, value)
+
+    def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        return self.e.atomics.atom(i, address, *values)
+
+    # -- where a lane is
+    def active(self) -> Value:
+        return self.e.active.mask
+
+    def special(self, name: str) -> Value:
+        base, _, axis = name.partition(".")
+        axis = axis or "x"
+        if base == "%tid":
+            p = self.t.field(S.Warp, f"tid_{axis}")
+            steps = self.e.rows.steps(axis) if self.affine else None
+            form = form_of("i32", steps, self.e.rows.zeros(axis)) if steps else None
+            affine = form and self.made(replace(form, counted=True), self.field(S.Warp, f"tid_{axis}", "i32"))
+            if affine:
+                return affine
+            return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
+        fields: dict[str, tuple[type[Record], str]] = {
+            "%ntid": (S.Context, "block"),
+            "%nctaid": (S.Context, "grid"),
+            "%ctaid": (S.Cta, "ctaid"),
+            "%cluster_nctaid": (S.Context, "cluster"),
+        }
+        if base in fields and axis in "xyz":
+            record, field = fields[base]
+            return self.field(record, f"{field}_{axis}", "i32")
+        if base in _OF_CLUSTERS:
+            whole = self.special(f"{_OF_CLUSTERS[base]}.{axis}")
+            size = self.special(f"%cluster_nctaid.{axis}")
+            return self.urem(whole, size) if base == "%cluster_ctaid" else self.udiv(whole, size)
+        if name == "%cluster_ctarank":
+            return self.field(S.Cta, "rank", "i32")
+        if name == "%cluster_nctarank":
+            x, y, z = (self.special(f"%cluster_nctaid.{a}") for a in "xyz")
+            return self.mul(self.mul(x, y), z)
+        if name == "%is_explicit_cluster":
+            return self.ne(self.field(S.Context, "explicit_cluster", "i32"), self.const("i32", 0))
+        if name == "%laneid":
+            return self.lane_id()
+        if name in _LANE_MASKS:
+            return constant(_LANE_MASKS[name].astype(np.uint32), "i32")
+        if name == "%warpid":
+            return self.field(S.Warp, "warp_id", "i32")
+        if name == "%nwarpid":
+            return self.trunc("i32", self.field(S.Context, "warps", "i64"))
+        if name in ("%clock64", "%globaltimer"):
+            return self._clock()
+        if name in ("%clock", "%globaltimer_lo"):
+            return self.trunc("i32", self._clock())
+        if name in ("%clock_hi", "%globaltimer_hi"):
+            return self.trunc("i32", self.lshr(self._clock(), self.const("i64", 32)))
+        program = self.e.program
+        if name in ("%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size"):
+            # All of it, with what the system reserves, or the dynamic part alone.
+            static = program.dynamic_start - program.shared_start
+            more = {"%total_smem_size": 0, "%aggr_smem_size": program.shared_start, "%dynamic_smem_size": -static}[name]
+            size = self.trunc("i32", Value("%shared.size", "i64", True))
+            return self.add(size, self.const("i32", more))
+        if name == "%nsmid":
+            return self.const("i32", 1)
+        lane = types.lane(SPECIAL[name].type)
+        return self.const(lane, 0)  # %smid, %gridid ...: the first of its kind
+
+    def field(self, record: type[Record], path: str, type_: str) -> Value:
+        """A field of the worker's context, of the CTA or of the warp."""
+        return Value(self.t.let(f"load {LLVM[type_]}, ptr {self.t.field(record, path)}"), type_, True)
+
+    def _clock(self) -> Value:
+        """A clock that ticks once for each warp-instruction of this worker: the same in every run."""
+        fields = ("clock", "quantum_size", "quantum", "forgone")
+        before, size, left, forgone = (self.field(S.Context, name, "i64") for name in fields)
+        return self.add(before, self.sub(self.sub(size, left), forgone))
+
+    def window(self, space: str) -> Value:
+        return self.const("i64", _WINDOWS.get(space, 0))
+
+    def in_window(self, space: str, address: Value) -> Value:
+        if space in _WINDOWS:
+            offset = self.sub(address, self.const("i64", _WINDOWS[space]))
+            return self.ult(offset, self.const("i64", WINDOW_SIZE))
+        inside = self.in_window("shared", address)
+        for other in ("local", "param"):
+            inside = self.or_(inside, self.in_window(other, address))
+        return self.not_(inside)
+
+    # -- other lanes
+    def ballot(self, a: Value) -> Value:
+        return Value(self.t.let(f"and i32 {self.bits_of(a)}, {self.e.active.bits}"), "i32", True)
+
+    def lane_read(self, a: Value, index: Value) -> Value:
+        if a.uniform:
+            return a
+        if index.uniform or index.lanes is not None:
+            return self.beside(self._lane(a, index), lambda: self._lane(a.raw or a, index), a)
+        wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
+        if self.e.wide and BITS[wide.type] == 32:
+            value = self._permuted(wide, index)
+            return value if wide is a else self.trunc(a.type, value)
+        # through memory: 32 loads from the buffer that holds the lanes
+        self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
+        pointers = self.t.let(f"getelementptr {LLVM[wide.type]}, ptr %data, <{W} x i32> {self.vector(index)}")
+        got = self.t.gather(LLVM[wide.type], BITS[wide.type] // 8, pointers, "splat (i1 true)", "poison")
+        value = Value(got, wide.type, False)
+        return value if wide is a else self.trunc(a.type, value)
+
+    def _permuted(self, a: Value, index: Value) -> Value:
+        """Lanes of 32 bits that any lanes choose: with 512-bit vectors an instruction for each half of the warp."""
+        t, word, each = self.t, LLVM[a.type], W // 2
+        part, integers = f"<{each} x {word}>", f"<{each} x i32>"
+
+        def half(ty: str, whole: str, first: int) -> str:
+            order = ", ".join(f"i32 {first + k}" for k in range(each))
+            return t.let(f"shufflevector <{W} x {ty}> {whole}, <{W} x {ty}> poison, <{each} x i32> <{order}>")
+
+        low, high = (half(word, self.vector(a), first) for first in (0, each))
+        name = f"llvm.x86.avx512.vpermi2var.{'d' if word == 'i32' else 'ps'}.512"
+        chosen = (half("i32", self.vector(index), first) for first in (0, each))
+        got = [t.call(part, name, [(part, low), (integers, lanes), (part, high)]) for lanes in chosen]
+        order = ", ".join(f"i32 {k}" for k in range(W))
+        text = t.let(f"shufflevector {part} {got[0]}, {part} {got[1]}, <{W} x i32> <{order}>")
+        return Value(text, a.type, False)
+
+    def _lane(self, a: Value, index: Value) -> Value:
+        """The value of one lane, or of those that are known, in each."""
+        ty = f"<{W} x {LLVM[a.type]}>"
+        if index.uniform:
+            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
+        assert index.lanes is not None
+        order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
+        text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
+        return Value(text, a.type, False)
+
+    # -- the carry flag
+    def carry_get(self) -> Value:
+        self.carries = True
+        return self.of_bits(self.t.let("load i32, ptr %carry.at"))
+
+    def carry_set(self, carry: Value) -> None:
+        new = self.t.let(f"and i32 {self.bits_of(carry)}, {self.e.active.bits}")
+        kept = self.t.let(f"xor i32 {self.e.active.bits}, -1")
+        old = self.t.let(f"and i32 {self.t.let('load i32, ptr %carry.at')}, {kept}")
+        self.t.do(f"store i32 {self.t.let(f'or i32 {new}, {old}')}, ptr %carry.at")

@@ -1,0 +1,249 @@
+"""Registers in compiled code: where they lie after a warp's state, which value each holds while code is emitted, and
+what of it must still be stored there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
+from ptxlab.emulate.program.liveness import bit_set
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
+from ptxlab.emulate.runtime.state import Warp
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+FRAGMENTS = (4 + 4 * 256 // 8) * REGISTER
+"""Room for the fragments of one product: A, and B with up to 64 bytes along k and 256 columns."""
+
+
+class RegisterFile:
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where neither uniform nor affine),
+    `inner[r]` and `stride[r]` (of affine values that have them), and its size. Where the program has `wgmma`: those of
+    the products in flight, and of the fragments of the one that is computed."""
+
+    def __init__(self, program: Program, uniform: list[bool], affine: dict[int, Form]) -> None:
+        at = Warp.size
+        self.vector, self.scalar = [], []
+        for register in program.registers:
+            self.vector.append(at)
+            size = 4 if register.lane == "i1" else 4 * BITS[register.lane]
+            at += -(-size // 64) * 64
+        for register in program.registers:
+            scalar = uniform[register.index] or register.index in affine
+            self.scalar.append(at if scalar else 0)
+            at += 8 if scalar else 0
+        self.inner, self.stride = dict[int, int](), dict[int, int]()
+        for r, form in affine.items():
+            for needed, places in ((form.extension, self.inner), (form.times, self.stride)):
+                if needed:
+                    places[r] = at
+                    at += 8
+        self.products = self.fragments = 0
+        if any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes):
+            self.products = -(-at // 64) * 64
+            self.fragments = self.products + -(-Products.size // 128) * 128
+            at = self.fragments + FRAGMENTS
+        self.size = -(-at // 128) * 128
+
+
+class Registers(Part):
+    """Since the last label: `values` of registers that were read or written; `dirty`: those still to be stored."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.values: dict[int, Value] = {}
+        self.dirty: set[int] = set()
+        self.apart: frozenset[int] = frozenset()
+        """Registers that are scalars elsewhere and of which all lanes are kept here."""
+        self.keeps_all = False
+        """Whether registers are stored even if they are not alive."""
+        self.own = 0
+        """Registers (a bit set) that only the lanes which run here will read again: what the others hold is lost."""
+
+    def begin(self) -> None:
+        """A label: no values are known."""
+        self.values, self.dirty = {}, set()
+
+    def scalar(self, r: int) -> bool:
+        """Whether a register is kept as a scalar, or as two."""
+        return self.e.scalars[r] and not self.e.slow and r not in self.apart
+
+    def _form(self, r: int) -> Form | None:
+        """The form of a register that is kept as an affine value."""
+        return self.e.affine.get(r) if self.scalar(r) else None
+
+    def _affine(self, r: int, form: Form) -> Value:
+        """An affine register."""
+        file = self.e.file
+        inner = self._loaded(r, file.inner[r], "i32") if form.extension else None
+        stride = self._loaded(r, file.stride[r], form.stride_type) if form.times else None
+        base = self._loaded(r, file.scalar[r], form.type)
+        if form.level:
+            self.m.note_zeros(base, form.zeros)
+            return base
+        return Affine(self.m, form, base, inner, stride)
+
+    def _loaded(self, r: int, at: int, type_: str) -> Value:
+        """A scalar of a register, which has this place in the warp's state."""
+        p = self.e.loops.place(r, at, type_)
+        return Value(self.t.let(f"load {type_}, ptr {p}, align 8"), type_, True)
+
+    def read(self, r: int) -> Value:
+        found = self.values.get(r)
+        if found is None:
+            self.e.matrices.late.needs((r,))
+        form = self._form(r)
+        if found is None and (number := self._numbers(r)) is not None:
+            found = self.values[r] = number
+        if found is None and form is not None:
+            found = self.values[r] = self._affine(r, form)
+        if found is None:
+            lane = self.program.registers[r].lane
+            scalar = self.scalar(r)
+            p = self._place(r, scalar=scalar)
+            if lane == "i1" and not scalar:
+                found = self.values[r] = self.m.of_bits(self.t.let(f"load i32, ptr {p}"))
+                return found
+            if lane == "i1":
+                text = self.t.let(f"icmp ne i8 {self.t.let(f'load i8, ptr {p}')}, 0")
+            else:
+                ty = LLVM[lane] if scalar else f"<{W} x {LLVM[lane]}>"
+                text = self.t.let(f"load {ty}, ptr {p}, align {8 if scalar else 64}")
+            found = self.values[r] = Value(text, lane, scalar)
+            if scalar:
+                self.m.note_zeros(found, self.e.aligned.get(r, 0))
+        return found
+
+    def _numbers(self, r: int) -> Value | None:
+        """What a scalar holds, if 0 is all that is ever written to it, or the base of all that is."""
+        form, lane = self.e.affine.get(r), self.program.registers[r].lane
+        zeros = self.e.aligned.get(r, 0) if form is None else form.zeros
+        if zeros < BITS[lane] or not self.scalar(r):
+            return None
+        return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
+
+    def _place(self, r: int, *, scalar: bool) -> str:
+        """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""
+        lane = self.program.registers[r].lane
+        if scalar:
+            return self.e.loops.place(r, self.e.file.scalar[r], "i8" if lane == "i1" else LLVM[lane])
+        return self.e.loops.place(r, self.e.file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")
+
+    def write(self, r: int, value: Value) -> None:
+        """A write: inactive lanes keep the old value."""
+        if self.program.registers[r].lane == "i1" and not self.scalar(r):
+            value = self.m.short(value)
+        if self.active.partly and not self.scalar(r) and not self.own >> r & 1:
+            value = self.m.select(self.active.mask, value, self.read(r))
+            value.raw = None  # both would be needed: all lanes are stored
+        elif self.active.guard is not None:
+            value = self.m.select(self.active.guard, value, self.read(r))
+        if (number := self._numbers(r)) is not None:  # the analysis has taken it for that
+            value = number
+        elif self._form(r) is not None:
+            value = self._of_form(r, value)
+        elif self.scalar(r):
+            self.m.note_zeros(value, self.e.aligned.get(r, 0))
+        self.values[r] = value
+        self.dirty.add(r)
+
+    def flush(self, alive: int) -> None:
+        """Stores the changed registers that are in `alive`, a bit set."""
+        self.e.matrices.late.finish()
+        changed = 0
+        for r in sorted(self.dirty):
+            if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
+                continue
+            value, lane = self.values[r], self.program.registers[r].lane
+            if self._form(r) is not None:
+                self._store_affine(r, value)
+                continue
+            if self.scalar(r):
+                assert value.uniform, (self.program.registers[r], value)
+                p = self._place(r, scalar=True)
+                text = self.t.let(f"zext i1 {value.text} to i8") if lane == "i1" else value.text
+                self.t.do(f"store {'i8' if lane == 'i1' else value.llvm} {text}, ptr {p}, align 8")
+                continue
+            changed |= self.e.scalars[r] << r % 64
+            p = self._place(r, scalar=False)
+            if lane == "i1":
+                self.t.do(f"store i32 {self.m.bits_of(value)}, ptr {p}")
+            else:
+                self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
+        if changed and self.e.slow:
+            self.t.bump(self.t.field(Warp, "changed"), "or i64", str(changed))
+        self.dirty.clear()
+
+    def _of_form(self, r: int, value: Value) -> Value:
+        """A value of an affine register in the register's form, though it may be a constant here."""
+        affine, form = self.m.as_affine(value), self.e.affine[r]
+        assert affine is not None
+        assert affine.form == form, (self.program.registers[r], affine.form, form)
+        if form.level:
+            self.m.note_zeros(value, form.zeros)
+            return value
+        return Affine(self.m, form, affine.base, affine.inner, affine.stride)
+
+    def _store_affine(self, r: int, value: Value) -> None:
+        """Stores the scalars of an affine register."""
+        file, affine = self.e.file, self.m.as_affine(value)
+        assert affine is not None, self.program.registers[r]
+        parts = ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner), (file.stride.get(r), affine.stride))
+        for at, part in parts:
+            if at is not None and part is not None:
+                p = self.e.loops.place(r, at, part.type)
+                self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
+
+    def put(self, r: int) -> None:
+        """Stores a register, if it has changed, where it is kept."""
+        others, self.dirty = self.dirty - {r}, self.dirty & {r}
+        self.flush(-1)
+        self.dirty = others
+
+    def keep_lanes(self, r: int) -> None:
+        """Stores a register for all lanes, beside the scalar that it is."""
+        value, lane = self.read(r), self.program.registers[r].lane
+        p = self._place(r, scalar=False)
+        if lane == "i1":
+            self.t.do(f"store i32 {self.t.let(f'sext i1 {value.text} to i32')}, ptr {p}")
+        else:
+            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
+
+    def settle(self, r: int, *, raw: bool = False) -> None:
+        """Stores a register in the warp's state, for all lanes. raw: what reads it there is arithmetic that also writes
+        it, so that a NaN need not be the canonical one."""
+        scalar = self.scalar(r)
+        if r in self.dirty or scalar:
+            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
+            held = self.read(r)
+            value = self.m.vector(held.raw or held if raw else held)
+            self.t.do(f"store <{W} x {LLVM[self.program.registers[r].lane]}> {value}, ptr {p}, align 64")
+            self.e.matrices.changed(r)
+            if not self.e.scalars[r]:  # of those `flush` notes that they have changed
+                self.dirty.discard(r)
+
+    def not_needed(self, blocks: Iterable[int]) -> int:
+        """The registers (a bit set) that nobody reads who is at the start of one of these blocks. None where somebody
+        watches."""
+        if self.e.instruments:
+            return 0
+        needed = bit_set(self.e.warpgroups.held)
+        for block in blocks:
+            needed |= self.e.alive[block]
+        return ~needed
+
+    def forget(self, r: int) -> None:
+        """A function has written a register in the warp's state."""
+        self.values.pop(r, None)
+        self.dirty.discard(r)
+        self.e.matrices.changed(r)

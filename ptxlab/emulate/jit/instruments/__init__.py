@@ -1,0 +1,1 @@
+"""What observes compiled code: the instruments of a build, counters and traces."""

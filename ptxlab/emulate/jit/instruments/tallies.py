@@ -1,0 +1,75 @@
+"""What counted code leaves: how often each instruction has run, and the tally of a launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.jit.emitter.groups import access_shape, plan_groups
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.runtime.transfers import MOVED
+
+
+def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """How many warps and threads have executed each instruction, `[instructions, 2]`. `counts`: how many have begun
+    each basic block; `rest`: for each instruction that synchronizes lanes how many more or fewer have executed what
+    follows it in its block. Both are int64, in pairs."""
+    begun: np.ndarray = counts[program.block_of]
+    if not rest.any():
+        return begun
+    before = np.zeros((len(rest) + 1, 2), np.int64)
+    np.cumsum(rest, axis=0, out=before[1:])
+    firsts = np.array([block.first for block in program.blocks])[program.block_of]
+    begun += before[:-1] - before[firsts]
+    return begun
+
+
+def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
+    bulk copies move."""
+    out = np.zeros(len(program.codes), TALLY)
+    guarded = np.array([code.guard is not None for code in program.codes], np.bool_)
+    out["warps"], out["threads"] = executions.T
+    out["on_warps"], out["on_threads"] = np.where(guarded[:, None], records["on"], executions).T
+    out["divergent"] = records["diverged"]
+    for name, column in zip(MOVED, moved.T, strict=True):
+        out[name] = column
+    leader = leaders(program)
+    by_traffic = np.ones(len(out), np.bool_)  # not those whose space is known: they are counted with their leader
+    for code in program.codes:
+        row = out[code.index]
+        if code.index in leader and code.space in ("global", "shared"):
+            beyond = records[leader[code.index]]["fast"] + records[code.index]["slow"]
+            row[f"{code.space}_{NEEDED[code.space]}"] = row["on_warps"] + beyond[0]
+            row[f"{code.space}_ideal"] = row["on_warps"] + beyond[1]
+        elif not (code.properties.plain and code.space == "local"):
+            continue
+        row[f"{code.space}_requests"] = row["on_warps"]
+        row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
+        by_traffic[code.index] = False
+    for space in ("global", "shared", "local"):
+        traffic = records[f"in_{space}"][by_traffic]
+        for name in ("requests", "bytes", "needed", "ideal") if space in NEEDED else ("requests", "bytes"):
+            field = NEEDED[space] if name == "needed" else name
+            out[f"{space}_{field}"][by_traffic] = traffic[name]
+    return out
+
+
+def leaders(program: Program) -> dict[int, int]:
+    """For each plain access (code index) the one in its block that counts for it: the first of those whose addresses
+    differ by a constant that does not change the count."""
+    found: dict[int, int] = {}
+    for block in program.blocks:
+        groups, _ = plan_groups(program, block.first, block.last, 0)
+        for group in {id(g): g for g in groups.values()}.values():
+            first: dict[Any, int] = {}
+            for index, offset, size in sorted(group.members):
+                code = program.codes[index]
+                if code.space == "shared":
+                    key: Any = moves_pairs(code) if size > 4 else offset & 3
+                else:
+                    key = offset & 31
+                found[index] = first.setdefault(key, index)
+    return found

@@ -1,0 +1,313 @@
+"""Traces from the compiling engine: warps that are recorded run in the slow function, which records each step.
+
+A recorded warp never runs in the fast function; all others run as without a trace. A step is 32 bytes in one list
+(instruction, lanes, lanes whose guard held, warp, where its data lie, block) and, in another, the registers that it
+wrote and the addresses that it accessed, not compressed while the kernel runs. Afterwards these lists become the pages
+of a trace (see `ptxlab.emulate.trace.recorder`). When the room for data is used up, recording ends.
+
+Two things differ from the stepping engine's traces: lanes that synchronize at a `.sync` instruction are one step,
+recorded when the last has arrived; and a `wmma` access is recorded with the address it was given, not row by row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.jit.emitter.instrument import After, Instrument
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import DTYPE
+from ptxlab.emulate.program.liveness import writes
+from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.state import Reel, Step
+from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder, packed
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+PACKERS = 2
+"""Threads that compress pages."""
+NOWHERE = (1 << 64) - 1
+"""Stands for the address of a lane that makes no access."""
+Touch = tuple[str, str, int, int, int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The data of one instruction's steps: (register, offset) of what it writes, and for each access its kind, space,
+    size and lanes (a bit mask, to be combined with the guard) and the offset of 32 addresses."""
+
+    registers: tuple[tuple[int, int], ...]
+    touches: tuple[Touch, ...]
+    size: int
+
+
+def layout(program: Program, code: Code) -> Layout:
+    """The layout of an instruction's data."""
+    at, registers, touches = 0, [], list[Touch]()
+    for r in dict.fromkeys(writes(code)) if code.action is not Action.CALL else ():
+        registers.append((r, at))
+        lane = program.registers[r].lane
+        at += 64 if lane == "i1" else W * BITS[lane] // 8
+    for access in code.accesses:
+        touches.append((access.what, access.space, access.size, access.lanes, at))
+        at += 8 * W
+    return Layout(tuple(registers), tuple(touches), at)
+
+
+class Tracing(Instrument):
+    """Records the steps of traced warps, in the slow function."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        e.registers.keeps_all = True  # registers that are not alive are shown, too
+
+    def enters(self) -> None:
+        """Loads the trace's buffers, whether this warp is recorded, and its number and that of its block."""
+        self.e.held(S.Context, "trace", "ptr")
+        self.e.held(S.Warp, "traced", "i32", "traced.word")
+        self.e.held(S.Warp, "warp_id", "i32")
+        self.e.held(S.Cta, "linear", "i64", "block.id")
+        self.t.do("%traced = icmp ne i32 %traced.word, 0")
+
+    def stays(self) -> str:
+        return "%traced"
+
+    def before(self, code: Code) -> After:
+        """Reads the addresses before the instruction, which may overwrite their registers; records the step after."""
+        places = self._addresses_of(code)
+        return lambda: self._step(code, places)
+
+    def ends(self, code: Code) -> None:
+        self._step(code, [])
+
+    def _addresses_of(self, code: Code) -> list[str]:
+        """The 32 addresses (i64) of each access of an instruction."""
+        accesses, found, operands = code.accesses, {}, self.e.operands
+        for access in sorted(accesses, key=lambda access: access.operand):
+            found[access] = self.m.zext("i64", operands.address(code, access.operand))
+        for access in accesses:
+            given = operands.read_named(code, access.count) if access.count else None
+            if given is not None:
+                nothing = given if given.type == "i1" else self.m.eq(given, self.m.const(given.type, 0))
+                found[access] = self.m.select(nothing, self.m.const("i64", NOWHERE), found[access])
+        return [self.m.vector(found[access]) for access in accesses]
+
+    def _step(self, code: Code, places: list[str]) -> None:
+        """Records a step, if the warp is recorded and there is room; `places`: from `_addresses_of`."""
+        t, shape = self.t, layout(self.program, code)
+        values = [
+            (self.m.vector(self.e.registers.read(r)), self.program.registers[r].lane, at) for r, at in shape.registers
+        ]
+        with t.if_then("%traced"):
+            step, data = self._of("next_step"), self._of("next_data")
+            next_step = t.let(f"getelementptr i8, ptr {step}, i64 {Step.size}")
+            next_data = t.let(f"getelementptr i8, ptr {data}, i64 {-(-shape.size // 64) * 64}")
+            over = [
+                t.let(f"icmp ugt ptr {pointer}, {self._of(limit)}")
+                for pointer, limit in ((next_step, "last_step"), (next_data, "last_data"))
+            ]
+            with t.if_else(t.let(f"or i1 {over[0]}, {over[1]}")) as (full, room):
+                with full:
+                    t.do(f"store i64 1, ptr {t.field(Reel, 'full', '%trace')}")
+                with room:
+                    self._write(code, step, data, values, list(zip(places, shape.touches, strict=True)))
+                    t.do(f"store ptr {next_step}, ptr {t.field(Reel, 'next_step', '%trace')}")
+                    t.do(f"store ptr {next_data}, ptr {t.field(Reel, 'next_data', '%trace')}")
+
+    def _write(
+        self, code: Code, step: str, data: str, values: list[tuple[str, str, int]], touches: list[tuple[str, Touch]]
+    ) -> None:
+        """Records a step and its data, for which there is room. values: vector, lane type and offset of registers."""
+        t = self.t
+        for name, kind, value in (
+            ("code", "i32", str(code.index)),
+            ("mask", "i32", self.active.block_bits),
+            ("guard", "i32", self.active.bits),
+            ("warp", "i32", "%warp.id"),
+            ("at", "ptr", data),
+            ("block", "i64", "%block.id"),
+        ):
+            t.do(f"store {kind} {value}, ptr {t.field(Step, name, step)}")
+        for value, lane, at in values:
+            p = t.let(f"getelementptr i8, ptr {data}, i64 {at}")
+            if lane == "i1":
+                t.do(f"store i32 {t.let(f'bitcast <{W} x i1> {value} to i32')}, ptr {p}")
+            else:
+                t.do(f"store <{W} x {LLVM[lane]}> {value}, ptr {p}, align 32")
+        for place, (*_, at) in touches:
+            t.do(f"store <{W} x i64> {place}, ptr {t.let(f'getelementptr i8, ptr {data}, i64 {at}')}, align 32")
+
+    def _of(self, name: str) -> str:
+        """A pointer that the trace holds."""
+        return self.t.let(f"load ptr, ptr {self.t.field(Reel, name, '%trace')}")
+
+
+class Tape:
+    """The buffers of one worker's steps."""
+
+    def __init__(self, recorder: TraceRecorder, blocks: np.ndarray, warps: np.ndarray) -> None:
+        limit = recorder.trace.limit
+        self.steps = np.empty(max(1, limit // 64), Step.dtype)
+        raw = np.empty(limit + 128, np.uint8)
+        self.data = raw[-raw.ctypes.data % 64 :][:limit]
+        self.record = Reel.new()
+        self.record.next_step = self.steps.ctypes.data
+        self.record.last_step = self.steps.ctypes.data + self.steps.nbytes
+        self.record.next_data = self.data.ctypes.data
+        self.record.last_data = self.data.ctypes.data + self.data.size
+        self.record.blocks, self.record.warps = Pointer(blocks), Pointer(warps)
+
+    @property
+    def made(self) -> int:
+        """How many steps have been made."""
+        return (self.record.next_step - self.steps.ctypes.data) // Step.size
+
+    def recorded(self) -> np.ndarray:
+        """The steps, `at` made an offset into the data."""
+        steps = self.steps[: self.made].copy()
+        steps["at"] -= np.uint64(self.data.ctypes.data)
+        return steps
+
+
+def chosen(recorder: TraceRecorder, blocks: int, warps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which blocks and which warps are recorded: 1 or 0 for each."""
+    tables = []
+    for of, count in ((recorder.blocks, blocks), (recorder.trace.warps, warps)):
+        wanted: Any = of
+        table = np.full(count, wanted is None, np.uint8)
+        if wanted is not None:
+            table[[n for n in wanted if 0 <= n < count]] = 1
+        tables.append(table)
+    return tables[0], tables[1]
+
+
+# -- afterwards --------------------------------------------------------------------------------------------------------
+
+
+class Flat:
+    """The layouts of all instructions as arrays, to look up many steps at once."""
+
+    def __init__(self, program: Program) -> None:
+        layouts = [layout(program, code) for code in program.codes]
+        self.writes = np.array([len(x.registers) for x in layouts])
+        self.touches = np.array([len(x.touches) for x in layouts])
+        self.write_start, self.touch_start = (
+            np.cumsum(self.writes) - self.writes,
+            np.cumsum(self.touches) - self.touches,
+        )
+        pairs = [pair for x in layouts for pair in x.registers]
+        self.register, self.offset = np.array(pairs or [(0, 0)], np.int64).T
+        found = [touch for x in layouts for touch in x.touches]
+        self.head = np.array(
+            [(KINDS.index(kind), SPACES.index(space), size) for kind, space, size, _, _ in found] or [(0, 0, 0)],
+            np.uint8,
+        )
+        self.lanes = np.array([lanes for *_, lanes, _ in found] or [0], np.uint32)
+        self.at = np.array([at for *_, at in found] or [0], np.int64)
+        self.types = [DTYPE[r.lane] for r in program.registers]
+
+
+def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """start, start + 1, ... of each, as many as its count."""
+    ends = np.cumsum(counts)
+    out: np.ndarray = np.arange(int(ends[-1]) if ends.size else 0) + np.repeat(starts - (ends - counts), counts)
+    return out
+
+
+def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
+    """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
+    the next ones are made."""
+    with ThreadPoolExecutor(PACKERS) as pool:
+        packing: deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]] = deque()
+
+        def write_oldest() -> None:
+            key, first, count, body = packing.popleft()
+            recorder.page(key, first, count, *body.result())
+
+        for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
+            packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))
+            if len(packing) > PACKERS:
+                write_oldest()
+        while packing:
+            write_oldest()
+
+
+def _all_pages(
+    recorder: TraceRecorder, flat: Flat, tapes: list[Tape]
+) -> Iterator[tuple[tuple[int, int], int, list[np.ndarray], Columns]]:
+    """(block and warp, number of the first step, registers before it, the rest) for each page."""
+    recorder.capped |= any(tape.record.full for tape in tapes)
+    written = [tape for tape in tapes if tape.made]
+    for tape in written:
+        steps = tape.recorded()
+        if len(written) == 1:  # of several workers it is not known which made a step first
+            recorder.order.all_steps(steps["block"], steps["warp"])
+        for block in dict.fromkeys(steps["block"].tolist()):
+            of_block = steps[steps["block"] == block]
+            for warp in dict.fromkeys(of_block["warp"].tolist()):
+                for first, keyframe, columns in _pages(of_block[of_block["warp"] == warp], tape.data, flat, recorder):
+                    yield (int(block), int(warp)), first, keyframe, columns
+
+
+def _pages(
+    steps: np.ndarray, data: np.ndarray, flat: Flat, recorder: TraceRecorder
+) -> Iterator[tuple[int, list[np.ndarray], Columns]]:
+    """(number of the first step, registers before it, the rest) for each page of a warp."""
+    trace = recorder.trace
+    state = [np.zeros(W, dtype) for dtype in flat.types]
+    end = len(steps) if trace.steps is None else min(len(steps), trace.start + trace.steps)
+    cuts = sorted({0, min(trace.start, end), *range(trace.start, end, PAGE), end})
+    for first, last in itertools.pairwise(cuts):
+        part = steps[first:last]
+        keyframe = list(state)
+        columns = _columns(part, data, flat)
+        for register, value in columns.last_values():
+            state[register] = value
+        if first >= trace.start:
+            yield first, keyframe, columns
+
+
+def _pieces(data: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
+    """`size` bytes from each place on, a row each."""
+    if not at.size:
+        return np.zeros((0, size), np.uint8)
+    anywhere: np.ndarray = np.ndarray(data.size - size + 1, f"V{size}", data, strides=(1,))
+    found: np.ndarray = anywhere[at].view(np.uint8).reshape(-1, size)
+    return found
+
+
+def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
+    """The steps of one page as arrays of a trace."""
+    codes, at = part["code"].astype(np.int64), part["at"].astype(np.int64)
+    runs = part["guard"] != 0  # where no lane's guard held nothing is written
+    counts = np.where(runs, flat.writes[codes], 0)
+    which = _spread(counts, flat.write_start[codes])
+    registers, places = flat.register[which], np.repeat(at, counts) + flat.offset[which]
+    kinds: dict[np.dtype[Any], np.ndarray] = {}
+    rows: dict[np.dtype[Any], np.ndarray] = {}
+    for dtype in dict.fromkeys(flat.types):
+        mine = np.array([t == dtype for t in flat.types])[registers] if registers.size else np.zeros(0, np.bool_)
+        if dtype == np.bool_:
+            kinds[dtype] = np.unpackbits(_pieces(data, places[mine], 4), axis=1, bitorder="little").view(np.bool_)
+        else:
+            kinds[dtype] = _pieces(data, places[mine], W * dtype.itemsize).view(dtype)
+        rows[dtype] = np.flatnonzero(mine)
+    touching = np.where(runs, flat.touches[codes], 0)
+    touch = _spread(touching, flat.touch_start[codes])
+    lanes = np.repeat(part["guard"], touching) & flat.lanes[touch]
+    spots = np.repeat(at, touching) + flat.at[touch]
+    addresses = _pieces(data, spots, 8 * W).view(np.uint64)
+    lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
+    return Columns(codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses)

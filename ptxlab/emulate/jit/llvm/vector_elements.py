@@ -1,0 +1,42 @@
+"""Vectors of elements: joined, and those of vector accesses, which lie in turns in memory: x y z w, x y z w."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.llvm.irtext import W
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.llvm.irtext import Text
+
+
+def joined(t: Text, ty: str, parts: list[str], width: int) -> str:
+    """Vectors of `width` elements, a power of two of them, one behind the other."""
+    while len(parts) > 1:
+        both, kind = ", ".join(f"i32 {n}" for n in range(2 * width)), f"<{width} x {ty}>"
+        parts = [
+            t.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * width} x i32> <{both}>")
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        width *= 2
+    return parts[0]
+
+
+def interleave(t: Text, ty: str, parts: list[str]) -> str:
+    """The elements of a vector access, one vector of all lanes each, as they lie in memory."""
+    if len(parts) == 1:
+        return parts[0]
+    count, block = len(parts), joined(t, ty, parts, W)
+    order, kind = ", ".join(f"i32 {(k % count) * W + k // count}" for k in range(W * count)), f"<{W * count} x {ty}>"
+    return t.let(f"shufflevector {kind} {block}, {kind} poison, <{W * count} x i32> <{order}>")
+
+
+def deinterleave(t: Text, ty: str, block: str, count: int) -> list[str]:
+    """The same the other way round."""
+    if count == 1:
+        return [block]
+    out, kind = [], f"<{W * count} x {ty}>"
+    for k in range(count):
+        order = ", ".join(f"i32 {j * count + k}" for j in range(W))
+        out.append(t.let(f"shufflevector {kind} {block}, {kind} poison, <{W} x i32> <{order}>"))
+    return out

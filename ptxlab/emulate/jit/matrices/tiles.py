@@ -1,0 +1,169 @@
+"""Fragments to and from memory as LLVM functions, one for each form of ldmatrix, stmatrix and so on.
+
+`f(ptr %ws, ptr %table, ...)` uses the registers whose offsets the table lists. ldmatrix and stmatrix return a bit mask
+of the lanes whose row is not 16 aligned bytes of shared memory, and do nothing if there are any. The wmma functions
+record the fault themselves and return 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ptxlab.emulate.jit.llvm.fragments import Place, function, join, load, pick, places, shuffle, slot, store
+from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.matrices.half_forms import COLUMNS, Vectors, b_bytes
+from ptxlab.emulate.jit.matrices.half_operands import at, put_b, transposed
+from ptxlab.emulate.jit.translation.rulecode import call
+from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
+from ptxlab.emulate.runtime.state import Place as Found
+from ptxlab.isa.fragments import Fragment, pieces
+
+
+def movmatrix(name: str) -> str:
+    """`d, a`: the transpose of one 8x8 matrix."""
+    t = Text()
+    store(t, 0, "i16", 2 * W, join(t, "i16", 8, transposed(t, _eight_lines(t, 1))))
+    return function(t, name)
+
+
+ROW_ARGUMENTS = ", ptr %at, i32 %offset, ptr %shared, i64 %size"
+"""Parameters of ldmatrix and stmatrix: 32 i32 addresses, what is added to them (an offset less the start of shared
+memory), and a pointer to shared memory."""
+
+
+def rows(
+    name: str, f: Fragment, declared: set[str], *, stores: bool, cpu: Vectors,
+    wide: Sequence[tuple[Fragment, tuple[int, ...]]] = (),
+) -> str:  # fmt: skip
+    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give. wide: what ldmatrix brings
+    into the form of an operand B (see `half_forms`) instead of into registers: B, and which of the 8x8 matrices are its
+    registers. A pointer to each follows the other arguments."""
+    t = Text()
+    t.declared = declared
+    _check_rows(t, f.rows)
+    across = bool((f.row[0, :, 0] != f.row[0, 0, 0]).any())  # a register holds the transpose of what lies in memory
+    for n, (b, numbers) in enumerate(wide):
+        form, blocks = cpu.form(b.type), b.rows // 8
+        for left in range(b.columns // COLUMNS):
+            blocks_of_b = [_eight_rows(t, k) for k in numbers[left * blocks : (left + 1) * blocks]]
+            put_b(t, b.type, form, blocks_of_b, at(t, f"%wide{n}", left * b_bytes(b.rows, form)), along_k=not across)
+    loaded = []
+    for k in range(0 if wide else f.registers):
+        lines = _eight_lines(t, k) if stores else _eight_rows(t, k)
+        if across:
+            lines = transposed(t, lines)
+        if stores:
+            for r, line in enumerate(lines):
+                t.do(f"store <8 x i16> {line}, ptr {_row(t, 8 * k + r)}, align 1")
+        else:
+            loaded.append(join(t, "i16", 8, lines))
+    for k, value in enumerate(loaded):  # after all rows: their addresses may lie in one of the registers
+        store(t, k, "i16", 2 * W, value)
+    more = "".join(f", ptr %wide{n}" for n in range(len(wide)))
+    return function(t, name, ROW_ARGUMENTS + more, "i32", "ret i32 0")
+
+
+def _check_rows(t: Text, count: int) -> None:
+    """Returns if a row's offset in shared memory is wrong. A misaligned one rotated to the right is a huge one, so that
+    one comparison tells of range and alignment; first of the largest of all."""
+    vec = f"<{W} x i32>"
+    at = t.let(f"load {vec}, ptr %at, align 64")
+    off = t.let(f"add {vec} {at}, {t.splat('i32', '%offset')}")
+    rotated = t.call(vec, f"llvm.fshr.v{W}i32", [(vec, off), (vec, off), (vec, "splat (i32 4)")])
+    parts = [shuffle(t, "i32", W, rotated, "poison", range(first, first + 8)) for first in range(0, count, 8)]
+    largest, eight = parts[0], "<8 x i32>"
+    for part in parts[1:]:
+        largest = t.call(eight, "llvm.umax.v8i32", [(eight, largest), (eight, part)])
+    limit = t.let(f"trunc i64 {t.let('lshr i64 %size, 4')} to i32")
+    limits = t.splat("i32", limit)
+    some = shuffle(t, "i32", W, limits, "poison", range(8))
+    any_outside = t.let(f"bitcast <8 x i1> {t.let(f'icmp uge {eight} {largest}, {some}')} to i8")
+    t.do(f"br i1 {t.let(f'icmp eq i8 {any_outside}, 0')}, label %good, label %bad")
+    t.at("bad")
+    outside = t.let(f"icmp uge {vec} {rotated}, {limits}")
+    lanes = t.let(f"bitcast <{W} x i1> {outside} to i32")
+    t.do(f"ret i32 {t.let(f'and i32 {lanes}, {(1 << count) - 1}')}")
+    t.at("good")
+
+
+def _eight_rows(t: Text, register: int) -> list[str]:
+    """What lies in shared memory for a register."""
+    return [t.let(f"load <8 x i16>, ptr {_row(t, 8 * register + r)}, align 1") for r in range(8)]
+
+
+def _eight_lines(t: Text, register: int) -> list[str]:
+    """A register as 8 lines of 8 elements."""
+    where = slot(t, register)
+    pointers = [t.let(f"getelementptr i8, ptr {where}, i64 {16 * line}") for line in range(8)]
+    return [t.let(f"load <8 x i16>, ptr {p}, align 16") for p in pointers]
+
+
+def _row(t: Text, number: int) -> str:
+    """A pointer to a row in shared memory. Its address is read again: to take it out of a vector costs more."""
+    p = t.let(f"getelementptr i32, ptr %at, i64 {number}")
+    offset = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, %offset")
+    return t.let(f"getelementptr i8, ptr %shared, i64 {t.let(f'zext i32 {offset} to i64')}")
+
+
+WMMA_ARGUMENTS = ", ptr %ctx, ptr %cta, i64 %base, i64 %stride, i32 %space, i32 %code"
+"""Parameters of wmma: the address, bytes from one row (or column) to the next, the space, the code index."""
+
+
+def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
+    """wmma.load or wmma.store: the pieces of the matrix found in memory, then moved."""
+    t = Text()
+    found = pieces(f, layout)
+    size, count = found[0].size, len(found)
+    tile = Tile.new()
+    tile.count, tile.last, tile.log2, tile.write = count, found[-1].line, size.bit_length() - 1, int(stores)
+    tile.length = size * count // (tile.last + 1)
+    listed = Piece.many(count)
+    for k, piece in enumerate(found):
+        listed[k].line, listed[k].start, listed[k].lane = piece.line, piece.start, piece.lane
+    t.do(f"%places = alloca [{count * Found.size} x i8], align 64")
+    stops = t.let(
+        call(
+            find, "%ctx", "%cta", "%ws", "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces",
+            "%places",
+        )
+    )  # fmt: skip
+    t.do(f"br i1 {stops}, label %wrong, label %ready")
+    t.at("wrong")
+    t.do("ret i32 1")
+    t.at("ready")
+    each = size * 8 // f.bits
+    pointers = []
+    for k in range(count):
+        p = t.let(f"getelementptr i8, ptr %places, i64 {k * Found.size + Found.offset('host')}")
+        pointers.append(t.let(f"load ptr, ptr {p}"))
+    ty, packed = f"i{f.bits}", W * f.packed
+    if stores:
+        registers = [load(t, k, ty, packed) for k in range(f.registers)]
+        for k, piece in enumerate(found):
+            lined, run = np.full(each, piece.line), piece.start * 8 // f.bits + np.arange(each)
+            wanted = places(f, lined, run) if layout == "row" else places(f, run, lined)
+            value = pick(t, ty, packed, registers, wanted)
+            t.do(f"store <{each} x {ty}> {value}, ptr {pointers[k]}, align 1")
+        t.do(call(mark, f"@{name}.tile", "%places"))
+    else:
+        data = [t.let(f"load <{each} x {ty}>, ptr {p}, align 1") for p in pointers]
+        for k in range(f.registers):
+            places_ = zip(f.row[k].T.ravel().tolist(), f.column[k].T.ravel().tolist(), strict=True)
+            wanted = [_in_piece(place, layout, each, count // (tile.last + 1)) for place in places_]
+            store(t, k, ty, packed, pick(t, ty, each, data, wanted))
+    constants = _constant(f"{name}.tile", tile.buffer) + _constant(f"{name}.pieces", listed.array)
+    return constants + function(t, name, WMMA_ARGUMENTS, "i32", "ret i32 0")
+
+
+def _constant(name: str, octets: np.ndarray) -> str:
+    """Bytes of records that compiled code reads."""
+    text = "".join(f"\\{octet:02X}" for octet in octets.tolist())
+    return f'@{name} = internal constant [{octets.size} x i8] c"{text}", align 8\n'
+
+
+def _in_piece(place: Place, layout: str, each: int, in_line: int) -> Place:
+    """Which piece holds a row and column, and which element of it that is."""
+    line, along = place if layout == "row" else place[::-1]
+    return line * in_line + along // each, along % each

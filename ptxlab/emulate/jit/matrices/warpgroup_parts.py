@@ -1,0 +1,97 @@
+"""The parts of a product of `wgmma`: products of `mma.sync` of 8 columns of d, or of 16, by a table of registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.llvm.fragments import store
+from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.matrices.half_forms import unit
+from ptxlab.emulate.jit.matrices.half_operands import at
+from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
+from ptxlab.isa.fragments import Product
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+GROUP = 8
+"""Columns of d that one product of `mma.sync` computes."""
+
+
+def rows_of_halves(e: Emitter, d: list[int], a: list[int], part: Product) -> list[int]:
+    """The table of a product of halves: the registers of A, and then for each two parts, or for the last one, those of
+    d, twice, and of B."""
+    of_d, of_b = part.d.registers, part.b.registers
+    groups, rows = len(d) // of_d, list(a)
+    at_once = min(groups, e.matrices.wide.units)
+    for first in range(0, groups, at_once):
+        last = min(groups, first + at_once)
+        own = d[first * of_d : last * of_d]
+        b = [e.file.fragments + (4 + k) * REGISTER for k in range(first * of_b, last * of_b)]
+        rows += [*own, *own, *b]
+    return rows
+
+
+def multiply_halves(e: Emitter, t: Text, part: Product, groups: int, adds: str) -> None:
+    """The products of so many parts, by the table of `rows_of_halves`. adds: an i1, whether they are added to d."""
+    wide, one = e.matrices.wide, unit(part)
+    of_a, of_b = (wide.function(which, f) for which, f in (("a", part.a), ("b", part.b)))
+    at_once = min(groups, wide.units)
+    size = wide.size("b", part.b)
+    for name, room in (("wide.a", wide.size("a", part.a)), ("wide.b", at_once * size), ("factors", 8 + 8 * at_once)):
+        t.do(f"%{name} = alloca [{room} x i8], align 64")
+    b = [at(t, "%wide.b", n * size) for n in range(at_once)]
+    for n, pointer in enumerate(["%wide.a", *b]):
+        t.do(f"store ptr {pointer}, ptr {at(t, '%factors', 8 * n)}")
+    t.do(f"call void @{of_a}(ptr %ws, ptr %table, ptr %wide.a)")
+    known = ", i32 0" if wide.has_dots(part) else ""
+    first = 4 * part.a.registers
+    for units, count in ((at_once, groups // at_once), (1, groups % at_once)):
+        if not count:
+            continue
+        multiply, own = wide.product(one, units, apart=False), units * part.d.registers
+        length = 2 * own + units * part.b.registers
+        with each(t, at(t, "%table", first), length, count) as row:
+            unless_added(e, t, adds, row, own)
+            for n in range(units):
+                registers = at(t, row, 4 * (2 * own + n * part.b.registers))
+                t.do(f"call void @{of_b}(ptr %ws, ptr {registers}, ptr {b[n]})")
+            t.do(f"call void @{multiply}(ptr %ws, ptr {row}, ptr %factors, i64 1{known})")
+        first += 4 * length * count
+
+
+@contextmanager
+def each(t: Text, table: str, length: int, count: int) -> Iterator[str]:
+    """What is done for each row of a table of i32."""
+    before, again, last, end = (t.label(name) for name in ("rows", "next", "last", "end"))
+    i, following = t.name(), t.name()
+    t.go(before)
+    t.at(before)
+    t.go(again)
+    t.at(again)
+    t.do(f"{i} = phi i64 [0, %{before}], [{following}, %{last}]")
+    yield t.let(f"getelementptr [{length} x i32], ptr {table}, i64 {i}")
+    t.go(last)
+    t.at(last)
+    t.do(f"{following} = add i64 {i}, 1")
+    t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {count}')}, label %{again}, label %{end}")
+    t.at(end)
+
+
+def unless_added(e: Emitter, t: Text, adds: str, row: str, registers: int) -> None:
+    """Begins with zeros in so many registers, unless the product is added to what they hold."""
+    zero = f"wgmma_zero_{registers}"
+    e.helpers.setdefault(zero, _zero(zero, registers))
+    with t.unless(adds):
+        t.do(f"call void @{zero}(ptr %ws, ptr {row})")
+
+
+def _zero(name: str, registers: int) -> str:
+    """A function that makes registers zero."""
+    t = Text()
+    for k in range(registers):
+        store(t, k, "i32", W, "zeroinitializer")
+    head = f"define internal void @{name}(ptr %ws, ptr %table) nounwind {{"
+    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"

@@ -1,0 +1,1 @@
+"""Loads and stores: checked addresses, rows, gathers and scatters, local memory."""

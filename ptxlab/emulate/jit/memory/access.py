@@ -1,0 +1,365 @@
+"""Loads and stores as LLVM IR: checked once per group of offsets from one base, then as wide as the addresses allow.
+
+Every access is checked against the allocation that its site (a place in the code) caches; only when the address is not
+in there is `@resolve` called. Accesses of one basic block that differ only in their immediate offset share a site and a
+check. After it, an address that is the same in all lanes becomes one scalar access, consecutive addresses become one
+vector access, and anything else a gather or scatter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.jit.memory.affine_access import AffineAccesses
+from ptxlab.emulate.jit.memory.called_access import CalledAccesses
+from ptxlab.emulate.jit.memory.laid_addresses import LaidAddresses
+from ptxlab.emulate.jit.memory.local_memory import LocalMemory
+from ptxlab.emulate.jit.memory.patterns import Patterns
+from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
+from ptxlab.emulate.jit.memory.transfer import Seen, Transfers
+from ptxlab.emulate.runtime import state as S
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+Placed = tuple[str, str, str, str, str, str]
+"""Where 32 addresses lie: the host's pointer, the record of writes, the pattern, the offsets from the pointer, and the
+offset of the first lane of each half-warp."""
+_PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Code for addresses in a row: it ends in the block `end` and continues at `label`, with `placed`."""
+
+    label: str
+    end: str
+    placed: Placed
+
+
+class Memory(Part):
+    """Loads and stores of all spaces. `mixed`: the sites whose addresses may lie in several allocations."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.transfers, self.patterns, self.rows = Transfers(e), Patterns(e), RowAddresses(e)
+        self.affine, self.local = AffineAccesses(e, self), LocalMemory(e, self.transfers.scattered)
+        self.laid, self.called = LaidAddresses(e, self), CalledAccesses(e, self)
+        self.mixed: set[int] = set()
+
+    # -- what the Machine offers ---------------------------------------------------------------------------------------
+
+    def load(self, address: Address) -> Value | tuple[Value, ...]:
+        values = self._moved(address, None)
+        return values[0] if len(values) == 1 else values
+
+    def store(self, address: Address, value: Value | tuple[Value, ...]) -> None:
+        self._moved(address, value if isinstance(value, tuple) else (value,))
+
+    def _moved(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        """The access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
+        space = self.e.code.space
+        if space in ("local", "frame"):
+            return self.local.access(address, stored)
+        if space == "param" and address.base.lanes is not None:
+            return self._param(address, stored)
+        return self._grouped(address, stored)
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def _param(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        lane, count, size = access_shape(self.e.code)
+        at = address.offset + int(address.base.text)
+        inside = at >= 0 and at + size <= self.program.param_size and at % size == 0
+        if stored is not None or not inside:  # a kernel's parameters are only read
+            self.e.stops.always(at)
+            return tuple(self.m.const(lane, 0) for _ in range(count))
+        out = []
+        for k in range(count):
+            p = self.t.let(f"getelementptr i8, ptr %params, i64 {at + k * size // count}")
+            out.append(Value(self.t.let(f"load {LLVM[lane]}, ptr {p}"), lane, True))
+        return tuple(out)
+
+    # -- shared, global, const, generic --------------------------------------------------------------------------------
+
+    def _grouped(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        code, t = self.e.code, self.t
+        base = address.base
+        if code.guard is None:
+            return self._access(base, address.offset, stored)
+        run, skip = t.label("run"), t.label("skip")  # without an active lane there is no address to check
+        before = t.here
+        t.do(f"br i1 {self.active.any()}, label %{run}, label %{skip}")
+        t.at(run)
+        with self.m.own_splats():
+            out = self._access(base, address.offset, stored)
+            end = t.here
+            t.go(skip)
+            t.at(skip)
+        merged = []
+        for v in out:
+            zero = "zeroinitializer" if not v.uniform else "0" if v.type[0] == "i" else "0.0"
+            merged.append(Value(t.let(f"phi {v.llvm} [{v.text}, %{end}], [{zero}, %{before}]"), v.type, v.uniform))
+        return tuple(merged)
+
+    def _access(self, base: Value, offset: int, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        """An access by at least one lane: the check of its group, if it is the first of the group, and the data."""
+        code, group = self.e.code, self.e.groups[self.e.code.index]
+        uniform = base.uniform and code.space not in ("generic", "param")
+        if not group.pointer and not uniform and self._lane_by_lane():
+            self._note_lanes(group, base, offset)
+        elif not group.pointer:
+            (self._check_uniform if uniform else self._check_lanes)(group, base, offset)
+            for i in reversed(self.e.instruments):
+                i.located(group, uniform)
+        seen = Seen(code, group, offset_of(code) - group.low, *access_shape(code), uniform, stored)
+        for i in reversed(self.e.instruments):
+            i.accesses(seen)
+        if uniform:
+            return self.transfers.scalar(seen)
+        if self._lane_by_lane():
+            return self.transfers.each_lane(seen)
+        return self.transfers.lanes(seen)
+
+    def _lane_by_lane(self) -> bool:
+        """Whether generic accesses are made lane by lane at once: debug builds have hundreds of them, for which the
+        fast paths would take most of the time to build and rarely apply."""
+        return self.e.code.space == "generic" and self.program.generic_accesses > 150
+
+    def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
+        """32 arbitrary addresses: stores them where the lane-by-lane function and instruments find them."""
+        low = group.low - (offset_of(self.e.code) - offset)
+        group.address = self.m.vector(self.m.wide(Address(base, low)))
+        group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", "3", "0"
+        self.mixed.add(group.site)
+
+    def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
+        """One address for all lanes: leaves `group.pointer` at the group's lowest byte."""
+        low = group.low - (offset_of(self.e.code) - offset)
+        at = self.m.add(base, self.m.const(base.type, low))
+        space = self.e.code.space
+        wide = at.text if at.type == "i64" else self.t.let(f"zext i32 {at.text} to i64")
+        group.address = wide
+        if space == "shared":
+            off = self.t.let(f"sub i64 {wide}, {self.program.shared_start}")
+            rot = self.rotate("i64", off, group.log2)
+            last = self.t.let(f"sub i64 %shared.size, {group.span}")
+            limit = self.t.let(f"ashr i64 {last}, {group.log2}")
+            low_ok = self.t.let(f"icmp ule i64 {rot}, {limit}")
+            fits = self.t.let(f"icmp sge i64 {last}, 0")
+            ok = self.t.let(f"and i1 {low_ok}, {fits}")
+            with self.t.unless(ok, cold=True, to="fault"):
+                self.e.stops.record(
+                    S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | S.GROUP_FLAG}", self.active.first(), wide
+                )
+            group.pointer = self.t.let(f"getelementptr i8, ptr %shared, i64 {off}")
+            return
+        check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
+        self.t.do(f"br label %{check}")
+        self.t.at(check)
+        site, (known, limit, host, shadow) = self.site(group)
+        off = self.t.let(f"sub i64 {wide}, {known}")
+        rot = self.rotate("i64", off, group.log2)
+        ok = self.t.let(f"icmp ult i64 {rot}, {limit}")
+        self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
+        self.t.at(miss)
+        code = self.t.let(
+            f"call i32 @miss(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, i64 {wide}, i64 {group.span}, "
+            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, "
+            f"i32 {self.e.code.index | S.GROUP_FLAG})"
+        )
+        again = self.t.let(f"icmp eq i32 {code}, 0")
+        self.t.do(f"br i1 {again}, label %{check}, label %fault{COLD}")
+        self.t.at(good)
+        group.pointer = self.t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+        group.shadow = shadow
+        if group.write:
+            has = self.t.let(f"icmp ne i64 {shadow}, 0")
+            moved = self.t.let(f"add i64 {shadow}, {off}")
+            group.shadow = self.t.let(f"select i1 {has}, i64 {moved}, i64 0")
+
+    def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
+        """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
+        low = group.low - (offset_of(self.e.code) - offset)
+        at = self.m.add(base, self.m.const(base.type, low)) if low else base
+        size = access_shape(self.e.code)[2]
+        shared = self.e.code.space == "shared"
+        if isinstance(at, Affine) and not self.e.small and (shared or at.type == "i64"):
+            if self.affine.locate(group, at, size):
+                return
+        if self.e.small and not self.e.instruments:
+            self.called.locate(group, at, size)
+            return
+        vector = self.m.vector(at)
+        group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
+        rows = not self.e.small and not self.patterns.with_gaps() and (at.type == "i32") == shared and not at.uniform
+        found = self._if_row(group, at, size) if rows else None
+        with self.m.own_splats():
+            other = self._anywhere_in_shared(group, at, size) if shared else self.anywhere(group, group.address, size)
+        end = self.t.here
+        if found is not None:
+            self.t.go(found.label)
+            self.t.at(found.label)
+            joined = [
+                self.t.let(f"phi {kind} [{row}, %{found.end}], [{general}, %{end}]")
+                for kind, row, general in zip(_PLACED, found.placed, other, strict=True)
+            ]
+            other = (joined[0], joined[1], joined[2], joined[3], joined[4], joined[5])
+        group.pointer, group.shadow, group.pattern, group.offsets, *halves = other
+        group.halves = halves[0], halves[1]
+        if not self.e.small:
+            self.laid.keep(group)
+        if not shared:
+            group.members.append((-1, 0, 0))
+            self.mixed.add(group.site)
+
+    def _if_row(self, group: Group, at: Value, size: int) -> _Row:
+        """The way of full warps whose addresses follow each other, by far the most: one comparison shows that they do,
+        then the first address and the last are checked as scalars. Leaves open the label for all others."""
+        t, space = self.t, self.e.code.space
+        kind, vector = at.type, f"<{W} x {at.type}>"
+        likely, row, fits, other, end = (t.label(name) for name in ("likely", "line", "fits", "other", "placed"))
+        first, middle = (t.let(f"extractelement {vector} {at.text}, i64 {lane}") for lane in (0, W // 2))
+        apart = t.let(f"sub {kind} {middle}, {first}")  # two lanes tell most of the other patterns, for less
+        t.do(f"br i1 {t.let(f'icmp eq {kind} {apart}, {W // 2 * size}')}, label %{likely}, label %{other}")
+        t.at(likely)
+        steps = constant(np.arange(W, dtype=np.uint64).astype(f"u{BITS[kind] // 8}") * size, kind).text
+        straight = t.let(f"add {vector} {t.splat(kind, first)}, {steps}")
+        equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq {vector} {at.text}, {straight}')} to i32")
+        both = t.let(f"and i32 {equal}, {self.active.bits}")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {both}, -1')}, label %{row}, label %{other}")
+        t.at(row)
+        beyond = (W - 1) * size  # bytes from the first address to the last
+        if space == "shared":
+            off = t.let(f"zext i32 {t.let(f'sub i32 {first}, {self.program.shared_start}')} to i64")
+            host, shadow = "%shared", "0"
+            last = t.let(f"sub i64 %shared.size, {group.span + beyond}")
+            some = t.let(f"icmp sge i64 {last}, 0")
+            limit = t.let(f"ashr i64 {last}, {group.log2}")
+            near = t.let(f"icmp ule i64 {self.rotate('i64', off, group.log2)}, {limit}")
+            good = t.let(f"and i1 {some}, {near}")
+        else:
+            _, (known, places, host, shadow) = self.site(group)
+            off = t.let(f"sub i64 {first}, {known}")
+            limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(beyond >> group.log2))])
+            good = t.let(f"icmp ult i64 {self.rotate('i64', off, group.log2)}, {limit}")
+        t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
+        t.at(fits)
+        narrow = constant(np.arange(W, dtype=np.uint32) * size, "i32").text
+        near32 = t.splat("i32", t.let(f"trunc i64 {off} to i32"))
+        offsets = t.let(f"add <{W} x i32> {near32}, {narrow}")
+        second = t.let(f"add i64 {off}, {W // 2 * size}")
+        t.go(end)
+        t.at(other)
+        return _Row(end, fits, (host, shadow, "0", offsets, off, second))
+
+    def _anywhere_in_shared(self, group: Group, at: Value, size: int) -> Placed:
+        """32 offsets in shared memory, checked one by one."""
+        off32 = self.inside_shared(group, at)
+        return "%shared", "0", self.patterns.of(off32, size), off32, *self.patterns.halves(off32)
+
+    def inside_shared(self, group: Group, at: Value) -> str:
+        """The offsets of 32 addresses in shared memory, checked one by one."""
+        above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
+        if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
+            near = self.m.ult(above, self.m.const("i64", 1 << 32))
+            above = self.m.select(near, self.m.trunc("i32", above), self.m.const("i32", -1))
+        off32 = self.m.vector(above)
+        last = self.t.let(f"sub i64 %shared.size, {group.span}")
+        limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
+        above = Value(off32, "i32", False)
+        beyond = self._outside(above, self.m.add(Value(limit, "i32", True), self.m.const("i32", 1)), group.log2)
+        fits = self.t.let(f"icmp sge i64 {last}, 0")
+        bad = self.t.let(f"select i1 {fits}, i32 {beyond}, i32 {self.active.bits}")
+        self.e.stops.if_any(bad, at, S.GROUP_FLAG)
+        return off32
+
+    def anywhere(self, group: Group, vector: str, size: int) -> Placed:
+        """32 addresses, checked one by one against the allocation that the site caches."""
+        t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
+        (_, _, host, shadow), off32 = self.inside_site(group, vector, mixed)
+        pattern, good = self.patterns.of(off32, size), t.here
+        t.go(done)
+        t.at(mixed)
+        t.go(done)
+        t.at(done)
+        pattern = t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
+        offsets = t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
+        return host, shadow, pattern, offsets, *self.patterns.halves(offsets)
+
+    def inside_site(self, group: Group, vector: str, mixed: str) -> tuple[tuple[str, str, str, str], str]:
+        """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
+        lie in several allocations, the code continues at the label `mixed`."""
+        check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
+        self.t.do(f"br label %{check}")
+        self.t.at(check)
+        site, known = self.site(group)
+        off = self.t.let(f"sub <{W} x i64> {vector}, {self.t.splat('i64', known[0])}")
+        off32 = self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
+        bad = self._outside(Value(off, "i64", False), Value(known[1], "i64", True), group.log2)
+        ok = self.t.let(f"icmp eq i32 {bad}, 0")
+        self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
+        self.t.at(miss)
+        self.t.do(f"store <{W} x i64> {vector}, ptr %addrs, align 64")
+        code = self.t.let(
+            f"call i32 @miss.lanes(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, i64 {group.span}, "
+            f"i64 {group.log2}, i32 {S.SPACES[self.e.code.space]}, i32 {int(group.write)}, ptr {site}, "
+            f"i32 {self.e.stops.number(S.GROUP_FLAG)})"
+        )
+        self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
+        self.t.at(good)
+        return known, off32
+
+    def addresses(self, group: Group) -> str:
+        """The lowest addresses of the lanes, a vector of i64."""
+        if group.lanes is None:
+            return group.address
+        wide = group.lanes.type == "i64"
+        return group.lanes.text if wide else self.t.let(f"zext <{W} x i32> {group.lanes.text} to <{W} x i64>")
+
+    def offsets(self, group: Group) -> str:
+        """The offsets of the lanes from the pointer, a vector of i32."""
+        if group.offsets or group.lanes is None:
+            return group.offsets
+        kind, lanes = group.lanes.type, group.lanes.text
+        off = self.t.let(f"sub <{W} x {kind}> {lanes}, {self.t.splat(kind, group.start)}")
+        return off if kind == "i32" else self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
+
+    def _outside(self, offsets: Value, end: Value, log2: int) -> str:
+        """i32: the active lanes whose offset is misaligned, or whose element begins at the end or after it."""
+        if not self.e.small:
+            return self._beyond(offsets, end, log2).text
+        name, kind = f"outside.{offsets.type}.{log2}", offsets.type
+        at, limit = Value("%at", kind, False), Value("%end", kind, True)
+        self.e.helper(name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2))
+        given = f"{offsets.llvm} {offsets.text}, {kind} {end.text}, i32 {self.active.bits}"
+        return self.t.let(f"call i32 @{name}({given})")
+
+    def _beyond(self, offsets: Value, end: Value, log2: int) -> Value:
+        places = Value(self.rotate(offsets.llvm, offsets.text, log2), offsets.type, False)
+        return Value(self.active.where_not(self.m.ult(places, end)), "i32", True)
+
+    def rotate(self, type_: str, value: str, log2: int) -> str:
+        """Rotated right so that a misaligned offset becomes a huge one: one comparison checks range and alignment."""
+        if log2 == 0:
+            return value
+        suffix = {"i64": "i64", f"<{W} x i64>": f"v{W}i64", f"<{W} x i32>": f"v{W}i32"}[type_]
+        amount = str(log2) if type_ == "i64" else f"splat ({type_.split()[-1][:-1]} {log2})"
+        return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
+
+    def site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
+        site = group.place or self.t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
+        base, places, host, written = (
+            self.t.let(f"load {ty}, ptr {self.t.field(S.Site, name, site)}")
+            for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
+        )
+        return site, (base, places, host, written)

@@ -1,0 +1,275 @@
+"""Where affine addresses lie: known when the kernel is built, up to one scalar or two, and the allocation.
+
+What the lanes add to the first address is constant, so whether they form a row, one row for each half of the warp, one
+address for each half or something else need not be found out; where lanes are a stride apart, its value tells. What is
+left for each access: whether the lowest and the highest address lie in the allocation that the site knows, and whether
+all lanes are active. Where they do not, or where a lane wraps around, all 32 addresses are made and looked at, as those
+that are not affine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.values import Value, constant
+from ptxlab.emulate.jit.memory.short_rows import short_rows
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.memory.access import Memory
+
+ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
+"""Patterns (see `Seen`)."""
+FAR = 1 << 40
+"""A stride that makes no pattern of its own."""
+LANES = tuple(range(W))
+
+Source = tuple[str, str, str, str, str, str, str]
+"""What comes from a label: where the allocation starts, its pointer, the record of writes, the pattern, the way, the
+offsets, and the label."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Of the lanes of an access: the first address and the lowest, bytes from there to the highest, bytes that a stride
+    adds, if there is one (i64), and what must hold for it (i1)."""
+
+    first: Value
+    lowest: Value
+    beyond: Value
+    stride: Value | None
+    conditions: tuple[Value, ...]
+
+
+def pattern_of(apart: tuple[int, ...], size: int) -> int:
+    """The pattern of addresses that are so far from the first of them, of accesses of `size` bytes by all lanes."""
+    halves = [[step - half[0] for step in half] for half in (apart[: W // 2], apart[W // 2 :])]
+    if apart == tuple(size * k for k in range(W)):
+        return ROW
+    if all(half == [size * k for k in range(W // 2)] for half in halves):
+        return ROWS
+    return GATHERED if any(step for half in halves for step in half) else ONES
+
+
+def _steady(form: Form) -> bool:
+    """Whether each lane is a constant behind the one before."""
+    return not form.times and form.apart == tuple(form.apart[1] * k for k in LANES)
+
+
+class AffineAccesses(Part):
+    """The check of affine addresses."""
+
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e)
+        self.memory = memory
+
+    def locate(self, group: Group, at: Affine, size: int) -> bool:
+        """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far off."""
+        apart, t = at.form.apart, self.t
+        if any(step % (1 << group.log2) for step in apart) or max(apart) - min(apart) >= 1 << 30:
+            return False
+        extent = self._extent(group, at)
+        if self.memory.patterns.with_gaps() and _steady(at.form):
+            extent = self._of_some(extent, apart[1])
+        shared = self.e.code.space == "shared"
+        inside = self._in_shared if shared else self._in_allocation
+        start, host, shadow, good = inside(group, extent)
+        fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
+        for condition in extent.conditions:
+            good = t.let(f"and i1 {good}, {condition.text}")
+        t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
+        t.at(fits)
+        group.patterns, found, way = self._patterns(at, extent, size)
+        offsets = "" if way or group.patterns != {GATHERED} else self._offsets(at.form, extent, start)
+        group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {GATHERED, ANYWHERE}
+        t.go(placed)
+        t.at(other)
+        with self.m.own_splats():
+            others = self._one_by_one(group, at, self._pattern_of_some(at, size), placed)
+            sources = [(start, host, shadow, found, way, offsets, fits), *others]
+        t.at(placed)
+        start, host, shadow, found = (
+            self._joined(kind, [(source[k], source[6]) for source in sources])
+            for k, kind in enumerate((extent.first.type, "ptr", "i64", "i32"))
+        )
+        if way:
+            group.way = self._joined("i32", [(source[4], source[6]) for source in sources])
+        if offsets:  # the other patterns rarely need them, and make them where they do
+            group.offsets = self._joined(f"<{W} x i32>", [source[5:] for source in sources])
+        group.lanes, group.start, group.pointer, group.shadow, group.pattern = at, start, host, shadow, found
+        off = t.let(f"sub {extent.first.type} {extent.first.text}, {start}")
+        if extent.first.type == "i32":
+            off = t.let(f"sext i32 {off} to i64")
+        group.halves = off, self._half(at.form, extent, off)
+        if way:
+            group.rows = short_rows(at.form, size)
+            group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
+        if not shared:
+            group.members.append((-1, 0, 0))
+            self.memory.mixed.add(group.site)
+        return True
+
+    def _extent(self, group: Group, at: Affine) -> Extent:
+        """From where to where the lanes go."""
+        m, form = self.m, at.form
+        low, high, even = min(form.apart), max(form.apart), 1 << group.log2
+        first, conditions = m.reached(at, 0), []
+        lowest, beyond = m.add(first, m.const(first.type, low)) if low else first, m.const("i64", high - low)
+        stride = at.stride
+        if stride is not None:
+            wide = stride if stride.type == "i64" else m.sext("i64", stride)
+            stride = wide if form.scale == 1 else m.mul(wide, m.const("i64", form.scale))
+            least, most = m.strides(at, stride)
+            lowest = m.add(lowest, least if first.type == "i64" else m.trunc("i32", least))
+            beyond = m.add(m.sub(most, least), beyond)
+            conditions.append(m.ult(m.add(stride, m.const("i64", 1 << 31)), m.const("i64", 1 << 32)))  # it is near 0
+            if form.scale % even:
+                conditions.append(m.eq(m.and_(stride, m.const("i64", even - 1)), m.const("i64", 0)))
+        if at.inner is not None:
+            conditions.append(m.straight(at))
+        return Extent(first, lowest, beyond, stride, tuple(conditions))
+
+    def _of_some(self, extent: Extent, apart: int) -> Extent:
+        """From where to where the active lanes go: inactive ones may lie outside. apart: bytes from each lane to the
+        next."""
+        m, t = self.m, self.t
+        least, most = self.active.ends()
+        low = m.mul(Value(least if apart > 0 else most, "i32", True), m.const("i32", apart))
+        span = m.mul(Value(t.let(f"sub i32 {most}, {least}"), "i32", True), m.const("i32", abs(apart)))
+        first = extent.first
+        lowest = m.add(first, low if first.type == "i32" else m.sext("i64", low))
+        return replace(extent, lowest=lowest, beyond=m.zext("i64", span))
+
+    def _in_rows(self, at: Affine, size: int) -> bool:
+        """Whether full warps are likely, and access rows: then so do some lanes of the last warp of a CTA, with gaps,
+        and none need to be gathered. Where a lane wraps around, each goes by itself."""
+        form = at.form
+        if form.times or self.e.instruments or self.memory.patterns.with_gaps():
+            return False
+        alone = self.e.code.space != "shared" or self.m.straight(at).lanes is not None
+        return alone and pattern_of(form.apart, size) in (ROW, ROWS)
+
+    def _patterns(self, at: Affine, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
+        """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
+        form, in_rows = at.form, self._in_rows(at, size)
+        apart, gaps = form.apart, GAPS if in_rows or self.memory.patterns.with_gaps() else GATHERED
+        if form.times:
+            pattern = pattern_of(tuple(a + n * FAR for a, n in zip(apart, form.times, strict=True)), size)
+        else:
+            pattern = pattern_of(apart, size)
+        partial = gaps if pattern in (ROW, ROWS) else GATHERED  # of some lanes only: a row has gaps
+        found, way = self._of_all(str(pattern), str(partial)), ""
+        steady = form.times == LANES and not any(apart) if form.times else _steady(form)
+        if pattern != GATHERED or self.active.partly or not (steady or short_rows(form, size)):
+            return frozenset({pattern, partial}), found, way
+        if not steady:
+            return frozenset({GATHERED}), found, self._of_all(str(IN_SHORT_ROWS), str(GATHERED))
+        way = self._of_all(str(STRIDED), str(GATHERED))
+        if extent.stride is None:
+            return frozenset({GATHERED}), found, way
+        row, tight = self._of_all(str(ROW), str(gaps)), f"icmp eq i64 {extent.stride.text}, {size}"
+        tight = self.t.let(tight)
+        found, way = (self.t.let(f"select i1 {tight}, i32 {row}, i32 {other}") for other in (found, way))
+        return frozenset({ROW, gaps, GATHERED}), found, way
+
+    def _of_all(self, whole: str, partial: str) -> str:
+        """The pattern of all lanes, or of some."""
+        if whole == partial:
+            return whole
+        all_ = self.t.let(f"icmp eq i32 {self.active.bits}, -1")
+        return self.t.let(f"select i1 {all_}, i32 {whole}, i32 {partial}")
+
+    def _half(self, form: Form, extent: Extent, off: str) -> str:
+        """The offset of the first lane of the second half, given that of the first."""
+        second = self.t.let(f"add i64 {off}, {form.apart[W // 2]}")
+        if extent.stride is None:
+            return second
+        strides = self.m.mul(extent.stride, self.m.const("i64", form.times[W // 2]))
+        return self.t.let(f"add i64 {second}, {strides.text}")
+
+    def _offsets(self, form: Form, extent: Extent, start: str) -> str:
+        """The offsets of all lanes, a vector of i32."""
+        kind, first = extent.first.type, extent.first.text
+        off = self.t.let(f"sub {kind} {first}, {start}")
+        if kind == "i64":
+            off = self.t.let(f"trunc i64 {off} to i32")
+        found = self.t.let(f"add <{W} x i32> {self.t.splat('i32', off)}, {self._vector(form.apart)}")
+        if extent.stride is None:
+            return found
+        stride = self.t.splat("i32", self.t.let(f"trunc i64 {extent.stride.text} to i32"))
+        return self.t.let(
+            f"add <{W} x i32> {found}, {self.t.let(f'mul <{W} x i32> {stride}, {self._vector(form.times)}')}"
+        )
+
+    def _vector(self, numbers: tuple[int, ...]) -> str:
+        """Numbers as a vector of i32."""
+        return self.m.vector(constant(np.array(numbers, np.int64).astype(np.uint32), "i32"))
+
+    def _joined(self, kind: str, sources: list[tuple[str, str]]) -> str:
+        """A value that comes from several labels."""
+        if len({value for value, _ in sources}) == 1:
+            return sources[0][0]
+        return self.t.let(f"phi {kind} " + ", ".join(f"[{value}, %{label}]" for value, label in sources))
+
+    def _in_shared(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
+        """The start of shared memory, its pointer, no record of writes, and i1: whether the lowest address and the
+        highest lie there."""
+        t, start = self.t, str(self.program.shared_start)
+        kind = extent.lowest.type
+        off = t.let(f"sub {kind} {extent.lowest.text}, {start}")
+        off = off if kind == "i64" else t.let(f"zext i32 {off} to i64")
+        last = t.let(f"sub i64 %shared.size, {self.m.add(extent.beyond, self.m.const('i64', group.span)).text}")
+        some = t.let(f"icmp sge i64 {last}, 0")
+        limit = t.let(f"ashr i64 {last}, {group.log2}")
+        near = t.let(f"icmp ule i64 {self.memory.rotate('i64', off, group.log2)}, {limit}")
+        return start, "%shared", "0", t.let(f"and i1 {some}, {near}")
+
+    def _in_allocation(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
+        """The same for the allocation that the site knows."""
+        t = self.t
+        _, (start, places, host, shadow) = self.memory.site(group)
+        off = t.let(f"sub i64 {extent.lowest.text}, {start}")
+        beyond = self.m.lshr(extent.beyond, self.m.const("i64", group.log2))
+        limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", beyond.text)])
+        near = t.let(f"icmp ult i64 {self.memory.rotate('i64', off, group.log2)}, {limit}")
+        return start, host, shadow, near
+
+    def _pattern_of_some(self, at: Affine, size: int) -> str:
+        """The pattern where the active lanes lie in memory, though all 32 might not: a row of which some are missing
+        is one even if these would lie elsewhere."""
+        form, in_rows = at.form, self._in_rows(at, size)
+        if not in_rows:
+            if form.times or not self.memory.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
+                return str(GATHERED)
+        straight = self.m.straight(at)
+        if straight.lanes is not None:
+            return str(GAPS)
+        return self.t.let(f"select i1 {straight.text}, i32 {GAPS}, i32 {ANYWHERE if in_rows else GATHERED}")
+
+    def _one_by_one(self, group: Group, at: Affine, found: str, placed: str) -> list[Source]:
+        """The way of all other addresses, which ends at the label `placed`. found: the pattern, unless they lie in
+        several allocations."""
+        t = self.t
+        if self.e.code.space == "shared":
+            off32 = self.memory.inside_shared(group, Value(self.m.vector(at), at.type, False))
+            end = t.here
+            t.go(placed)
+            return [(str(self.program.shared_start), "%shared", "0", found, str(GATHERED), off32, end)]
+        mixed = t.label("mixed")
+        (start, _, host, shadow), off32 = self.memory.inside_site(group, self.m.vector(at), mixed)
+        end = t.here
+        t.go(placed)
+        t.at(mixed)
+        t.go(placed)
+        return [
+            (start, host, shadow, found, str(GATHERED), off32, end),
+            (start, host, shadow, str(ANYWHERE), str(ANYWHERE), "zeroinitializer", mixed),
+        ]

@@ -1,0 +1,392 @@
+"""The data of a load or store, once its addresses have been checked: scalar, in a row, gathered, or lane by lane."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
+from ptxlab.emulate.jit.memory.interleaved import Interleaved
+from ptxlab.emulate.jit.memory.neighbours import Bundle
+from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
+from ptxlab.emulate.jit.memory.short_rows import ShortRows
+from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.runtime import state as S
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An access for instruments, its addresses checked.
+
+    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
+    where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
+    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
+    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
+    the values of a store.
+    """
+
+    code: Code
+    group: Group
+    offset: int
+    lane: str
+    count: int
+    size: int
+    uniform: bool
+    stored: tuple[Value, ...] | None
+
+    @property
+    def step(self) -> int:
+        """Bytes of an element."""
+        return self.size // self.count
+
+    @property
+    def write(self) -> bool:
+        """Whether this is a store."""
+        return self.stored is not None
+
+
+class Transfers(Part):
+    """Moves data between registers and checked memory."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.scattered = Scattered(e)
+
+    # -- the access itself ---------------------------------------------------------------------------------------------
+
+    def scalar(self, seen: Seen) -> tuple[Value, ...]:
+        """One address for all lanes."""
+        group, offset, step, ty, out = seen.group, seen.offset, seen.step, LLVM[seen.lane], []
+        for k in range(seen.count):
+            p = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
+            if seen.stored is None:
+                out.append(Value(self.t.let(f"load {self._volatile()}{ty}, ptr {p}, align {step}"), seen.lane, True))
+            else:
+                self.t.do(f"store {self._volatile()}{ty} {self._last_lane(seen.stored[k])}, ptr {p}, align {step}")
+        if seen.write and seen.code.space != "shared":
+            with self.t.if_then(self.t.let(f"icmp ne i64 {group.shadow}, 0")):
+                spot = self.t.let(f"inttoptr i64 {self.t.let(f'add i64 {group.shadow}, {offset}')} to ptr")
+                self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {seen.size}, i1 false)")
+        return tuple(out)
+
+    def _last_lane(self, value: Value) -> str:
+        """The value of the last active lane, whose store to a common address is the last."""
+        if value.uniform:
+            return value.text
+        zeros = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.active.bits), ("i1", "false")])
+        lane = self.t.let(f"and i32 {self.t.let(f'sub i32 31, {zeros}')}, 31")
+        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {lane}")
+
+    def _volatile(self) -> str:
+        return "volatile " if self.e.code.properties.strong else ""
+
+    def lanes(self, seen: Seen) -> tuple[Value, ...]:
+        """32 addresses."""
+        moved = self._by_call(seen) if self.e.small else self._by_pattern(seen)
+        if seen.write and seen.code.space != "shared":
+            self._mark_lanes(seen)
+        return moved
+
+    def _by_pattern(self, seen: Seen) -> tuple[Value, ...]:
+        """An arm of code for each pattern."""
+        t, group, lane = self.t, seen.group, seen.lane
+        stored = self._vectors(seen)
+        arms: dict[str, tuple[int, ...]] = {}
+        if group.patterns & {0, 4}:
+            # One test less; in shared memory `matmul_tiled` took 1.25 of the time, which nobody has explained.
+            known = group.patterns if seen.code.space != "shared" else {0, 4}
+            arms["row"] = tuple(n for n in (0, 4) if n in known)
+        if not seen.write and group.patterns & {1, 5}:
+            arms["one"] = (1, 5)
+        gathered = 2 in group.patterns
+        if 6 in group.patterns and (self.e.memory.patterns.with_gaps() or not gathered):
+            arms["gaps"] = (6,) if gathered else ()
+        if gathered:
+            arms["any"] = ()
+        if group.way:
+            arms["strided"] = (IN_SHORT_ROWS if group.rows else STRIDED,)
+        if group.site in self.e.memory.mixed:
+            arms["each"] = (3,)
+        switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
+        if "row" in arms:
+            with switch.arm("row") as results:
+                results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
+        if "one" in arms:
+            with switch.arm("one") as results:
+                results += self._load_ones(seen)
+        if "gaps" in arms:
+            with switch.arm("gaps") as results:
+                results += self._row_with_gaps(seen, stored)
+        if "any" in arms:
+            with switch.arm("any") as results:
+                results += self._any(seen, stored)
+        if "strided" in arms:
+            with switch.arm("strided") as results:
+                results += self._strided(seen, stored)
+        if "each" in arms:
+            with switch.arm("each") as results:
+                results += [value.text for value in self.each_lane(seen)]
+        switch.end()
+        if seen.write:
+            return ()
+        return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
+
+    def _likely(self, seen: Seen, arms: dict[str, tuple[int, ...]]) -> str:
+        """The arm that is nearly always taken, where the steps of the lanes say so: LLVM's register allocator then
+        keeps others' needs out of its way. Not of global memory outside of loops: there it made some kernels slower, by
+        storing more before the access."""
+        group = seen.group
+        if group.lanes is None or group.way or "row" not in arms:
+            return ""
+        if seen.code.space != "shared" and not self.e.loops.here:
+            return ""
+        return "gaps" if self.active.partly and "gaps" in arms else "row"
+
+    def _any(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Anywhere in one allocation."""
+        group, memory = seen.group, self.e.memory
+
+        def offsets() -> Where:
+            if group.offsets or not group.way:
+                return Offsets(memory.offsets(group))
+            laid = memory.laid.offsets(group)  # lanes are `strided` as a rule
+            return Offsets(self.t.let(f"load <{W} x i32>, ptr {laid}, align 64"))
+
+        return self._apart(seen, stored, "any", group.pointer, offsets)
+
+    def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Each lane so many bytes behind the one before, or in short rows."""
+        first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        if seen.group.rows:
+            return self._short_rows(seen, first, stored)
+        found = Interleaved(self.e).moved(seen, first, stored)
+        if found is not None:
+            return found
+        return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
+
+    def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
+        """Rows of 8 lanes or 4."""
+        t, ty, rows = self.t, LLVM[seen.lane], ShortRows(self.e)
+        if seen.write:
+            rows.store(seen, first, interleave(t, ty, stored))
+            return []
+        return deinterleave(t, ty, rows.load(seen, first), seen.count)
+
+    def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
+        """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
+        results: list[str] = []
+        where, group = functools.cache(place), seen.group
+        often = group.lanes is None or not group.patterns & {0, 4}
+        if seen.write and seen.step == BITS[seen.lane] // 8 and stored_together(seen.lane, seen.count):
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset}")
+            store_vectors(self.scattered, seen.lane, base, where(), stored)
+            return results
+        for k in range(seen.count):
+            bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
+            if bundle is not None:
+                self._fill(bundle, arm, pointer, where)
+                results.append(bundle.row(self.t, row))
+                continue
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
+            if seen.write:
+                self.scattered.store(seen.lane, base, where(), stored[k], often=often)
+            else:
+                results.append(self.scattered.load(seen.lane, base, where(), often=often).text)
+        return results
+
+    def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Callable[[], Where]) -> None:
+        """Loads a bundle, if this is the first access that needs it in this arm of code."""
+        if arm not in bundle.loaded:
+            bundle.loaded.add(arm)
+            self.e.places = max(self.e.places, bundle.place + 1)
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {bundle.offset}")
+            self.scattered.load_bundle(bundle, base, where())
+
+    def _by_call(self, seen: Seen) -> tuple[Value, ...]:
+        """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
+        t, group, row = self.t, seen.group, f"<{W} x i32>"
+        name = f"{'store' if seen.write else 'load'}.{seen.lane}.{seen.count}"
+        if not self.e.wide and seen.code.space == "shared":
+            name += ".shared"
+
+        def body() -> None:
+            there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
+            there.halves = self.e.memory.patterns.halves("%offsets")
+            given = self._passed(seen, self._cells(seen)) if seen.write else None
+            self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
+
+        self.e.helper(name, f"ptr %place, {row} %offsets, i32 %pattern, i32 %bits, ptr %data", body)
+        cells = self._cells(seen)
+        self._pass(seen, cells, seen.stored or ())
+        if group.site in self.e.memory.mixed:
+            with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (anywhere, known):
+                with anywhere:
+                    self._slow_access(seen)
+                with known:
+                    self._call(name, seen)
+        else:
+            self._call(name, seen)
+        return () if seen.write else self._passed(seen, cells)
+
+    def _call(self, name: str, seen: Seen) -> None:
+        group = seen.group
+        place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
+        offsets, bits = self.e.memory.offsets(group), self.active.bits
+        given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
+        self.t.do(f"call void @{name}({given})")
+
+    def _cells(self, seen: Seen) -> list[str]:
+        """Where the elements lie in the buffer `%data`, 32 lanes each."""
+        return [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * seen.step}") for k in range(seen.count)]
+
+    def _pass(self, seen: Seen, cells: list[str], values: Sequence[Value]) -> None:
+        """Puts elements into the buffer."""
+        for cell, value in zip(cells, values, strict=False):
+            self.t.do(f"store <{W} x {LLVM[seen.lane]}> {self.m.vector(value)}, ptr {cell}, align 32")
+
+    def _passed(self, seen: Seen, cells: list[str]) -> tuple[Value, ...]:
+        """Elements from the buffer."""
+        vector = f"<{W} x {LLVM[seen.lane]}>"
+        return tuple(Value(self.t.let(f"load {vector}, ptr {c}, align 32"), seen.lane, False) for c in cells)
+
+    def _vectors(self, seen: Seen) -> list[str]:
+        """What is stored, as vectors."""
+        return [self.m.vector(v) for v in seen.stored or ()]
+
+    def _store_rows(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Each half of the warp has one range of memory, elements of a vector access interleaved."""
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        halves = self._halves(seen)
+        half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
+        block = interleave(t, ty, stored)
+        if 4 not in seen.group.patterns:
+            t.do(f"store {wide} {block}, ptr {halves[0]}, align {seen.step}")
+            return []
+        for k, spot in enumerate(halves):
+            part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
+            cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
+            t.do(f"store {half} {cut}, ptr {spot}, align {seen.step}")
+        return []
+
+    def _load_rows(self, seen: Seen) -> list[str]:
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        if 4 not in seen.group.patterns:
+            whole = f"<{W * count} x {ty}>"
+            row = t.let(f"load {whole}, ptr {self._halves(seen)[0]}, align {seen.step}")
+            return deinterleave(t, ty, row, count)
+        half = f"<{W * count // 2} x {ty}>"
+        parts = [t.let(f"load {half}, ptr {spot}, align {seen.step}") for spot in self._halves(seen)]
+        both = ", ".join(f"i32 {n}" for n in range(W * count))
+        block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
+        return deinterleave(t, ty, block, count)
+
+    def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
+        """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        width, block = W * count // 2, interleave(t, ty, stored) if seen.write else ""
+        half, parts = f"<{width} x {ty}>", []
+        shared = not self.e.wide and seen.code.space == "shared"
+        if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
+            return self._any(seen, stored)
+        for k, spot in enumerate(self._halves(seen)):
+            mask = self._mask_of_half(k, count)
+            if seen.write:
+                own = ", ".join(f"i32 {k * width + n}" for n in range(width))
+                wide = f"<{W * count} x {ty}>"
+                cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{width} x i32> <{own}>")
+                if shared:  # nobody else writes there, and there is room on both sides
+                    # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
+                    old = t.let(f"load volatile {half}, ptr {spot}, align {seen.step}")
+                    new = t.let(f"select <{width} x i1> {mask}, {half} {cut}, {half} {old}")
+                    t.do(f"store {half} {new}, ptr {spot}, align {seen.step}")
+                else:
+                    t.store_masked(half, seen.step, cut, spot, mask)
+            elif shared:
+                parts.append(t.let(f"load {half}, ptr {spot}, align {seen.step}"))
+            else:
+                parts.append(t.load_masked(half, seen.step, spot, mask))
+        if seen.write:
+            return []
+        both = ", ".join(f"i32 {n}" for n in range(W * count))
+        whole = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
+        return deinterleave(t, ty, whole, count)
+
+    def _mask_of_half(self, k: int, count: int) -> str:
+        """The active lanes of the first half of the warp or the second, each for `count` elements."""
+        t, width = self.t, W * count // 2
+        lanes = [k * W // 2 + n // count for n in range(width)]
+        if self.e.wide:
+            vector, order = f"<{W} x i1>", ", ".join(f"i32 {lane}" for lane in lanes)
+            return t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{order}>")
+        words = f"<{width} x i32>"
+        first = t.let(f"insertelement {words} poison, i32 {self.active.bits}, i64 0")
+        every = t.let(f"shufflevector {words} {first}, {words} poison, {words} zeroinitializer")
+        own = ", ".join(f"i32 {1 << lane}" for lane in lanes)
+        return t.let(f"icmp ne {words} {t.let(f'and {words} {every}, <{own}>')}, zeroinitializer")
+
+    def _load_ones(self, seen: Seen) -> list[str]:
+        """Each half of the warp has one address."""
+        t, ty = self.t, LLVM[seen.lane]
+        halves, row = self._halves(seen), []
+        order = ", ".join(f"i32 {n // (W // 2)}" for n in range(W))
+        for k in range(seen.count):
+            two = "poison"
+            for n, spot in enumerate(halves):
+                p = t.let(f"getelementptr i8, ptr {spot}, i64 {k * seen.step}")
+                one = t.let(f"load {ty}, ptr {p}, align {seen.step}")
+                two = t.let(f"insertelement <2 x {ty}> {two}, {ty} {one}, i64 {n}")
+            row.append(t.let(f"shufflevector <2 x {ty}> {two}, <2 x {ty}> poison, <{W} x i32> <{order}>"))
+        return row
+
+    def _halves(self, seen: Seen) -> list[str]:
+        """The address of the first lane of each half-warp."""
+        starts = [self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}") for at in seen.group.halves]
+        return [self.t.let(f"getelementptr i8, ptr {start}, i64 {seen.offset}") for start in starts]
+
+    def each_lane(self, seen: Seen) -> tuple[Value, ...]:
+        """Lane by lane through `@slow.access`, the data passed in the buffer `%data`."""
+        cells = self._cells(seen)
+        self._pass(seen, cells, seen.stored or ())
+        self._slow_access(seen)
+        return () if seen.write else self._passed(seen, cells)
+
+    def _slow_access(self, seen: Seen) -> None:
+        """By a function that instructions of one kind share: `@slow.access` takes twice as many arguments."""
+        given = Given(key=(seen.size, seen.count, seen.code.space, seen.write))
+        for name, pointer in (("ctx", "%ctx"), ("cta", "%cta"), ("ws", "%ws"), ("data", "%data")):
+            given.arguments[name] = "ptr", pointer
+        given.arguments["at"] = "ptr", self.e.memory.laid.addresses(seen.group)
+        given.arguments["offset"], given.arguments["code"] = ("i64", str(seen.offset)), ("i32", str(seen.code.index))
+
+        def body() -> Value:
+            listed = (
+                f"ptr %ctx, ptr %cta, ptr %ws, i32 %bits, ptr %at, i64 %offset, ptr %data, i64 {seen.step}, "
+                f"i64 {seen.count}, i64 {(seen.size & -seen.size).bit_length() - 1}, i32 {S.SPACES[seen.code.space]}, "
+                f"i32 {int(seen.write)}, i32 %code"
+            )
+            return Value(self.t.let(f"call i32 @slow.access({listed})"), "i32", True)
+
+        self.e.stops.if_called(self.e.calls.call("each", given, body))
+
+    def _mark_lanes(self, seen: Seen) -> None:
+        if not (group := seen.group).marks:
+            has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
+            whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
+            group.marks = self.t.let(f"and i1 {has}, {whole}")
+        with self.t.if_then(group.marks):
+            laid = self.e.memory.laid.offsets(group)
+            self.t.do(
+                f"call void @mark.lanes(i64 {group.shadow}, ptr {laid}, i64 {seen.offset}, i32 {self.active.bits}, "
+                f"i64 {seen.size})"
+            )

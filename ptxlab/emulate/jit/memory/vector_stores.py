@@ -1,0 +1,83 @@
+"""Stores of vectors (`st.v2`, `st.v4`) by lanes that are not in a row: each lane's elements as one store.
+
+Element by element they would be as many scatters as the vector has elements, each of which takes a CPU as long as 32
+stores. So the elements of a lane are brought beside each other, by shuffles within 16 bytes, and stored together.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit.llvm.fragments import shuffle
+from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM
+from ptxlab.emulate.jit.memory.neighbours import BYTES
+from ptxlab.emulate.jit.memory.scattered import Scattered, Where, each_lane, keep, lane_offset
+
+
+def store_vectors(scattered: Scattered, lane: str, base: str, where: Where, values: list[str]) -> None:
+    """Stores the vectors of the active lanes; `values` has an element of each lane in a vector of 32."""
+    count, kind = len(values), f"<{W} x {LLVM[lane]}>"
+    name, listed, given = scattered.called(f"scatter.{lane}.v{count}", base, where)
+    taken = "".join(f", {kind} %x{k}" for k in range(count))
+    scattered.function(name, f"void @{name}({listed}{taken})", lambda t: _store(t, lane, count, where))
+    scattered.t.do(f"call void @{name}({given}{''.join(f', {kind} {value}' for value in values)})")
+
+
+def stored_together(lane: str, count: int) -> bool:
+    """Whether such vectors have this way: of words or pairs of words, 8 or 16 bytes."""
+    return count > 1 and BITS[lane] >= 32 and count * BITS[lane] // 8 in (BYTES // 2, BYTES)
+
+
+def _store(t: Text, lane: str, count: int, where: Where) -> None:
+    """The body of the function."""
+    ty, size = LLVM[lane], BITS[lane] // 8
+    offsets = where.name == "offsets"
+    if offsets:
+        t.at("entry")
+        keep(t, "at", where.kind, "%offsets")
+        for k in range(count):
+            t.do(f"%given{k} = alloca <{W} x {ty}>, align 64")
+        t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
+        t.at("all")
+    rows = _rows(t, ty, [f"%x{k}" for k in range(count)], BYTES // size)
+    for row, p in zip(rows, where.places(t), strict=True):
+        t.do(f"store <{count} x {ty}> {row}, ptr {p}, align {size}")
+    t.do("ret void")
+    if not offsets:
+        return
+    t.at("some")
+    for k in range(count):
+        t.do(f"store <{W} x {ty}> %x{k}, ptr %given{k}, align 64")
+    with each_lane(t) as number:
+        p = t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, number)}")
+        for e in range(count):
+            x = t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %given{e}, i64 {number}')}")
+            t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr {p}, i64 {e}')}, align {size}")
+    t.do("ret void")
+
+
+def _rows(t: Text, ty: str, columns: list[str], share: int) -> list[str]:
+    """The elements of each lane as a vector, out of one vector for each element. share: elements in 16 bytes."""
+    halves = [
+        [_merged(t, ty, a, b, share, half, 1) for half in range(2)]
+        for a, b in zip(columns[::2], columns[1::2], strict=True)
+    ]
+    if share == 2:  # the lanes at even places, and those at odd ones
+        return [_cut(t, ty, halves[0][lane % 2], lane - lane % 2, 2) for lane in range(W)]
+    if len(columns) == 2:  # lanes 0 and 1 of each four, and lanes 2 and 3
+        return [_cut(t, ty, halves[0][lane % 4 // 2], lane - lane % 4 + lane % 2 * 2, 2) for lane in range(W)]
+    whole = [_merged(t, ty, halves[0][n // 2], halves[1][n // 2], 4, n % 2, 2) for n in range(4)]
+    return [_cut(t, ty, whole[lane % 4], lane - lane % 4, 4) for lane in range(W)]
+
+
+def _merged(t: Text, ty: str, a: str, b: str, share: int, half: int, step: int) -> str:
+    """Of each 16 bytes of two vectors the lower or the upper half, `step` elements of each in turn."""
+    order = [
+        of + first + half * share // 2 + k
+        for first in range(0, W, share) for piece in range(0, share // 2, step) for of in (0, W)
+        for k in range(piece, piece + step)
+    ]  # fmt: skip
+    return shuffle(t, ty, W, a, b, order)
+
+
+def _cut(t: Text, ty: str, vector: str, first: int, count: int) -> str:
+    return shuffle(t, ty, W, vector, "poison", range(first, first + count))

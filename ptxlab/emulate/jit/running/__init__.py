@@ -1,0 +1,1 @@
+"""A launch while it runs: workers and their threads, memory of the checks, faults, calls back into Python."""

@@ -1,0 +1,168 @@
+"""From a worker's fault record to the error: which access of which lane was invalid, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ptxlab.emulate.jit.emitter.groups import plan_groups
+from ptxlab.emulate.language import lanes_of, u64
+from ptxlab.emulate.program.model import Mem, Program, Reg
+from ptxlab.emulate.rules.bulk_faults import bulk_fault
+from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
+from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
+from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
+from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.spinning import Spin, in_words
+from ptxlab.emulate.rules.warpgroup_faults import left_alone, no_warpgroup, outside
+from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import SHARED, SPACES
+from ptxlab.emulate.step.bodies.mbarriers import refused
+from ptxlab.errors import DeviceFault
+from ptxlab.isa import types
+
+
+def explain(
+    program: Program, launch: Launch, memory: Memory, *, kind: int, code: int, lane: int, address: int, block: int,
+    warp: int, waiting: list[str], begun: Sequence[tuple[int, int]] = (), count: int = 0, align: int = 0,
+) -> DeviceFault:  # fmt: skip
+    """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp
+    how many products of wgmma it has begun, and the code index of the last."""
+    thread = warp * 32 + lane
+    if kind == S.OUT_OF_MEMORY_RANGE:
+        where = program.codes[code]
+        (access,) = where.accesses
+        if where.properties.rows or where.properties.mbarrier:
+            space = "shared"  # also for a generic address
+            if space_of(SPACES[where.space], address)[0] == SHARED:
+                address = space_of(SPACES[where.space], address)[1]
+        else:
+            space = access.space
+        return access_fault(
+            program, launch, memory, line=where.line, block=block, thread=thread, what=access.what, space=space,
+            address=address, size=access.size, fragment=where.properties.fragment,
+        )  # fmt: skip
+    if kind == S.BUDGET_SPENT:
+        first = program.codes[min(code, len(program.codes) - 1)]
+        message = f"the launch has run its {launch.budget:,} warp-instructions and has not ended"
+        return fault(program, launch, "budget", message, line=first.line, block=block, thread=thread,
+                     hint="look for an endless loop, or give a larger budget=")  # fmt: skip
+    if kind == S.DEADLOCK:
+        what = "block" if launch.cluster_blocks == 1 else "cluster"
+        message = "\n    ".join([f"no thread of the {what} can go on", *waiting])
+        return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
+    if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(program.codes[code]):
+        return bulk_fault(
+            program, launch, memory, program.codes[code], kind=kind, address=address, count=count, align=align,
+            block=block, thread=thread,
+        )  # fmt: skip
+    if kind in (S.COPY_FROM, S.COPY_TO):
+        source, to = program.codes[code].accesses
+        access = source if kind == S.COPY_FROM else to
+        return access_fault(
+            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=access.what,
+            space=access.space, address=address, size=access.size,
+        )  # fmt: skip
+    if kind == S.BAD_MBARRIER:
+        return refused(program, launch, program.codes[code], which=address, block=block, thread=thread)
+    if kind == S.INCOMPLETE:
+        there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
+        return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
+    if kind == S.DISAGREE:
+        return disagree(program, launch, program.codes[code], lane=lane, block=block, warp=warp)
+    if kind == S.BAD_DESCRIPTOR:
+        of_b, at = bool(address & S.DESCRIPTOR_B), address & (S.DESCRIPTOR_B - 1)
+        return outside(program, launch, memory, program.codes[code], of_b=of_b, address=at, block=block, warp=warp)
+    if kind == S.NO_WARPGROUP:
+        return no_warpgroup(program, launch, program.codes[code], block=block, warp=warp)
+    if kind == S.LEFT_ALONE:
+        return left_alone(program, launch, begun, warp, block)
+    line = program.codes[code].line
+    if kind == S.BAD_INDEX:
+        count = len(program.codes[code].targets)
+        message = f"the index {address} is outside the list of {count} branch targets"
+        return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+    if kind == S.BAD_BARRIER:
+        number, count = address & 0xFFFFFFFF, address >> 32
+        if number > 15:
+            message = f"there is no barrier {number}: a block has barriers 0 to 15"
+        else:
+            message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
+        return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+    message = program.codes[code].reason or f"the kernel executed {program.codes[code].form.op.name}"
+    return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+
+
+def first_invalid(
+    program: Program, launch: Launch, memory: Memory, code: int, lanes: Mapping[int, int]
+) -> tuple[int, int, int]:
+    """The invalid access: its code index, lane and address. A check covers a group of accesses with one base, from
+    `lanes` on: the lowest address that the group may access, by lane. Here is its first instruction that is invalid for
+    some lane, and the first of these."""
+    found = program.codes[code & ~S.GROUP_FLAG]
+    block = program.blocks[found.block]
+    groups, _ = plan_groups(program, block.first, block.last, 0)
+    group, reach = groups[found.index], memory_map(program, launch, memory.live())
+    base = next(s.base for s in found.sources if isinstance(s, Mem))
+    bits = types.width(program.registers[base.index].type) if isinstance(base, Reg) else 64
+    for index, offset, size in sorted(group.members):
+        member = program.codes[index]
+        for lane, low in lanes.items():
+            at = (low + offset - group.low) % (1 << bits)
+            if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != FINE:
+                return index, lane, at
+    lane, low = next(iter(lanes.items()))
+    return found.index, lane, low + next(o for c, o, _ in group.members if c == found.index) - group.low
+
+
+def who_waits(
+    program: Program, warps: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
+) -> tuple[int, int, int, list[str]]:
+    """For a deadlock: the first waiting warp and lane, the code index where it waits, and a line for each group of
+    waiting lanes. `warps`: the warps' states, an array of `Warp`. spinning: the lanes that wait for an mbarrier."""
+    lines: list[str] = []
+    ended: list[str] = []
+    first: tuple[int, int, int] | None = None
+    for index, warp in enumerate(warps):
+        live, diverged = int(warp["live"]), bool(warp["mode"])
+        if not live:
+            ended.append(str(index))
+            continue
+        groups: dict[tuple[int, str], list[int]] = {}
+        for lane in (k for k in range(32) if live >> k & 1):
+            pc = int(warp["pc"][lane] if diverged else warp["fast_pc"])
+            barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
+            if warp["sync_kind"][lane]:
+                whole = program.codes[pc // 2].form.op.kind == "warp"
+                what = "the other lanes of its warp" if whole else "the lanes of its mask"
+                groups.setdefault((pc // 2, what), []).append(lane)
+            elif int(warp["cluster_waits"]) >> lane & 1:
+                groups.setdefault((barrier_before(program, pc), "the barrier of the cluster"), []).append(lane)
+            elif barriers:
+                groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
+        waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
+        for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
+            first = first or (index, lanes[0], code)
+            place = f"{program.codes[code].form.opcode}, line {program.codes[code].line}"
+            mask = np.isin(np.arange(32), lanes)
+            lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
+    if ended:
+        lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
+    return *(first or (0, 0, 0)), lines
+
+
+def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
+    """The lanes of a CTA that wait for an mbarrier; `shared`: its shared memory, `warps`: its warps' states."""
+    waits: list[Spin] = []
+
+    def word(at: int) -> int:
+        return int(shared[at - program.shared_start :][:8].view(np.uint64)[0])
+
+    for index, warp in enumerate(warps):
+        for lane in lanes_of(int(warp["spins"] & warp["live"] & ~warp["wait"])):
+            at, asked = int(warp["spin_at"][lane]), int(warp["spin_for"][lane])
+            waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
+    return list(in_words(program, waits, word))

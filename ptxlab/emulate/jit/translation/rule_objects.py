@@ -1,0 +1,129 @@
+"""Object code of rules: built once, held by the process and cached on disk.
+
+Rules are loaded beside a program's code, as object files of their own, and like it they come in two qualities. QUICK
+code is built when a rule is first needed, and takes milliseconds; GOOD code has all of LLVM's passes behind it, takes
+ten times as long, and replaces the other when a program has run for a while.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from ptxlab.collection import resting
+from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import llvm_thread
+from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
+
+QUICK, GOOD = 0, 1
+"""How hard the compiler tries."""
+
+
+@uninterrupted
+def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
+    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
+    Calls `ready` when only code generation is left, or nothing."""
+    try:
+        level = 2 if quality == GOOD else 0
+        context, machine = llvm.create_context(), native.machine_for(cpu, level)
+        module = native.parsed(text, context)
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        passes = llvm.create_pass_builder(machine, options)
+        if quality == GOOD:
+            manager = passes.getModulePassManager()
+        else:
+            manager = llvm.create_new_module_pass_manager()
+            manager.add_sroa_pass()
+        manager.run(module, passes)
+        for part in (manager, passes, options):
+            part.close()
+    finally:
+        ready()
+    blob = native.object_code(module, machine)
+    for part in (module, machine, context):
+        part.close()
+    return blob
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rules that are built together, by their symbols: what other code may call, and what is known of it."""
+
+    symbols: tuple[str, ...]
+    known: tuple[tuple[str, int], ...]
+    cpu: Cpu
+
+    def entry(self, quality: int) -> str:
+        """The name of its cache entry."""
+        return "rules-" + native.key(",".join(self.symbols), "", "", self.cpu, f"rules {self.known} {quality}")
+
+    @property
+    def note(self) -> list[Any]:
+        """What stands beside the code that it is loaded with; see `noted`."""
+        return [self.symbols, self.known]
+
+    @classmethod
+    def noted(cls, note: list[Any], cpu: Cpu) -> Part:
+        """The rules that a note names, so that neither they nor the emitter are imported for code from the cache."""
+        symbols, known = note
+        return cls(tuple(symbols), tuple((name, value) for name, value in known), cpu)
+
+
+_built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
+_lock = threading.Lock()
+KEPT = 128
+"""Object codes that a process holds; those used longest ago go first."""
+
+
+def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[bytes], int]:
+    """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all."""
+    found = [_best(part, quality) for part in parts]
+    builds = {}
+    for part in (part for part, (blob, _) in zip(parts, found, strict=True) if blob is None):
+        text = _translated(part)  # while code of the part before is generated
+        (builds[part],) = llvm_thread.generating(llvm_thread.begin, build, (text, part.cpu, quality))
+    made = {part: _keep(part, quality, result()) for part, result in builds.items()}
+    native.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
+    codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]
+    return codes, min((has for _, has in found), default=GOOD)
+
+
+def _translated(part: Part) -> str:
+    """The LLVM module of a part."""
+    from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of
+    from ptxlab.emulate.jit.translation.rulecode import module_of
+
+    with resting():
+        return module_of(functions_of(part.symbols), dict(part.known), elsewhere=elsewhere(part))
+
+
+def _best(part: Part, quality: int) -> tuple[bytes | None, int]:
+    """Object code of this quality or better that there is already, and the quality that it has or will have."""
+    good = _find(part, GOOD)
+    return (good, GOOD) if good is not None or quality == GOOD else (_find(part, quality), quality)
+
+
+def _find(part: Part, quality: int) -> bytes | None:
+    """Object code that this process holds, or that is on disk."""
+    with _lock:
+        held = _built.get((part, quality))
+        if held is not None:
+            _built.move_to_end((part, quality))
+            return held
+    recalled = native.recall(part.entry(quality))
+    return None if recalled is None else _keep(part, quality, recalled[1])
+
+
+def _keep(part: Part, quality: int, blob: bytes) -> bytes:
+    with _lock:
+        _built[part, quality] = blob
+        while len(_built) > KEPT:
+            _built.popitem(last=False)
+    return blob
