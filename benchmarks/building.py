@@ -42,10 +42,10 @@ import ptxlab as pl
 from benchmarks.kernels.__main__ import KERNELS, cpu_name
 from benchmarks.kernels.yardstick import OnMachine
 from ptxlab import emulate, kernels, text
-from ptxlab.emulate.jit.building import build, module_text
+from ptxlab.emulate.jit.building import build, module_text, rule_objects
 from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
-from ptxlab.emulate.jit.translation import rule_objects, rulecode
+from ptxlab.emulate.jit.translation import rulecode
 from ptxlab.emulate.program import model
 from ptxlab.kernels import rung
 from ptxlab.launch import plan
@@ -156,7 +156,7 @@ def yardstick(kernel: Any) -> Callable[[], Any]:
         launch = on._launch(1, {})
         built = build.prepare(on.program, None, rows=build.Rows.of(launch.block))[0]
         on.reset()
-        from ptxlab.emulate.jit import Run
+        from ptxlab.emulate.jit.running.run import Run
 
         Run(on.program, built, launch, on.memory).wait()
 

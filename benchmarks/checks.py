@@ -25,10 +25,10 @@ import numpy as np
 from emulator import Prepared, attention, matmul
 
 import ptxlab as pl
-from ptxlab.emulate.jit import Run
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import prepare
 from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.running.run import Run
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.trace.recorder import Trace
 

@@ -33,9 +33,9 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building import build
 from ptxlab.emulate.jit.building.linked_rules import parts
 from ptxlab.emulate.jit.building.module_text import module_text
+from ptxlab.emulate.jit.building.rule_objects import object_codes
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native import compile as native
-from ptxlab.emulate.jit.translation.rule_objects import object_codes
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse

@@ -310,9 +310,9 @@ def fresh_cache() -> Iterator[None]:
                 os.environ["PTXLAB_CACHE"] = before
 
 
-WARM = """from ptxlab.emulate.jit.building import linked_rules
+WARM = """from ptxlab.emulate.jit.building import ahead
 from ptxlab.emulate.jit.native import compile
-linked_rules.build_ahead(compile.host())"""
+ahead.build_ahead(compile.host())"""
 """Builds the rules."""
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.emulate import Memory, lower
-from ptxlab.emulate.jit import Run
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.running.run import Run
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.text import parse
 

@@ -10,9 +10,8 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.cli import warm
-from ptxlab.emulate.jit.building import build
+from ptxlab.emulate.jit.building import build, rule_objects
 from ptxlab.emulate.jit.native import compile as native
-from ptxlab.emulate.jit.translation import rule_objects
 
 SOME = {"prefill": ("scalar",), "decode": ("decode", "decode_reduce")}
 
@@ -26,7 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(warm, "HEAD_DIMS", (8,))
     monkeypatch.setattr(warm.os, "nice", lambda by: None, raising=False)
     monkeypatch.setattr(pl.kernels, "names", lambda phase=None: SOME.get(phase, ("scalar", "decode")))
-    monkeypatch.setattr("ptxlab.emulate.jit.building.linked_rules.build_ahead", lambda cpu: None)
+    monkeypatch.setattr("ptxlab.emulate.jit.building.ahead.build_ahead", lambda cpu: None)
     _forget()
     yield tmp_path
     monkeypatch.undo()

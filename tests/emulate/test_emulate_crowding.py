@@ -11,8 +11,8 @@ from emulate_programs import kernel, run
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import DeviceFault
 
-jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
-crowding = pytest.importorskip("ptxlab.emulate.jit.running.crowding", reason="needs llvmlite", exc_type=ImportError)
+jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
+crowding = pytest.importorskip("ptxlab.emulate.jit.building.crowding", reason="needs llvmlite", exc_type=ImportError)
 
 TIMES, BLOCKS, THREADS = 20, 3000, 64
 COUNTS = f"""

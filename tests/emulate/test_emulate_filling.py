@@ -90,10 +90,10 @@ def test_what_nobody_has_written(load: str, options: dict[str, Any]) -> None:
 
 @pytest.mark.long
 def test_only_what_is_reached_is_filled() -> None:
-    from ptxlab.emulate import jit
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.build import prepare
     from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.running import run as jit
 
     filled = []
     for factor in (0, 1):
@@ -115,7 +115,7 @@ def test_only_what_is_reached_is_filled() -> None:
 
 def test_the_rule() -> None:
     """Python and compiled: filled up to whole steps behind the farthest of some lanes, and what was filled is kept."""
-    from ptxlab.emulate.jit.translation.rulecode import Compiled
+    from compiled_rules import Compiled
 
     compiled, stride = Compiled([fill_to]), 1200
     for call in (lambda *given: fill_to(*given), lambda *given: compiled(fill_to, *given)):

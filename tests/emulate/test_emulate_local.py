@@ -34,10 +34,10 @@ def test_which_programs_have_it_as_rows(body: str, as_rows: bool) -> None:
 @pytest.mark.parametrize("good", [False, True])
 def test_word_by_word(good: bool) -> None:
     """A word of all lanes, then the next word; with a pointer that may lead there each lane's memory in one piece."""
-    from ptxlab.emulate import jit
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.build import prepare
     from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.running import run as jit
 
     stores = """st.local.u32 [own], %r1; add.u32 %r6, %r1, 256; cvt.u16.u32 %h1, %r6; st.local.u16 [own+6], %h1;
         mov.u32 %r6, 7; st.local.u16 [own+4], %r6; mov.b64 %rd6, {%r1, %r5}; st.local.u64 [own+8], %rd6;"""

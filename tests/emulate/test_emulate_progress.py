@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
-from ptxlab.emulate import jit
+from ptxlab.emulate.jit.running import run as jit
 from ptxlab.emulate.runtime import progress
 from ptxlab.errors import DeviceFault
 

@@ -13,15 +13,14 @@ from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.text import parse
 
-jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
+jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
 
 from ptxlab.emulate.jit.analysis import divergence  # noqa: E402
-from ptxlab.emulate.jit.building import build  # noqa: E402
+from ptxlab.emulate.jit.building import build, rule_objects  # noqa: E402
 from ptxlab.emulate.jit.instruments.chosen import instruments_of  # noqa: E402
 from ptxlab.emulate.jit.native import compile as native  # noqa: E402
 from ptxlab.emulate.jit.native import llvm_thread  # noqa: E402
 from ptxlab.emulate.jit.running import threads  # noqa: E402
-from ptxlab.emulate.jit.translation import rule_objects  # noqa: E402
 
 ALL = ("memcheck", "initcheck", "racecheck", "synccheck")
 TEXT = """.version 8.0

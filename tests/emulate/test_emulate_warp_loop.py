@@ -428,7 +428,7 @@ AGAIN:
 
 
 def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
+    jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
     run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
@@ -443,7 +443,7 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
+    jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
     threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
 
     def start(function: Any, args: Any) -> None:

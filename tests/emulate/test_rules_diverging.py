@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules.diverging import gather_up, spread, sync_lanes, sync_waiting
 from ptxlab.emulate.runtime.state import ScalarRegister, Warp

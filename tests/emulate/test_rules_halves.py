@@ -9,12 +9,12 @@ import pytest
 
 from ptxlab.emulate.rules import halves
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
+rules_in_llvm = pytest.importorskip("compiled_rules")
 
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    return rulecode.Compiled([halves.widened, halves.narrowed])
+    return rules_in_llvm.Compiled([halves.widened, halves.narrowed])
 
 
 def test_every_half(compiled: Any) -> None:

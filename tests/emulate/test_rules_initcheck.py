@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.model import lower

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.rulecode import Compiled, call, declaration
+from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.jit.translation.translator import RuleError
 from ptxlab.emulate.language import (
     Array,

@@ -28,14 +28,14 @@ from ptxlab.emulate.runtime.state import (
 from ptxlab.isa import mbarrier
 from ptxlab.isa.mbarrier import Problem
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
+rules_in_llvm = pytest.importorskip("compiled_rules")
 FULL, START, BYTES = 0xFFFFFFFF, 1024, 512
 ACTIONS = (M.INIT, M.INVAL, M.UPDATE, M.WAIT)
 
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    return rulecode.Compiled([M.operated, M.operate, M.still_spinning, M.worth_telling])
+    return rules_in_llvm.Compiled([M.operated, M.operate, M.still_spinning, M.worth_telling])
 
 
 # -- one word ----------------------------------------------------------------------------------------------------------

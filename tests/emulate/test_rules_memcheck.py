@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, Record
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW

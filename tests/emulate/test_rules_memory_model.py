@@ -11,7 +11,7 @@ from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_
 from ptxlab.emulate.rules import memory_model as M
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, PARAM, SHARED
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
+rules_in_llvm = pytest.importorskip("compiled_rules")
 RULES = [M.sectors, M.groups, M.wavefronts, M.in_spaces, M.remembered_wavefronts, M.count_access, M.differ]
 SIZES = (1, 2, 4, 8, 16)
 FULL = 0xFFFFFFFF
@@ -19,7 +19,7 @@ FULL = 0xFFFFFFFF
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    return rulecode.Compiled(RULES)
+    return rules_in_llvm.Compiled(RULES)
 
 
 def masks(rng: np.random.Generator) -> list[int]:

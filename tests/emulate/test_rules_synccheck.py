@@ -91,7 +91,7 @@ def _step(draw: random.Random) -> tuple[Callable[..., None], Callable[[World], l
 @pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 def test_compiled_they_do_what_they_do_in_python() -> None:
-    from ptxlab.emulate.jit.translation.rulecode import Compiled
+    from compiled_rules import Compiled
 
     compiled = Compiled(RULES)
     for seed in range(12):

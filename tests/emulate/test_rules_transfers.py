@@ -26,7 +26,7 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )
 
-rulecode = pytest.importorskip("ptxlab.emulate.jit.translation.rulecode")
+rules_in_llvm = pytest.importorskip("compiled_rules")
 FULL = 0xFFFFFFFF
 BASES, ROOM = (0x1000, 0x9000), 4096
 START, SHARED_ROOM = 1024, 2048
@@ -36,7 +36,7 @@ LANES = np.arange(32)
 @pytest.fixture(scope="module")
 def compiled() -> Any:
     rules = (copies.copy, memcheck.find_lanes, matrix_access.find, matrix_access.mark)
-    return rulecode.Compiled(rules)
+    return rules_in_llvm.Compiled(rules)
 
 
 @pytest.fixture(params=["python", "compiled"])

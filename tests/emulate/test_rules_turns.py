@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.rulecode import Compiled
 from ptxlab.emulate.program.reconvergence import POLLING
 from ptxlab.emulate.rules.turns import MOST_WAITS, PATIENCE, TURN, choose, go_on, next_lane, tried
 from ptxlab.emulate.runtime.state import Context, Turns, Warp

@@ -131,8 +131,8 @@ def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building import build as building
     from ptxlab.emulate.jit.building.build import prepare
+    from ptxlab.emulate.jit.building.rule_objects import QUICK, object_codes
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.translation.rule_objects import QUICK, object_codes
 
     program = lower(parse(text), shared_gaps="initcheck" in checks)
     x, y, z = (*block, 1, 1)[:3]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from compiled_rules import Compiled
 
 from ptxlab.emulate.jit.checks.records_at_once import (
     one_place,
@@ -16,7 +17,6 @@ from ptxlab.emulate.jit.checks.records_at_once import (
     recorded_writes,
     whole_row,
 )
-from ptxlab.emulate.jit.translation.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import (
     barriers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.analysis.aligned_registers import low_zeros
+from ptxlab.emulate.jit.affine.forms import low_zeros
 from ptxlab.emulate.jit.llvm.irtext import W
 
 

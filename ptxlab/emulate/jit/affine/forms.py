@@ -13,6 +13,14 @@ around. Also the largest scale."""
 MOST_TIMES = 1 << 16
 """Limit of the strides between two lanes: so what a stride of 32 bits adds, scaled, is far below 2^63."""
 
+ALL = 64
+"""Low bits that are 0, of a number that is 0."""
+
+
+def low_zeros(number: int) -> int:
+    """How many of the low bits are 0, of a number of at most 64 bits."""
+    return (number & -number).bit_length() - 1 if number % (1 << ALL) else ALL
+
 
 @dataclass(frozen=True)
 class Form:

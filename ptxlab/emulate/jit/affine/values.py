@@ -31,8 +31,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine.forms import FARTHEST, Form, form_of, signed, times_of
-from ptxlab.emulate.jit.analysis.aligned_registers import low_zeros
+from ptxlab.emulate.jit.affine.forms import FARTHEST, Form, form_of, low_zeros, signed, times_of
 from ptxlab.emulate.jit.llvm.irtext import USUAL, Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant

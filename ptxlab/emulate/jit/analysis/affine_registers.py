@@ -15,9 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.forms import ALL, Form, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.analysis.aligned_registers import ALL, low_zeros
 from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
 from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.execution import Execution

@@ -10,18 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ptxlab.emulate.jit.affine.forms import ALL, low_zeros
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 
-ALL = 64
-"""Of a number that is 0."""
 COUNTS = range(64)
 """By what is shifted."""
-
-
-def low_zeros(number: int) -> int:
-    """How many of the low bits are 0, of a number of at most 64 bits."""
-    return (number & -number).bit_length() - 1 if number % (1 << ALL) else ALL
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ import numpy as np
 
 from ptxlab.collection import resting
 from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building.crowding import Crowding
+from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
+from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.jit.native.compile import Cpu
-from ptxlab.emulate.jit.running.crowding import Crowding
-from ptxlab.emulate.jit.translation.rule_objects import GOOD, QUICK, Part, object_codes
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.instructions import copies_in_bulk, scheduled
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.building.module_text import ModuleText
     from ptxlab.emulate.jit.instruments.tracing import Flat
-    from ptxlab.emulate.jit.running.workers import Image
 
 HOT = 4_000_000
 """The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
@@ -78,8 +78,8 @@ class Loaded:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
         self.block_work, self.bulk = work_of_blocks(program), copies_in_bulk(program)
         self.scheduled, self.crowding = scheduled(program.codes), Crowding(program, self.block_work)
-        self.images: dict[tuple[int, int, int], Image] = {}
-        """What launches have in common, by the size of their blocks."""
+        self.images: dict[tuple[int, int, int], object] = {}
+        """What launches have in common, by the size of their blocks (see `running.workers`)."""
         self._halves: dict[str, Half] = {}
         self._begun: dict[str, Begun] = {}
         """Those that are being built before they are asked for."""

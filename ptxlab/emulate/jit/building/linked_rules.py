@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies import all_rules
+from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.native.compile import Cpu
-from ptxlab.emulate.jit.translation.rule_objects import GOOD, Part, object_codes
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Code, Program
@@ -127,12 +127,12 @@ def _by_symbol(*, asked_for: bool = False) -> dict[str, Function]:
     return {rule_of(function).symbol: function for function in (*ALWAYS, *ATOMICS, *GRID, *counters, *checks)}
 
 
-def build_ahead(cpu: Cpu) -> None:
-    """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
+def usual_parts(cpu: Cpu) -> list[Part]:
+    """The parts that nearly all launches link."""
     counters, checks = _asked_for()
-    ahead = [*_files(ALWAYS + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
-    ahead += [scheduler((), checked, False, cpu) for checked in (False, True)]
+    parts = [*_files(ALWAYS + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
+    parts += [scheduler((), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):
-        ahead += _files(checks, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
-    object_codes(ahead, GOOD)
+        parts += _files(checks, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
+    return parts

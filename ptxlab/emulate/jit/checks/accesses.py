@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.checks.checked import CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.checks.put_off import PutOff
 from ptxlab.emulate.jit.checks.recorded_atomics import RecordedAtomics
-from ptxlab.emulate.jit.emitter.groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
-from ptxlab.emulate.jit.memory.transfer import Seen
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.rules import initcheck, race_accesses, races, written_before
 from ptxlab.emulate.rules import instructions as rules

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checks.checked import Checks, Members
+from ptxlab.emulate.jit.emitter.groups import Seen
 from ptxlab.emulate.jit.emitter.loop_registers import loops
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.memory.transfer import Seen
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.rules import notes, race_later, race_rows, race_watch
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW

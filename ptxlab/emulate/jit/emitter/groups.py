@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.llvm.values import BITS
-from ptxlab.emulate.jit.memory.short_rows import Starts
+from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbol
 from ptxlab.emulate.runtime.memory import GUARD
@@ -15,6 +14,9 @@ from ptxlab.isa import types
 
 STRIDED, IN_SHORT_ROWS = 7, 8
 """Ways of data: each lane is as far from the one before; lanes are in `rows` (see `Group`)."""
+
+Starts = tuple[tuple[int, int], ...]
+"""Where rows of lanes begin (see `memory.short_rows`): bytes from the first lane, and strides."""
 
 
 @dataclass
@@ -25,7 +27,7 @@ class Group:
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
     is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where `rows` tells where these begin (see
-    `short_rows`); "" where neither may be. `place`: a pointer to the site, where one is
+    `Starts`); "" where neither may be. `place`: a pointer to the site, where one is
     given. `kept`: a pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1,
     whether what is stored is noted in the record of writes, once that is known."""
 
@@ -50,6 +52,37 @@ class Group:
     place: str = ""
     kept: str = ""
     marks: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An access for instruments, its addresses checked.
+
+    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
+    where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
+    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
+    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
+    the values of a store.
+    """
+
+    code: Code
+    group: Group
+    offset: int
+    lane: str
+    count: int
+    size: int
+    uniform: bool
+    stored: tuple[Value, ...] | None
+
+    @property
+    def step(self) -> int:
+        """Bytes of an element."""
+        return self.size // self.count
+
+    @property
+    def write(self) -> bool:
+        """Whether this is a store."""
+        return self.stored is not None
 
 
 def access_shape(code: Code) -> tuple[str, int, int]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxlab.emulate.jit.emitter.groups import Group
+from ptxlab.emulate.jit.emitter.groups import Group, Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.values import Address, Value
-from ptxlab.emulate.jit.memory.transfer import Seen
 from ptxlab.emulate.program.model import Block, Code
 
 After = Callable[[], None]

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.groups import access_shape
+from ptxlab.emulate.jit.emitter.groups import Seen, access_shape
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.instruments.tallies import leaders
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.memory.affine_access import ONES, ROWS
-from ptxlab.emulate.jit.memory.transfer import Seen
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.memory_model import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
@@ -24,7 +24,7 @@ from ptxlab.emulate.jit.memory.laid_addresses import LaidAddresses
 from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.patterns import Patterns
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
-from ptxlab.emulate.jit.memory.transfer import Seen, Transfers
+from ptxlab.emulate.jit.memory.transfer import Transfers
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:

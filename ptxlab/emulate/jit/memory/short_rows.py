@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.groups import Seen, Starts
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import LLVM
@@ -16,13 +17,9 @@ from ptxlab.emulate.jit.llvm.vector_elements import joined
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.affine.forms import Form
-    from ptxlab.emulate.jit.memory.transfer import Seen
 
 LENGTHS = (8, 4)
 """How many lanes a row may have."""
-
-Starts = tuple[tuple[int, int], ...]
-"""Where rows begin: bytes from the first lane, and strides."""
 
 
 def short_rows(form: Form, size: int) -> Starts:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.emitter.affine_calls import Given
-from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group
+from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
@@ -18,42 +18,10 @@ from ptxlab.emulate.jit.memory.neighbours import Bundle
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.memory.short_rows import ShortRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.emit import Emitter
-
-
-@dataclass(frozen=True)
-class Seen:
-    """An access for instruments, its addresses checked.
-
-    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
-    where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
-    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
-    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
-    the values of a store.
-    """
-
-    code: Code
-    group: Group
-    offset: int
-    lane: str
-    count: int
-    size: int
-    uniform: bool
-    stored: tuple[Value, ...] | None
-
-    @property
-    def step(self) -> int:
-        """Bytes of an element."""
-        return self.size // self.count
-
-    @property
-    def write(self) -> bool:
-        """Whether this is a store."""
-        return self.stored is not None
 
 
 class Transfers(Part):

@@ -13,7 +13,7 @@ from ptxlab.emulate.rules.bulk import reduce_bytes
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit import Run
+    from ptxlab.emulate.jit.running.run import Run
 
 _COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 

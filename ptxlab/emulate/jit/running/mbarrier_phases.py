@@ -19,7 +19,7 @@ from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit import Run
+    from ptxlab.emulate.jit.running.run import Run
     from ptxlab.emulate.jit.running.workers import Slot
 
 CALL = ctypes.CFUNCTYPE(

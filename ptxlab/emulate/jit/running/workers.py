@@ -25,9 +25,9 @@ from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resi
 from ptxlab.emulate.runtime.transfers import MOVED, Queue
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit import Run
     from ptxlab.emulate.jit.building.build import Loaded
     from ptxlab.emulate.jit.instruments.tracing import Tape
+    from ptxlab.emulate.jit.running.run import Run
     from ptxlab.emulate.rules.records import Mates
 
 MARGIN = 512
@@ -115,6 +115,7 @@ class Image:
             if len(built.images) >= SHAPES:
                 built.images.clear()
             found = built.images[launch.block] = Image(program, built, launch)
+        assert isinstance(found, Image)
         return found
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import llvmlite.binding as llvm
 
 from ptxlab.collection import resting
+from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.jit.native.compile import Cpu
@@ -50,30 +49,6 @@ def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = 
     for part in (module, machine, context):
         part.close()
     return blob
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rules that are built together, by their symbols: what other code may call, and what is known of it."""
-
-    symbols: tuple[str, ...]
-    known: tuple[tuple[str, int], ...]
-    cpu: Cpu
-
-    def entry(self, quality: int) -> str:
-        """The name of its cache entry."""
-        return "rules-" + native.key(",".join(self.symbols), "", "", self.cpu, f"rules {self.known} {quality}")
-
-    @property
-    def note(self) -> list[Any]:
-        """What stands beside the code that it is loaded with; see `noted`."""
-        return [self.symbols, self.known]
-
-    @classmethod
-    def noted(cls, note: list[Any], cpu: Cpu) -> Part:
-        """The rules that a note names, so that neither they nor the emitter are imported for code from the cache."""
-        symbols, known = note
-        return cls(tuple(symbols), tuple((name, value) for name, value in known), cpu)
 
 
 _built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()

@@ -9,13 +9,10 @@ first one goes on alone, and the kernel's next launches begin with one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.workers import Worker
-    from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.model import Program
 
 AGAIN = 64
 """Launches with one worker after which several are tried again: the data may be others."""
@@ -61,14 +58,15 @@ class Comparison:
         """The first stretch begins."""
         self._since = now
 
-    def look(self, workers: Sequence[Worker], now: float, *, alone: bool) -> bool:
-        """Whether the first worker should go on alone. alone: no other had been begun before the stretch."""
+    def look(self, counts: Sequence[np.ndarray], now: float, *, alone: bool) -> bool:
+        """Whether the first worker should go on alone. counts: of each worker, how often its blocks have run; alone: no
+        other worker had been begun before the stretch."""
         if not self.open:
             return False
         seconds = now - self._since
         if seconds < SURE and alone:
             return False  # this stretch and the next are one
-        done, others = self._work(workers), self._work(workers[1:])
+        done, others = self._work(counts), self._work(counts[1:])
         gained, by_others = done - self._done, others - self._others
         self._since, self._done, self._others = now, done, others
         if alone:
@@ -80,5 +78,5 @@ class Comparison:
         self.crowding.alone = AGAIN if crowded else 0
         return crowded
 
-    def _work(self, workers: Sequence[Worker]) -> int:
-        return sum(int(worker.counts["warps"].sum(axis=0) @ self.crowding.block_work) for worker in workers)
+    def _work(self, counts: Sequence[np.ndarray]) -> int:
+        return sum(int(each["warps"].sum(axis=0) @ self.crowding.block_work) for each in counts)

@@ -1,0 +1,382 @@
+"""A launch from its beginning to its report: the workers run it, the caller's thread watches. What only some launches
+need is imported in functions, so that a new process whose code is cached starts quickly."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building.build import Loaded, prepare
+from ptxlab.emulate.jit.building.crowding import Comparison
+from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.native.compile import Code, Cpu
+from ptxlab.emulate.jit.running.threads import Team
+from ptxlab.emulate.jit.running.workers import ENDLESS, Image, Worker
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language.records import zeroed
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.progress import Progress
+from ptxlab.emulate.runtime.report import Launch, Report, by_line
+from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.errors import DeviceFault
+from ptxlab.findings import Finding
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.running.bulk import Reductions, Reports
+    from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+    from ptxlab.emulate.jit.running.shadows import Watched
+    from ptxlab.emulate.runtime.counters import Counters
+
+QUANTUM = 1 << 13
+"""Instructions that a warp may issue before its worker checks whether to stop."""
+
+TICK = 0.1
+"""Seconds between two looks at a launch that runs."""
+
+HERE, GROWTH = 5e-3, 8
+"""Seconds for which the caller's thread runs the first worker itself; how much longer a stretch is than that before."""
+
+CALL, SHARED = 6e-6, 3e-4
+"""The caller's thread guesses how long the launch will take from one stretch of it, of which Python takes so many
+seconds itself; and the rest of the launch from which on a second worker helps, which begins 0.2 ms later."""
+
+_running: WeakValueDictionary[int, Run] = WeakValueDictionary()
+"""The launches of this process that run now, by their ids."""
+_announcing = threading.Lock()
+
+
+class Run:
+    """One launch: what all workers share, and the workers."""
+
+    def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
+        self.program, self.built, self.launch, self.memory = program, built, launch, memory
+        self.fast = built.fast
+        """The code that this launch runs."""
+        self.kept: list[Code] = [self.fast]
+        """All code that workers may be in."""
+        self.image, self.noted = Image.of(program, built, launch), 0
+        self.compiling = 0.0
+        self.shared_size = program.dynamic_start - program.shared_start + launch.shared
+        self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
+        self.checks: Watched | None = None
+        self.callback: Callback | None = None
+        self.errors: list[BaseException] = []
+        self.bulk = built.bulk
+        self.reductions: Reductions | None = None
+        self.reports: Reports | None = None
+        self.chosen: tuple[Any, Any] | None = None
+        self._add_what_is_asked_for()
+        alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
+        count = 1 if alone else launch.workers or os.cpu_count() or 1
+        self.clusters = launch.blocks // launch.cluster_blocks
+        self.workers_wanted = built.crowding.workers(max(1, min(count, self.clusters)))
+        self.comparison = Comparison(built.crowding)
+        budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
+        self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
+        self.budget = np.array([budget], np.int64)
+        self.params = zeroed(max(program.param_size, 16) + 16)
+        self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
+        given = (self.next, self.stop, self.budget, self.params)
+        self.pointers: list[Pointer[Any]] = [Pointer(array) for array in given]
+        self.blocks = None if launch.seed is None else np.array(block_order(program, launch), np.uint64)
+        live = [a for a in memory.live() if a.size]
+        self.map = memory_map(program, launch, live)
+        if self.checks is not None:
+            self.checks.shadow(self.map, live)
+        self._live = live  # keeps the buffers alive while compiled code points at them
+        several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
+        resident = self.clusters if launch.cooperative else min(several, self.clusters)
+        self.resident = resident * launch.cluster_blocks
+        self.asked, self.crowded = 1, False
+        """How many threads have been or will be begun for a worker; whether the first is to go on alone."""
+        self.workers = [Worker(self)]
+        """Those that are made."""
+
+    def _add_what_is_asked_for(self) -> None:
+        """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
+        if self.built.instruments.checks:
+            from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+            from ptxlab.emulate.jit.running.shadows import Watched
+
+            self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
+        if self.bulk:
+            from ptxlab.emulate.jit.running.bulk import Reductions, Reports
+
+            self.reductions = Reductions(self.errors, self.stop)
+            if self.checks is not None or self.launch.trace is not None:
+                self.reports = Reports(self)
+        if self.launch.trace is not None:
+            from ptxlab.emulate.jit.instruments.tracing import chosen
+
+            self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
+
+    def work(self, team: Team, worker: Worker | None = None) -> None:
+        """The body of a worker thread: makes a worker, if it is not the first one, and runs it.
+
+        Each thread begins the next one, so that none waits until many are made."""
+        try:
+            self.share(team)
+            if worker is None:
+                if self.crowded:
+                    return
+                worker = Worker(self)
+                self.workers.append(worker)
+                if self.crowded:  # by now
+                    worker.pausing, worker.context.outdated = True, 1
+            worker.context.steps_left = ENDLESS
+            self.go_on(worker)
+        except BaseException as error:  # handed to the caller's thread, which raises it
+            self.errors.append(error)
+            self.stop[0] = 1
+
+    def share(self, team: Team) -> None:
+        """Begins one more worker, if one is wanted and there are blocks that nobody has begun."""
+        if (
+            self.asked < self.workers_wanted
+            and int(self.next[0]) < self.clusters
+            and not (self.stop[0] or self.crowded)
+        ):
+            self.asked += 1
+            for worker in self.workers:
+                worker.context.only = worker.context.alone = False
+            team.begin(functools.partial(self.work, team))
+
+    def go_on(self, worker: Worker) -> None:
+        """Runs a worker until it has ended or pauses."""
+        grid = self.fast.grid
+        while True:
+            worker.result = grid(worker.address)
+            if worker.result == S.NEEDS_SLOW:
+                start = time.perf_counter()
+                slow = self.built.slow(whole=worker.context.slow != 0)
+                self.kept.append(slow)
+                worker.context.slow = slow.address("slow")
+                self.compiling = max(self.compiling, time.perf_counter() - start)
+            elif worker.result == S.NEEDS_CODE and worker.pausing:
+                worker.result, worker.pausing = S.PAUSED, False
+                return
+            elif worker.result == S.NEEDS_CODE:
+                grid = self.fast.grid
+                worker.context.slow = 0
+            elif worker.result == S.NEEDS_SLOT:
+                worker.add_slots(self)
+            else:
+                return
+
+    def begin_here(self, team: Team) -> bool:
+        """Runs the first worker in the caller's thread for a while, because many a launch takes no longer than a
+        thread to begin, and other workers beside it as soon as it is clear that they help. Whether the first worker
+        has ended.
+
+        Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
+        lose it, so launches with such calls have threads from the beginning."""
+        if self.reductions is not None or self.reports is not None:
+            return False
+        if self.callback is not None and self.built.scheduled["Context.mbarriers"]:  # which alone lead to it
+            return False
+        worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
+        began = now = time.perf_counter()
+        self.comparison.begin(now)
+        while now - began < HERE:
+            since, before, alone = now, worker.context.finished, self.asked == 1
+            worker.context.steps_left = steps
+            self.go_on(worker)
+            now = time.perf_counter()
+            if worker.result != S.PAUSED:
+                self.comparison.look(self._counts(), now, alone=alone)  # for the next launches
+                return True
+            if self.comparison.look(self._counts(), now, alone=alone):
+                self.retreat()
+                team.rest()
+                self.let_go_alone(team)
+            if not decided and now - since > self.comparison.stretch:
+                done = worker.context.finished
+                if (now - since - CALL) * (self.launch.blocks - done) > SHARED * (done - before):
+                    self.share(team)
+                decided = True
+            if GROWTH * (now - began) < HERE:
+                steps *= GROWTH
+        return False
+
+    def _counts(self) -> list[np.ndarray]:
+        return [worker.counts for worker in self.workers]
+
+    def retreat(self) -> None:
+        """Has all workers but the first pause before their next CTAs."""
+        self.crowded = True
+        for other in self.workers[1:]:
+            other.pausing, other.context.outdated = True, 1
+
+    def let_go_alone(self, team: Team, running: int = 0) -> None:
+        """Lets the first worker know when all others have paused. running: how many threads may still run."""
+        if self.crowded and team.running() == running:
+            with _announcing:
+                self.workers[0].context.alone = len(_running) == 1
+
+    def wait(self) -> None:
+        """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
+        team = Team(self.stop)
+        interrupted = False
+        try:
+            self.announce()
+            with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
+                progress.woken_by(team.wake)
+                if not self.begin_here(team):
+                    team.begin(functools.partial(self.work, team, self.workers[0]))
+                team.wait(lambda: self.tick(progress, team), TICK)
+                for worker in self.workers[1:]:  # which may have taken CTAs before they paused
+                    if worker.result == S.PAUSED and not self.stop[0]:
+                        team.begin(functools.partial(self.work, team, worker))
+                team.wait(lambda: self.tick(progress, team), TICK)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:  # twice: a second exception may interrupt the first call before it has begun
+            try:
+                team.dismiss()
+            finally:
+                team.dismiss()
+                _running.pop(id(self), None)
+                if self.checks is not None:
+                    self.checks.ended()
+        if self.errors:
+            raise self.errors[0]
+        for worker in self.workers:
+            if worker.result == S.FAULT:
+                raise self._fault(worker)
+        if interrupted:
+            from ptxlab.emulate.rules.faults import fault
+
+            ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
+            message = f"stopped by hand after {ran:,} blocks of instructions"
+            raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def announce(self) -> None:
+        """Launches that run at the same time, from several threads, may share memory: no worker of theirs is alone."""
+        with _announcing:
+            _running[id(self)] = self
+            found = [run for known in _running.valuerefs() if (run := known()) is not None]
+            for run in found if len(found) > 1 else []:
+                for worker in run.workers:
+                    worker.context.alone = False
+
+    def tick(self, progress: Progress, team: Team) -> None:
+        """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
+
+        What a kernel does is the same in any code, so it does not matter when that is."""
+        progress.tick()
+        self.note_work()
+        self.let_go_alone(team, 1)
+        if self.comparison.look(self._counts(), time.perf_counter(), alone=False):
+            self.retreat()
+        if self.built.fast is not self.fast:
+            self.fast = self.built.fast
+            self.kept.append(self.fast)
+            for worker in self.workers:
+                worker.context.outdated = 1
+
+    def note_work(self) -> None:
+        """Notes what the launch has done since the last call."""
+        done = sum(int(worker.counts["warps"].sum(axis=0) @ self.built.block_work) for worker in self.workers)
+        self.built.ran(done - self.noted)
+        self.noted = done
+
+    def progress(self) -> tuple[int, int]:
+        """The blocks that are done and the warp-instructions that have run."""
+        return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
+
+    def _fault(self, worker: Worker) -> BaseException:
+        from ptxlab.emulate.jit.running.faults import explain, first_invalid, spinning, who_waits
+        from ptxlab.emulate.language import lanes_of
+
+        noted, slot = worker.context.fault, worker.slot
+        warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
+        waiting: list[str] = []
+        if noted.kind == S.DEADLOCK:
+            waits = [] if self.callback is None else self.callback.spinning(slot)
+            waits = waits or spinning(self.program, slot.shared, slot.warps)
+            warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
+        if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
+            lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
+            code, lane, address = first_invalid(self.program, self.launch, self.memory, code, lanes)
+        return explain(
+            self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=address,
+            block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
+            begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
+        )  # fmt: skip
+
+    def found(self, *, stopped: bool = False) -> list[Finding]:
+        """The findings of the checks; stopped: before the launch's end."""
+        if self.checks is None or self.callback is None:
+            return []
+        from ptxlab.emulate.rules.findings import findings
+
+        notes = self.callback.finish(self.checks.notes(), stopped=stopped)
+        return findings(self.program, self.launch, self.memory, notes)
+
+    def report(self, seconds: float) -> Report:
+        """The counts by PTX line."""
+        counts, rest = [w.counts for w in self.workers], [w.rest for w in self.workers]
+        counters = self._counters(_sum(counts), _sum(rest)) if self.launch.counters else None
+        return Report(functools.partial(_lines, self.program, counts, rest), seconds, counters=counters)
+
+    def _counters(self, counts: np.ndarray, rest: np.ndarray) -> Counters:
+        """What counted code has counted; given what `executions` takes, of each warpgroup."""
+        from ptxlab.emulate.jit.instruments.tallies import executions, tally
+        from ptxlab.emulate.rules.memory_model import Counted
+        from ptxlab.emulate.runtime.counters import collect
+
+        records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
+        moved = np.sum([w.moved for w in self.workers], axis=0)
+        executed = executions(self.program, counts.sum(axis=0), rest.sum(axis=0))
+        issued = np.stack([executions(self.program, *of_one)[:, 0] for of_one in zip(counts, rest, strict=True)])
+        return collect(self.program, tally(self.program, executed, records, moved), issued)
+
+
+def _sum(arrays: list[np.ndarray]) -> np.ndarray:
+    """`Executions` of all workers, as pairs of int64."""
+    return functools.reduce(np.add, [array.view(np.int64).reshape(*array.shape, 2) for array in arrays])
+
+
+def _lines(program: Program, counts: list[np.ndarray], rest: list[np.ndarray]) -> dict[int, tuple[int, int]]:
+    """`Report.lines`. It does not refer to the launch, whose memory may be large."""
+    from ptxlab.emulate.jit.instruments.tallies import executions
+
+    return by_line(program, executions(program, _sum(counts).sum(axis=0), _sum(rest).sum(axis=0)))
+
+
+def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None) -> Report:
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`.
+
+    cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
+    """
+    start = time.perf_counter()
+    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block))
+    build_seconds = time.perf_counter() - start
+    this = Run(program, built, launch, memory)
+    start = time.perf_counter()
+    try:
+        this.wait()
+    except DeviceFault as stopped:
+        stopped.findings = this.found(stopped=True)
+        raise
+    finally:
+        seconds = time.perf_counter() - start - this.compiling
+        if launch.trace is not None:
+            from ptxlab.emulate.jit.instruments.tracing import transcribe
+
+            transcribe(launch.trace, built.recorded, [w.tape for w in this.workers if w.tape is not None])
+    this.note_work()
+    report = this.report(seconds)
+    report.findings += this.found()
+    report.build_seconds, report.cached = build_seconds + this.compiling, cached
+    return report
