@@ -21,9 +21,10 @@ def warm(say: Callable[[str], None]) -> None:
     from ptxlab import kernels
     from ptxlab.emulate.jit.building.ahead import build_ahead
     from ptxlab.emulate.jit.native import compile as native
+    from ptxlab.emulate.runtime import disk_cache
 
     done = "warmed-" + native.key(",".join(kernels.names()), "", "", native.host(), str(HEAD_DIMS))
-    if native.folder() is None or native.recall(done) is not None:
+    if disk_cache.folder() is None or disk_cache.recall(done) is not None:
         return
     if hasattr(os, "nice"):
         os.nice(19)
@@ -36,7 +37,7 @@ def warm(say: Callable[[str], None]) -> None:
                 continue  # the first is part of those that split
             say(f"{name}, head_dim {head_dim}")
             (_prefill if name in kernels.names("prefill") else _decode)(name, head_dim)
-    native.remember(done, {}, b"")
+    disk_cache.remember(done, {}, b"")
 
 
 def _prefill(name: str, head_dim: int) -> None:

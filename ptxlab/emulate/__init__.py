@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.collection import resting
-from ptxlab.emulate.program.model import Program, lower
+from ptxlab.emulate.program.program import Program, lower
 from ptxlab.emulate.runtime.memory import Allocation, Memory
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import SHUFFLED
@@ -27,8 +27,8 @@ __all__ = ["Allocation", "Launch", "Memory", "Program", "Report", "execute", "lo
 
 
 def execute(
-    module: Module,
-    entry: str | None,
+    kernel: Module | Program,
+    entry: str | None = None,
     *,
     engine: str = "jit",
     grid: Sequence[int],
@@ -47,7 +47,7 @@ def execute(
     cluster: Sequence[int] | None = None,
     objects: Mapping[str, Callable[[int], np.ndarray]] | None = None,
 ) -> Report:
-    """Runs one kernel of a module to its end on the CPU.
+    """Runs one kernel of a module, or one that has been lowered, to its end on the CPU.
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
@@ -55,7 +55,8 @@ def execute(
     trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
-    program = lower(module, entry, arch, shared_gaps="initcheck" in checks)
+    gaps = "initcheck" in checks
+    program = kernel if isinstance(kernel, Program) else lower(kernel, entry, arch, shared_gaps=gaps)
     launch = Launch(
         grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
         seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from IPython.core.getipython import get_ipython
 
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import attention_subject, explorer_views
 from ptxlab.lab.requests import Request
@@ -83,7 +83,7 @@ class Builder:
     def build(self, request: Request | None) -> None:
         """Asks for a setting, or for none: what is waiting is dropped, what is in work ends at its next stage."""
         with self._lock:
-            if request == self._asked or native.folder() is None or not switched_on():
+            if request == self._asked or disk_cache.folder() is None or not switched_on():
                 return
             if request is None and self._process is None:
                 return

@@ -18,15 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.errors import LaunchError
-from ptxlab.isa.tensor_map import BYTES
-from ptxlab.isa.types import OPAQUE
 from ptxlab.launch.buffers import Array, Const, DeviceBuffer, Out, as_numbers, is_number
 from ptxlab.launch.parameters import Bound, Parameter, Where
-from ptxlab.launch.tensor_maps import TensorMap
-from ptxlab.launch.textures import Surface, Texture
 
 if TYPE_CHECKING:
-    from ptxlab.text.model import Module
+    from ptxlab.launch.plan import Plan
+    from ptxlab.launch.tensor_maps import TensorMap
+    from ptxlab.launch.textures import Surface, Texture
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16"),
@@ -69,10 +67,14 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     if (plain := _plain(p, value)) is not None:
         return plain
     where = Where(kernel, at, p)
-    if isinstance(value, TensorMap):
-        return _bind_map(where, p, value)
-    if isinstance(value, Texture | Surface):
-        return _bind_object(where, p, value)
+    if not isinstance(value, _COMMON):
+        from ptxlab.launch.tensor_maps import TensorMap
+        from ptxlab.launch.textures import Surface, Texture
+
+        if isinstance(value, TensorMap):
+            return _bind_map(where, p, value)
+        if isinstance(value, Texture | Surface):
+            return _bind_object(where, p, value)
     if p.box and isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_tiled(where, p, value)
     if p.array and isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -90,6 +92,10 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     if p.array:
         raise LaunchError(f"{where} wants {p.size} bytes, got {_show(value)}")
     return Bound(p, _pack(where, p, value))
+
+
+_COMMON = (Const, Out, DeviceBuffer, np.ndarray, np.generic, int, float, bytes, type(None))
+"""What is neither a tensor map nor a texture, whose modules load the instruction table."""
 
 
 def _plain(p: Parameter, value: Any) -> Bound | None:
@@ -121,6 +127,8 @@ _F32 = struct.Struct("<f")
 
 
 def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
+    from ptxlab.isa.tensor_map import BYTES
+
     if not p.array or p.size != BYTES:
         raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map\n  write:  .param .align 64 .b8 {p.name}[128]")
     if p.align < 64:
@@ -140,20 +148,23 @@ def _bind_object(where: Where, p: Parameter, value: Texture | Surface) -> Bound:
     return Bound(p, array=value.staged(), object=value)
 
 
-def bind_variables(kernel: str, module: Module, textures: Mapping[str, Texture | Surface] | None) -> list[Bound]:
+def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None) -> list[Bound]:
     """The textures and surfaces that a launch gives to variables by name."""
     if textures is None:
         return []
+    from ptxlab.isa.types import OPAQUE
+    from ptxlab.launch.textures import Surface, Texture
+
     if not isinstance(textures, Mapping):
         raise LaunchError(
             f"textures: names and what they are wanted, got {textures!r}\n  write:  textures={{'name': ...}}"
         )
-    wanted = {v.name: v.type for v in module.variables if v.type in OPAQUE}
+    wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
     bound = []
     for name, value in textures.items():
         if name not in wanted:
             listed = ", ".join(wanted) or "none"
-            raise LaunchError(f"textures: {kernel} has no .texref or .surfref {name!r}; it has {listed}")
+            raise LaunchError(f"textures: {plan.name} has no .texref or .surfref {name!r}; it has {listed}")
         kind = Surface if wanted[name] == "surfref" else Texture
         if not isinstance(value, kind):
             raise LaunchError(f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {value!r}")
@@ -164,6 +175,10 @@ def bind_variables(kernel: str, module: Module, textures: Mapping[str, Texture |
 
 def _share_surfaces(kernel: str, bound: list[Bound]) -> None:
     """A surface that is given twice is one; its array is not given in another way as well."""
+    if all(b.object is None for b in bound):
+        return
+    from ptxlab.launch.textures import Surface
+
     for i, b in enumerate(bound):
         if not isinstance(b.object, Surface):
             continue
@@ -183,6 +198,8 @@ def _share_surfaces(kernel: str, bound: list[Bound]) -> None:
 
 def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
     """An array for a parameter of which the kernel says in which tiles it is copied: its tensor map is made here."""
+    from ptxlab.launch.tensor_maps import BYTES, TensorMap
+
     array = value.array if isinstance(value, Const | Out) else value
     if len(array.shape) != len(p.box):
         raise LaunchError(f"{where} wants an array of {len(p.box)} dimensions, got {_show(value)}")
@@ -321,6 +338,8 @@ def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
 
 
 def _wanted(p: Parameter) -> str:
+    from ptxlab.isa.types import OPAQUE
+
     if p.type in OPAQUE:
         return "a pl.Surface" if p.type == "surfref" else "a pl.Texture"
     if p.array:

@@ -86,7 +86,7 @@ def check_limits(
     device: str, cluster: tuple[int, int, int] | None,
 ) -> None:  # fmt: skip
     """`TargetError` where the target cannot hold such a launch."""
-    name = arch or plan.module.target.partition(",")[0].strip()
+    name = arch or plan.target
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
@@ -96,7 +96,7 @@ def check_limits(
     else:
         target.check_shared(0, static + shared)
         warnings.warn(
-            f"shared memory: {plan.function.name} declares {static} bytes, which the CPU machine allows; NVIDIA's "
+            f"shared memory: {plan.name} declares {static} bytes, which the CPU machine allows; NVIDIA's "
             f"assembler takes {target.static_shared} for {target.name}: declare `.extern .shared` and ask for the "
             "bytes at the launch",
             stacklevel=3,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.launch.buffers import Array, DeviceBuffer
-from ptxlab.launch.tensor_maps import TensorMap
-from ptxlab.launch.textures import Surface, Texture
+
+if TYPE_CHECKING:
+    from ptxlab.launch.tensor_maps import TensorMap
+    from ptxlab.launch.textures import Surface, Texture
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,19 @@
-"""The plan of a kernel, made from its text once: its function, parameters and shared memory."""
+"""The plan of a kernel, made from its text once, or recalled from the disk: its parameters and shared memory.
+
+What a launch asks of a text and of its program is kept on disk beside the compiled code. A process that has just begun
+then parses nothing, and does without the parser and the instruction table, until somebody asks for more.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ptxlab.emulate.program.program import Program, Recalled, kept, lower
+from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
 from ptxlab.launch.parameters import Bound, Parameter
@@ -17,23 +22,46 @@ if TYPE_CHECKING:
     from ptxlab.text.model import Function, Module
 
 
-@dataclass(frozen=True, slots=True)
+class Declared(NamedTuple):
+    """What a text declares of a kernel.
+
+    target: as the module says it. static_shared: bytes of shared memory. parameters: of each its name, type, size and
+    alignment, and whether it is an array and a `.ptr`.
+    """
+
+    name: str
+    target: str
+    static_shared: int
+    parameters: Sequence[tuple[str, str, int, int, bool, bool]]
+
+
 class Plan:
     """A kernel, ready to be bound to arguments.
 
-    static_shared: bytes of shared memory that its text declares. added: arguments for its last parameters, which the
-    compiler has added after the programmer's. scratch: bytes of global memory for each block that the first of `added`
-    points to. adapt: makes the arguments for the PTX out of the programmer's, where
-    the compiler has turned one into several.
+    text: its PTX, where the kernel has it as text. entry: the name that was asked for, if one was. added: arguments for
+    its last parameters, which the compiler has added after the programmer's. scratch: bytes of global memory for each
+    block that the first of `added` points to. adapt: makes the arguments for the PTX out of the programmer's, where the
+    compiler has turned one into several.
     """
 
-    module: Module
-    function: Function
-    parameters: list[Parameter]
-    static_shared: int
-    added: Sequence[Any]
-    adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None
-    scratch: int = 0
+    def __init__(self, kernel: Any, text: str, entry: str | None, declared: Declared) -> None:
+        self.kernel, self.text, self.entry, self.declared = kernel, text, entry, declared
+        self.name, self.target, self.static_shared, _ = declared
+        self.parameters = _parameters(kernel, declared)
+        added = getattr(kernel, "trailing", ())
+        self.added: Sequence[Any] = () if isinstance(added, str) else added  # a module's is text
+        self.adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = getattr(kernel, "adapt", None)
+        self.scratch = int(getattr(kernel, "scratch", 0)) if self.added else 0
+        self._recalled: dict[tuple[str | None, bool], Program] = {}
+        self._kept: set[tuple[str | None, bool]] = set()
+        """For which architectures, and whether with gaps in shared memory, there is an entry on disk."""
+
+    @functools.cached_property
+    def module(self) -> Module:
+        """The parsed text."""
+        if self.text and getattr(self.kernel, "ptx", self.kernel) != self.text:
+            return _module(self.text)  # the kernel has another by now: an editor is one
+        return _module(self.kernel)
 
     def bind(self, args: Sequence[Any], variables: Sequence[Bound] = (), blocks: int = 1) -> list[Bound]:
         """Each parameter with its argument, checked; see `arguments.bind`. blocks: the grid's, for scratch memory."""
@@ -41,35 +69,90 @@ class Plan:
         added = self.added
         if self.scratch:
             added = (np.zeros(self.scratch * blocks, np.uint8), *added[1:])
-        return arguments.bind(self.function.name, self.parameters, given, added, variables)
+        return arguments.bind(self.name, self.parameters, given, added, variables)
+
+    def program(self, arch: str | None, *, shared_gaps: bool) -> Program:
+        """The kernel as a program, recalled or lowered; errors as of `lower`."""
+        recalled = self._recalled.get((arch, shared_gaps))
+        return recalled or lower(self.module, self.name, arch, shared_gaps=shared_gaps)
+
+    def keep(self, program: Program, arch: str | None, *, shared_gaps: bool) -> None:
+        """Has later processes recall this plan and its program, which has run."""
+        if not self.text or (arch, shared_gaps) in self._kept or disk_cache.folder() is None:
+            return
+        self._kept.add((arch, shared_gaps))
+        if sum(v.initial.size for v in program.globals if v.valued) <= _MOST:
+            notes, contents = kept(program)
+            disk_cache.remember(
+                _name(self.text, self.entry, arch, shared_gaps), notes | {"plan": self.declared}, contents
+            )
+
+    @classmethod
+    def recalled(cls, kernel: Any, text: str, entry: str | None, arch: str | None, *, shared_gaps: bool) -> Plan | None:
+        """What `keep` has kept, in this process or another."""
+        found = disk_cache.recall(_name(text, entry, arch, shared_gaps))
+        if found is None:
+            return None
+        notes, contents = found
+        plan = cls(kernel, text, entry, Declared(*notes["plan"]))
+
+        def lowered() -> Program:
+            return lower(plan.module, plan.name, arch, shared_gaps=shared_gaps)
+
+        plan._recalled[arch, shared_gaps] = Recalled(notes, contents, lowered)
+        plan._kept.add((arch, shared_gaps))
+        return plan
 
 
-_plans: dict[tuple[int, str | None], tuple[Any, Plan]] = {}
+_MOST = 1 << 20
+"""Bytes of first contents of variables that are kept for later processes."""
+
+
+def _name(text: str, entry: str | None, arch: str | None, shared_gaps: bool) -> str:
+    """The name of the entry on disk."""
+    return "launch-" + disk_cache.key(text, entry or "", arch or "", str(shared_gaps))
+
+
+_plans: dict[tuple[Any, str | None], Plan] = {}
 _PLANS_SIZE = 64
 
 
-def planned(kernel: Any, entry: str | None = None) -> Plan:
-    """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are cached. Errors as
-    of `launch`."""
+def planned(
+    kernel: Any, entry: str | None = None, arch: str | None = None, *, recall: bool = False, shared_gaps: bool = False
+) -> Plan:
+    """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are cached. recall: it
+    may come from the disk, with its program for this architecture. Errors as of `launch`."""
+    text = kernel if isinstance(kernel, str) else getattr(kernel, "ptx", "")
+    text = text if isinstance(text, str) else ""
+    key = (kernel if isinstance(kernel, str) else id(kernel)), entry
+    plan = _plans.get(key)
+    if plan is not None and (plan.text == text if text else plan.module is _module(kernel)):
+        return plan
+    named = entry or getattr(kernel, "name", None) or None
+    plan = Plan.recalled(kernel, text, named, arch, shared_gaps=shared_gaps) if recall and text else None
+    plan = plan or _parsed_plan(kernel, text, named)
+    _plans[key] = plan  # which keeps the object, so that no other gets its id
+    for oldest in list(_plans)[:-_PLANS_SIZE]:
+        _plans.pop(oldest, None)
+    return plan
+
+
+def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
+    """The plan as the text's module says it."""
     from ptxlab.collection import uncollected
     from ptxlab.emulate.program.call_graph import entry_function
+    from ptxlab.emulate.program.layout import align_of, size_of
     from ptxlab.text import declared
 
     module = _module(kernel)
-    key = id(kernel if not isinstance(kernel, str) else module), entry
-    kept = _plans.get(key)
-    if kept is not None and kept[1].module is module:
-        return kept[1]
     uncollected(declared.check)(module)
-    function = entry_function(module, entry or getattr(kernel, "name", None) or None)
-    added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
-    adapt = getattr(kernel, "adapt", None)
-    scratch = int(getattr(kernel, "scratch", 0)) if added else 0
-    static = _static_shared(module, function)
-    plan = Plan(module, function, _parameters(kernel, function), static, added, adapt, scratch)
-    _plans[key] = kernel, plan  # the object is cached too, so that no other gets its id
-    for oldest in list(_plans)[:-_PLANS_SIZE]:
-        _plans.pop(oldest, None)
+    function = entry_function(module, entry)
+    parameters = [
+        (v.name, v.type, size_of(v), align_of(v), bool(v.shape), ".ptr" in v.attributes) for v in function.params
+    ]
+    target = module.target.partition(",")[0].strip()
+    plan = Plan(kernel, text, entry, Declared(function.name, target, _static_shared(module, function), parameters))
+    plan.module = module
     return plan
 
 
@@ -91,22 +174,20 @@ def _parsed(ptx: str) -> Module:
     return parse(ptx)
 
 
-def _parameters(kernel: Any, function: Function) -> list[Parameter]:
+def _parameters(kernel: Any, declared: Declared) -> list[Parameter]:
     """The kernel's parameters; a kernel from Python or compiled source also says what its pointers point to."""
-    from ptxlab.emulate.program.layout import align_of, size_of
-
     typed = dict(getattr(kernel, "params", ()))
     out = []
-    for v in function.params:
-        element = getattr(typed.get(v.name), "element", None)
+    for name, type, size, align, array, ptr in declared.parameters:
+        element = getattr(typed.get(name), "element", None)
         pointer: bool | None = False
-        if element is not None or ".ptr" in v.attributes:
+        if element is not None or ptr:
             pointer = True
-        elif v.name not in typed and not v.shape and size_of(v) == 8 and v.type[0] != "f":
+        elif name not in typed and not array and size == 8 and type[0] != "f":
             pointer = None
-        name = "" if element is None else getattr(element, "name", str(element))
-        box, swizzle = getattr(typed.get(v.name), "box", ()), getattr(typed.get(v.name), "swizzle", 0)
-        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name, box, swizzle))
+        pointed = "" if element is None else getattr(element, "name", str(element))
+        box, swizzle = getattr(typed.get(name), "box", ()), getattr(typed.get(name), "swizzle", 0)
+        out.append(Parameter(name, type, size, align, array, pointer, pointed, box, swizzle))
     return out
 
 

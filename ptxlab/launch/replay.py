@@ -39,5 +39,5 @@ def record(steps: Sequence[Step]) -> Graph:
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
         values = [b.scalar if b.buffer is None else arguments.on_gpu(b, int(b.buffer.address)) for b in bound]
         sizes, dependent = (three("grid", grid), three("block", block)), getattr(kernel, "dependent", False)
-        nodes.append(Node(kernel, plan.function.name, *sizes, values, shared, dependent))
+        nodes.append(Node(kernel, plan.name, *sizes, values, shared, dependent))
     return Graph(nodes)

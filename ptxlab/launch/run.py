@@ -25,10 +25,11 @@ from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.launch.parameters import Bound
+    from ptxlab.launch.plan import Plan
     from ptxlab.launch.textures import Surface, Texture
-    from ptxlab.text.model import Function, Module
 
 Size = int | Sequence[int]
 
@@ -130,11 +131,11 @@ def launch(
             workers=workers,
             seed=seed,
         )
-        plan = planned(kernel, entry)
-        module, function = plan.module, plan.function
+        gaps = "initcheck" in checks
+        plan = planned(kernel, entry, arch, recall=device in ("auto", "cpu"), shared_gaps=gaps)
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
-        variables = bind_variables(function.name, module, textures)
+        variables = bind_variables(plan, textures)
         bound = plan.bind(args, variables, math.prod(three("grid", grid)) if plan.scratch else 1)
         own = getattr(kernel, "block", 0)
         sizes = three("grid", grid), three("block", own if block is None and own else block)
@@ -147,19 +148,18 @@ def launch(
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
         if device != "gpu":
-            _check_loads(module, function, arch)
+            program = _loaded(plan, arch, shared_gaps=gaps)
 
     if device == "gpu":
-        run = _run_on_gpu(kernel, function, sizes, bound, shared, cooperative, cluster_size)
+        run = _run_on_gpu(kernel, plan.name, sizes, bound, shared, cooperative, cluster_size)
     else:
         run = _run_on_cpu(
-            module,
-            function,
+            plan,
+            program,
             sizes,
             bound,
             device,
             shared=shared,
-            arch=arch,
             checks=checks,
             counters=counters,
             trace=trace,
@@ -169,6 +169,8 @@ def launch(
             cooperative=cooperative,
             cluster=cluster_size,
         )
+        if device == "cpu":
+            plan.keep(program, arch, shared_gaps=gaps)
     for b in bound:
         if b.back and b.array is not None and b.same_as < 0:
             b.array.reshape(-1).view(np.uint8)[:] = b.staged
@@ -186,16 +188,14 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 # -- what is launched --------------------------------------------------------------------------------------------------
 
 
-def _check_loads(module: Module, function: Function, arch: str | None) -> None:
-    """`PtxError` where the CPU machine cannot load a kernel. What it makes of the kernel is cached for the launch."""
-    from ptxlab import emulate
-
+def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
+    """The kernel as a program; `PtxError` where the CPU machine cannot load it."""
     try:
-        emulate.lower(module, function.name, arch)
+        return plan.program(arch, shared_gaps=shared_gaps)
     except PtxError as refused:
         from ptxlab.text.validate import explained
 
-        raise explained(module, refused) from None
+        raise explained(plan.module, refused) from None
 
 
 def _stepped(trace: Any) -> str:
@@ -238,8 +238,8 @@ def cpu_engine() -> str:
 
 
 def _run_on_cpu(
-    module: Module,
-    function: Function,
+    plan: Plan,
+    program: Program,
     sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
     bound: list[Bound],
     device: str,
@@ -275,8 +275,7 @@ def _run_on_cpu(
         lying.freed, lying.freed_at, lying.written = data is None, freed_at, written
     try:
         report = emulate.execute(
-            module,
-            function.name,
+            program,
             engine="step" if device == "step" else "jit",
             grid=sizes[0],
             block=sizes[1],
@@ -285,10 +284,10 @@ def _run_on_cpu(
             objects=objects,
             **options,
         )
-    except PtxError as refused:  # by an engine; `_check_loads` has met the others
+    except PtxError as refused:  # by an engine; `_loaded` has met the others
         from ptxlab.text.validate import explained
 
-        raise explained(module, refused) from None
+        raise explained(plan.module, refused) from None
     except DeviceFault as stopped:
         _print(stopped.messages)
         raise
@@ -300,7 +299,7 @@ def _run_on_cpu(
             written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
             findings += _unwritten(b, ~written.all(axis=1))
     return Run(
-        function.name,
+        plan.name,
         device,
         *sizes,
         report.seconds,
@@ -346,7 +345,7 @@ def _unwritten(b: Bound, missing: Any) -> list[Finding]:
 
 def _run_on_gpu(
     kernel: Any,
-    function: Function,
+    name: str,
     sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
     bound: list[Bound],
     shared: int,
@@ -366,9 +365,7 @@ def _run_on_gpu(
                 made[at].write(b.staged)
             held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
             values.append(b.scalar if held is None else on_gpu(b, int(held.address)))
-        seconds = gpu.run(
-            kernel, function.name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster
-        )
+        seconds = gpu.run(kernel, name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster)
         for at, allocation in made.items():
             if bound[at].back:
                 bound[at].staged = allocation.read()
@@ -385,7 +382,7 @@ def _run_on_gpu(
             same = b.staged.reshape(-1, b.array.itemsize) == poison_byte(b.array.dtype)
             findings += _unwritten(b, same.all(axis=1))
     build = time.perf_counter() - started - seconds
-    return Run(function.name, "gpu", *sizes, seconds, findings=findings, build_seconds=build)
+    return Run(name, "gpu", *sizes, seconds, findings=findings, build_seconds=build)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

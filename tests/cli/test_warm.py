@@ -11,7 +11,7 @@ import pytest
 import ptxlab as pl
 from ptxlab.cli import warm
 from ptxlab.emulate.jit.building import build, rule_objects
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.runtime import disk_cache
 
 SOME = {"prefill": ("scalar",), "decode": ("decode", "decode_reduce")}
 
@@ -20,7 +20,7 @@ SOME = {"prefill": ("scalar",), "decode": ("decode", "decode_reduce")}
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, and a process that holds nothing."""
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
-    for cached in (native.folder, native.shared):
+    for cached in (disk_cache.folder, disk_cache.shared):
         cached.cache_clear()
     monkeypatch.setattr(warm, "HEAD_DIMS", (8,))
     monkeypatch.setattr(warm.os, "nice", lambda by: None, raising=False)
@@ -29,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     _forget()
     yield tmp_path
     monkeypatch.undo()
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
 
 
 def _forget() -> None:

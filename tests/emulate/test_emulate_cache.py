@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
+from ptxlab.emulate.runtime import disk_cache
 
-RULES = "rules-"
-"""What the name of an entry with rules begins with."""
+OTHERS = ("rules-", "launch-")
+"""What the names of entries begin with that are not a program's code."""
 
-native = pytest.importorskip("ptxlab.emulate.jit.native.compile", reason="needs llvmlite", exc_type=ImportError)
+pytest.importorskip("ptxlab.emulate.jit.native.compile", reason="needs llvmlite", exc_type=ImportError)
 
 TEXT = """.version 8.0
 .target sm_80
@@ -53,14 +54,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     llvm_thread.wait_until_idle()  # code of tests before this one that is built again, and would be kept here
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "_recent", type(build._recent)())
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
     yield tmp_path / "cache" / "code"
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
 
 
 def programs(folder: Path) -> list[Path]:
-    """The entries of programs; those of rules, which all programs call, are there beside them."""
-    return [entry for entry in folder.iterdir() if not entry.name.startswith(RULES)]
+    """The code of programs; beside it are rules, which all programs call, and what launches must know."""
+    return [entry for entry in folder.iterdir() if not entry.name.startswith(OTHERS)]
 
 
 def forget() -> None:
@@ -123,7 +124,7 @@ def test_other_code_is_another_entry(folder: Path) -> None:
 
 def test_nothing_is_kept_by_a_process_whose_package_was_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An update under a living notebook: modules imported before and after it make code that fits neither version."""
-    monkeypatch.setattr(native, "_sources", lambda: "what is on disk now")
+    monkeypatch.setattr(disk_cache, "_sources", lambda: "what is on disk now")
     run()
     assert list(folder.iterdir()) == []
 
@@ -137,7 +138,7 @@ def test_a_damaged_entry_is_built_again(folder: Path, damage: bytes) -> None:
     forget()
     run()
     assert entry.read_bytes() != damage
-    assert native.recall(entry.name) is not None
+    assert disk_cache.recall(entry.name) is not None
 
 
 def damaged(good: bytes) -> Iterator[tuple[str, bytes]]:
@@ -153,15 +154,15 @@ def damaged(good: bytes) -> Iterator[tuple[str, bytes]]:
 
 def test_no_damage_gets_past_the_checksum(folder: Path) -> None:
     folder.mkdir(parents=True, mode=0o700)
-    native.remember("small", {"state_size": 128, "sites": 1, "level": 0}, bytes(range(256)))
+    disk_cache.remember("small", {"state_size": 128, "sites": 1, "level": 0}, bytes(range(256)))
     good = (folder / "small").read_bytes()
     for what, data in damaged(good):
         (folder / "small").write_bytes(data)
-        assert native.recall("small") is None, what
+        assert disk_cache.recall("small") is None, what
     (folder / "small").write_bytes(good)
-    assert native.recall("small") == ({"state_size": 128, "sites": 1, "level": 0}, bytes(range(256)))
+    assert disk_cache.recall("small") == ({"state_size": 128, "sites": 1, "level": 0}, bytes(range(256)))
     (folder / "other").write_bytes(good)
-    assert native.recall("other") is None  # an entry is good under its own name only
+    assert disk_cache.recall("other") is None  # an entry is good under its own name only
 
 
 @pytest.mark.slow
@@ -174,7 +175,7 @@ def test_every_byte_of_an_entry_may_be_damaged(folder: Path, monkeypatch: pytest
     good = entry.read_bytes()
     for number, (what, data) in enumerate(damaged(good)):
         entry.write_bytes(data)
-        assert native.recall(entry.name) is None, what
+        assert disk_cache.recall(entry.name) is None, what
         if number % 50 == 0:  # a launch of it all takes some 15 ms
             forget()
             run()
@@ -183,13 +184,13 @@ def test_every_byte_of_an_entry_may_be_damaged(folder: Path, monkeypatch: pytest
 
 def test_an_entry_in_a_folder_that_can_only_be_read_serves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir(parents=True, mode=0o700)
-    native.remember("old", {}, b"code")
+    disk_cache.remember("old", {}, b"code")
 
     def refused(*_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "utime", refused)
-    assert native.recall("old") == ({}, b"code")
+    assert disk_cache.recall("old") == ({}, b"code")
 
 
 @pytest.mark.long
@@ -206,16 +207,19 @@ def test_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     for limit in (0, 100, 1000):
         done = subprocess.run([sys.executable, "-c", code, TEXT, str(limit)], env=environment, capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
-        assert list(folder.iterdir()) == []
+        assert programs(folder) == []
+        left = list(folder.iterdir())  # what launches must know is small
+        assert len(left) == (limit == 1000)
+        assert all(disk_cache.recall(entry.name) is not None for entry in left)
 
 
 def test_what_a_dead_process_left_is_removed(folder: Path) -> None:
     folder.mkdir(parents=True, mode=0o700)
-    for name, age in ((".new-dead", 2 * native.ABANDONED), (".new-alive", 60)):
+    for name, age in ((".new-dead", 2 * disk_cache.ABANDONED), (".new-alive", 60)):
         (folder / name).write_bytes(b"half")
         then = time.time() - age
         os.utime(folder / name, (then, then))
-    native.remember("entry", {}, b"code")
+    disk_cache.remember("entry", {}, b"code")
     assert sorted(path.name for path in folder.iterdir()) == [".new-alive", "entry"]
 
 
@@ -227,17 +231,17 @@ def test_an_interrupt_while_an_entry_is_written_leaves_nothing(folder: Path, mon
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        native.remember("entry", {}, b"code")
+        disk_cache.remember("entry", {}, b"code")
     assert list(folder.iterdir()) == []
 
 
 def test_the_oldest_entries_go_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir(parents=True, mode=0o700)
-    monkeypatch.setattr(native, "LIMIT", 3000)
+    monkeypatch.setattr(disk_cache, "LIMIT", 3000)
     for age, name in enumerate(("old", "middle", "young")):
-        native.remember(name, {}, bytes(1000))
+        disk_cache.remember(name, {}, bytes(1000))
         os.utime(folder / name, (1000 + age, 1000 + age))
-    native.remember("new", {}, bytes(1000))
+    disk_cache.remember("new", {}, bytes(1000))
     assert sorted(path.name for path in folder.iterdir()) == ["new", "young"]
 
 
@@ -245,8 +249,8 @@ def test_the_oldest_entries_go_first(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
     folder.mkdir(parents=True)
     folder.chmod(0o777)
-    native.folder.cache_clear()
-    assert native.folder() is None
+    disk_cache.folder.cache_clear()
+    assert disk_cache.folder() is None
     run()
     assert list(folder.iterdir()) == []
 
@@ -255,24 +259,24 @@ def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
 def test_a_shared_folder_is_read_and_never_written_to(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    native.remember("entry", {"a": 1}, b"code")
+    disk_cache.remember("entry", {"a": 1}, b"code")
     theirs = tmp_path / "shared" / "code"
     theirs.parent.mkdir()
     folder.rename(theirs)
     folder.mkdir(mode=0o700)
-    assert native.recall("entry") is None
+    assert disk_cache.recall("entry") is None
     monkeypatch.setenv("PTXLAB_SHARED_CACHE", str(theirs.parent))
     for mode, found in ((0o755, ({"a": 1}, b"code")), (0o555, ({"a": 1}, b"code")), (0o775, None)):
         theirs.chmod(mode)
-        native.shared.cache_clear()
-        assert native.recall("entry") == found
-    native.remember("other", {}, b"mine")
+        disk_cache.shared.cache_clear()
+        assert disk_cache.recall("entry") == found
+    disk_cache.remember("other", {}, b"mine")
     assert ([path.name for path in folder.iterdir()], len(list(theirs.iterdir()))) == (["other"], 1)
     monkeypatch.setenv("PTXLAB_CACHE", "off")
     theirs.chmod(0o755)
-    native.shared.cache_clear()
-    assert native.shared() is None
-    native.shared.cache_clear()
+    disk_cache.shared.cache_clear()
+    assert disk_cache.shared() is None
+    disk_cache.shared.cache_clear()
 
 
 @pytest.mark.long
@@ -291,11 +295,11 @@ def test_processes_may_share_it(folder: Path) -> None:
         assert process.returncode == 0, errors
     assert [path.name for path in folder.iterdir() if path.name.startswith(".new-")] == []
     (entry,) = programs(folder)
-    assert native.recall(entry.name) is not None
+    assert disk_cache.recall(entry.name) is not None
 
 
 def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", "off")
-    native.folder.cache_clear()
-    assert native.folder() is None
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
+    assert disk_cache.folder() is None
+    disk_cache.folder.cache_clear()

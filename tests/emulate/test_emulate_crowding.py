@@ -122,10 +122,11 @@ def test_workers_that_help_stay(monkeypatch: pytest.MonkeyPatch, retreats: list[
 def test_only_atomic_operations_on_memory_of_several_workers_are_compared() -> None:
     def possible(body: str) -> bool:
         from ptxlab.emulate import lower
+        from ptxlab.emulate.jit.building.outline import Outline
         from ptxlab.text import parse
 
         program = lower(parse(kernel(body)), "k")
-        return bool(crowding.Crowding(program, np.ones(len(program.blocks))).possible)
+        return Outline.of(program).contended
 
     assert possible(COUNTS)
     assert possible("atom.add.u32 %r20, [%rd1], 1;")

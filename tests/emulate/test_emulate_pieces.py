@@ -13,8 +13,9 @@ import ptxlab as pl
 pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
 from ptxlab.emulate.jit.building import build, module_text
-from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native import llvm_thread
+from ptxlab.emulate.rules import instructions
+from ptxlab.emulate.runtime import disk_cache
 
 
 @pytest.fixture
@@ -24,13 +25,13 @@ def forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     def forget(name: str) -> None:
         llvm_thread.wait_until_idle()
         monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path / name))
-        native.folder.cache_clear()
+        disk_cache.folder.cache_clear()
         build._recent.clear()
 
     monkeypatch.setattr(build, "HOT", float("inf"))
     monkeypatch.setattr(build, "_recent", type(build._recent)())
     yield forget
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
 
 
 def launched(kernel: str) -> tuple[np.ndarray, build.Loaded]:
@@ -80,7 +81,7 @@ def test_what_one_thread_copies_is_built_before_the_warp_diverges(
     begun.clear()
     forget("later")
     with monkeypatch.context() as unforeseen:
-        unforeseen.setattr(build, "copies_in_bulk", lambda program: False)
+        unforeseen.setattr(instructions, "is_bulk", lambda code: False)
         build.prepare(built.program, None, rows=built.rows)[0].slow()
     assert begun == [("fast", set()), ("part", {"fast"})]
     begun.clear()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ptxlab.emulate import Memory, lower
+from ptxlab.emulate.runtime import disk_cache
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.text import parse
 
@@ -18,7 +19,6 @@ jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmli
 from ptxlab.emulate.jit.analysis import divergence  # noqa: E402
 from ptxlab.emulate.jit.building import build, rule_objects  # noqa: E402
 from ptxlab.emulate.jit.instruments.chosen import instruments_of  # noqa: E402
-from ptxlab.emulate.jit.native import compile as native  # noqa: E402
 from ptxlab.emulate.jit.native import llvm_thread  # noqa: E402
 from ptxlab.emulate.jit.running import threads  # noqa: E402
 
@@ -69,11 +69,11 @@ def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     llvm_thread.wait_until_idle()
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "HOT", float("inf"))
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
     for held in (build, "_recent"), (rule_objects, "_built"):
         monkeypatch.setattr(*held, type(getattr(*held))())
     yield
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
 
 
 class Launched:
@@ -186,7 +186,7 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
     grown.built.improve()
     assert grown.again() == found
     monkeypatch.setattr(divergence, "MOST", 0)
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
     monkeypatch.setenv("PTXLAB_CACHE", "off")
     build._recent.clear()
     whole = Launched(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)

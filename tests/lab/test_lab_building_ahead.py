@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.runtime import disk_cache
 from ptxlab.lab import building_ahead, explorer_views
 from ptxlab.lab.building_ahead import Builder, next_setting
 from ptxlab.lab.requests import request
@@ -47,9 +47,9 @@ def test_another_kernel_says_nothing_of_the_next_setting() -> None:
 def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
     monkeypatch.setenv(building_ahead.SWITCH, "on")
-    native.folder.cache_clear()
+    disk_cache.folder.cache_clear()
     likely, builder = request("scalar", head_dim=3, seq_q=4, seq_k=4), Builder()
-    folder = native.folder()
+    folder = disk_cache.folder()
     assert folder is not None
     try:
         builder.build(likely)
@@ -63,13 +63,13 @@ def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pyt
         assert _programs(folder) == ahead
     finally:
         builder.end()
-        native.folder.cache_clear()
+        disk_cache.folder.cache_clear()
 
 
 def _programs(folder: Path) -> set[str]:
     """The entries of programs in the cache; the others are of rules."""
     entries = (path.name for path in folder.iterdir() if not path.name.startswith("."))
-    return {name for name in entries if (found := native.recall(name)) is not None and "sites" in found[0]}
+    return {name for name in entries if (found := disk_cache.recall(name)) is not None and "sites" in found[0]}
 
 
 @pytest.mark.long

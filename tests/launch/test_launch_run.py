@@ -402,22 +402,23 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_copied(
 ) -> None:
     """And while the kernel is read, judged and loaded, the collector of cycles rests."""
     from ptxlab import emulate
+    from ptxlab.launch import plan
     from ptxlab.text import validate
 
     collecting: list[bool] = []
     lower, explained = emulate.lower, validate.explained
 
     def noted(work: object) -> object:
-        def run(*args: object) -> object:
+        def run(*args: object, **options: object) -> object:
             collecting.append(gc.isenabled())
-            return work(*args)  # type: ignore[operator]
+            return work(*args, **options)  # type: ignore[operator]
 
         return run
 
     def memory() -> None:
         raise AssertionError("memory of a kernel that cannot run")
 
-    monkeypatch.setattr(emulate, "lower", noted(lower))
+    monkeypatch.setattr(plan, "lower", noted(lower))
     monkeypatch.setattr(validate, "explained", noted(explained))
     monkeypatch.setattr(emulate, "Memory", memory)
     text = SAXPY.replace("fma.rn.f32 %yi,", wrong if wrong[-1] == " " else f"{wrong} %yi,")

@@ -4,12 +4,11 @@
 0x0000_0200_0000_0000   Memory.allocate, each allocation followed by a guard gap
 0x0000_7f7d_0000_0000   generic window of the kernel parameters (cvta.param)
 0x0000_7f7e_0000_0000   generic window of .local
-0x0000_7f7f_0000_0000   generic window of .shared; in it, from `PEER` on, the memory of each block of the cluster
+0x0000_7f7f_0000_0000   generic window of .shared; in it, from `PEER` (`isa.convert`) on, the memory of each block of
+                        the cluster
 """
 
 from __future__ import annotations
-
-from ptxlab.isa.convert import PEER as PEER
 
 GLOBALS_BASE = 0x0000_0100_0000_0000
 HEAP = 8 << 20

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules import findings as F
@@ -24,6 +23,7 @@ from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.transfers import Transfer
 from ptxlab.isa.actions import Action
+from ptxlab.isa.convert import PEER
 
 LANES = 32
 

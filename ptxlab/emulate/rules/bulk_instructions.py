@@ -15,7 +15,6 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps
@@ -53,6 +52,7 @@ from ptxlab.emulate.runtime.transfers import (
     Queue,
     Transfer,
 )
+from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
 BEHIND = 17 * PEER

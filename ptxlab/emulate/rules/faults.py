@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import GRANULE, PEER
+from ptxlab.emulate.program.addresses import GRANULE
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, space_of
 from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
+from ptxlab.isa.convert import PEER
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code, Program
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
-
-Index = tuple[int, int, int]
-Linear = TypeVar("Linear", int, np.ndarray)
-
-
-def unravel(index: Linear, size: Index) -> tuple[Linear, Linear, Linear]:
-    """A linear index (or an array of them) as (x, y, z), x fastest: `unravel(33, (32, 2, 1)) == (1, 1, 0)`."""
-    return index % size[0], index // size[0] % size[1], index // (size[0] * size[1])
 
 
 def fault(

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.register_flow import register_flow
-from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.instructions import is_bulk, wide
+from ptxlab.emulate.runtime.report import unravel
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.convert import PEER
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code, Program

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import race_order, races
@@ -33,6 +33,7 @@ from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
+from ptxlab.isa.convert import PEER
 
 FOREIGN = 16
 """Where in the number of a thread of another block of the cluster that block's number + 1 begins."""

@@ -23,7 +23,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.records import GAP, WRITTEN
 from ptxlab.emulate.runtime.state import (
     CLUSTER,
@@ -40,6 +40,7 @@ from ptxlab.emulate.runtime.state import (
     Site,
     Warp,
 )
+from ptxlab.isa.convert import PEER
 
 LOG_PEER = PEER.bit_length() - 1
 FINE, OUTSIDE, MISALIGNED, READ_ONLY, FREED = 0, 1, 2, 3, 4

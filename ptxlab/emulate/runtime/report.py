@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -62,6 +62,15 @@ class Launch:
     def warps(self) -> int:
         """Warps per block; the last one may be partly empty."""
         return -(-self.threads // 32)
+
+
+Index = tuple[int, int, int]
+Linear = TypeVar("Linear", int, np.ndarray)
+
+
+def unravel(index: Linear, size: Index) -> tuple[Linear, Linear, Linear]:
+    """A linear index (or an array of them) as (x, y, z), x fastest: `unravel(33, (32, 2, 1)) == (1, 1, 0)`."""
+    return index % size[0], index // size[0] % size[1], index // (size[0] * size[1])
 
 
 @dataclass(eq=False)

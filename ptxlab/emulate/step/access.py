@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.bulk import flushed
 from ptxlab.emulate.rules.faults import access_fault
@@ -22,6 +22,7 @@ from ptxlab.emulate.runtime.memory import POISON, Allocation
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
 from ptxlab.isa import types
+from ptxlab.isa.convert import PEER
 from ptxlab.isa.machine import Value
 from ptxlab.isa.matching import form
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.turns import NOWHERE, forget, next_lane, smallest_goes
 from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access, Spaces

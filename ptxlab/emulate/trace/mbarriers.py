@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg, lower
 from ptxlab.emulate.rules.clusters import mates_of
@@ -25,6 +25,7 @@ from ptxlab.emulate.trace.recording import Recording, Walker
 from ptxlab.errors import TraceError
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
+from ptxlab.isa.convert import PEER
 from ptxlab.text import parse
 
 OPERATIONS = (

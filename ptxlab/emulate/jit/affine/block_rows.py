@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.affine.forms import low_zeros
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.targets import WARP as W
 
 
 @dataclass(frozen=True)
@@ -36,4 +35,6 @@ class Rows:
 
     def zeros(self, axis: str) -> int:
         """How many low bits of the `%tid` of lane 0 along an axis are 0 in every warp."""
+        from ptxlab.emulate.jit.affine.forms import low_zeros
+
         return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]

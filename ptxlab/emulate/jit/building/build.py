@@ -16,22 +16,23 @@ import numpy as np
 from ptxlab.collection import resting
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.crowding import Crowding
+from ptxlab.emulate.jit.building.outline import Outline
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.jit.native.compile import Cpu
-from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.instructions import copies_in_bulk, scheduled
+from ptxlab.emulate.runtime import disk_cache
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.building.module_text import ModuleText
     from ptxlab.emulate.jit.instruments.tracing import Flat
+    from ptxlab.emulate.program.program import Program
 
 HOT = 4_000_000
 """The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
-two runs do the same on a busy machine. The unit is a warp-instruction as `work_of_blocks` weighs them; this is
+two runs do the same on a busy machine. The unit is a warp-instruction as `Outline.block_work` weighs them; this is
 about 0.1 seconds of most kernels."""
 SHORT = 160
 """PTX instructions of a program whose function for diverged warps is built again, too, if nothing is checked.
@@ -40,7 +41,7 @@ CHECKED = 8
 """How many times as much an instruction costs where it is checked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Half:
     """One of a program's two functions."""
 
@@ -53,6 +54,7 @@ class Half:
     """The rules that are loaded beside it."""
     clears: bool
     """Whether warps begin with registers that must be cleared, or the carry flag."""
+    outline: Outline
     recalled: bool = False
     """Whether it was on disk."""
 
@@ -60,7 +62,8 @@ class Half:
 def _notes(half: Half) -> dict[str, Any]:
     """What is kept beside its code in the cache."""
     notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
-    return notes | {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
+    notes |= {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
+    return notes | {"outline": vars(half.outline)}
 
 
 Begun = tuple["ModuleText", list[Callable[[], bytes]]]
@@ -76,8 +79,6 @@ class Loaded:
 
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
-        self.block_work, self.bulk = work_of_blocks(program), copies_in_bulk(program)
-        self.scheduled, self.crowding = scheduled(program.codes), Crowding(program, self.block_work)
         self.images: dict[tuple[int, int, int], object] = {}
         """What launches have in common, by the size of their blocks (see `running.workers`)."""
         self._halves: dict[str, Half] = {}
@@ -89,6 +90,15 @@ class Loaded:
         self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
         self._making = threading.Lock()
         self._work = 0
+        recalled = self._recalled("fast")
+        if recalled is not None:
+            self._halves["fast"] = recalled
+        self.outline = recalled.outline if recalled is not None else Outline.of(program)
+        self.block_work, self.scheduled = np.array(self.outline.block_work, np.int64), self.outline.scheduled
+        self.bulk, self.crowding = (
+            self.scheduled["Context.bulk_copies"],
+            Crowding(self.outline.contended, self.block_work),
+        )
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
         self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
@@ -101,7 +111,7 @@ class Loaded:
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             half, (blobs, lowest) = self._built(which, quality, rules)
-            native.remember(self._name(which), _notes(half), b"".join(half.blobs))
+            disk_cache.remember(self._name(which), _notes(half), b"".join(half.blobs))
         else:
             blobs, lowest = object_codes(half.rules, rules)
         self._halves[which] = half
@@ -121,7 +131,7 @@ class Loaded:
                 wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
             codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
         built = tuple(blob() for blob in blobs)
-        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears), codes
+        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears, self.outline), codes
 
     def _begin(self, which: str, quality: int) -> Begun:
         """Begins to build one of the functions."""
@@ -143,14 +153,15 @@ class Loaded:
 
     def _recalled(self, which: str) -> Half | None:
         """A function out of the cache on disk."""
-        found = native.recall(self._name(which))
+        found = disk_cache.recall(self._name(which))
         if found is None:
             return None
         notes, code = found
         ends = list(itertools.accumulate(notes.pop("sizes"), initial=0))
         blobs = tuple(code[first:end] for first, end in itertools.pairwise(ends))
         rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
-        return Half(blobs, **notes | {"rules": rules}, recalled=True)
+        outline = Outline(**notes.pop("outline"))
+        return Half(blobs, **notes | {"rules": rules}, outline=outline, recalled=True)
 
     @functools.cached_property
     def recorded(self) -> Flat:
@@ -185,7 +196,7 @@ class Loaded:
     @property
     def _best_slow(self) -> int:
         """The best quality in which the function for diverged warps is built. Its text is that of QUICK code anyway."""
-        return GOOD if len(self.program.codes) <= SHORT and not self.instruments.checks else QUICK
+        return GOOD if self.outline.instructions <= SHORT and not self.instruments.checks else QUICK
 
     def ran(self, work: int) -> None:
         """Notes that the code did so much work; hot QUICK code is built again while the caller goes on."""
@@ -226,7 +237,7 @@ def prepare(
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
     cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
     what = f"{instruments.key} {program.shared_gap} {rows.width}"
-    entry = native.key(program.text, program.name, program.arch, cpu, what)
+    entry = native.key(program.digest, program.name, program.arch, cpu, what)
     with _lock:
         found = _recent.get(entry)
         if found is not None:
@@ -238,14 +249,3 @@ def prepare(
         while len(_recent) > KEPT:
             _recent.popitem(last=False)
     return loaded, loaded.cached
-
-
-PRODUCTS = 128
-"""Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
-
-
-def work_of_blocks(program: Program) -> np.ndarray:
-    """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
-    work = [code.properties.work for code in program.codes]
-    costs = [1 + (w.flops // PRODUCTS if w.type == "tensor" else 0) for w in work]
-    return np.array([sum(costs[block.first : block.last]) for block in program.blocks], np.int64)

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Program
-
 AGAIN = 64
 """Launches with one worker after which several are tried again: the data may be others."""
 STRETCH, SURE = 15e-6, 1e-4
@@ -22,16 +20,14 @@ SHARE = 8
 """The others must have done this part of the work."""
 GAIN = 1.1
 """How many times as much work several workers must do."""
-SPACES = ("global", "generic")
 
 
 class Crowding:
     """What the launches of a kernel have found out."""
 
-    def __init__(self, program: Program, block_work: np.ndarray) -> None:
-        self.block_work = block_work
-        self.possible = any(code.properties.atomic and code.space in SPACES for code in program.codes)
-        """Whether several workers may be in each other's way."""
+    def __init__(self, possible: bool, block_work: np.ndarray) -> None:
+        self.possible, self.block_work = possible, block_work
+        """Whether several workers may be in each other's way; what the basic blocks cost."""
         self.alone = 0
         """How many of the next launches begin with one worker."""
 

@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.jit.native.compile import Cpu
 from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
+from ptxlab.emulate.runtime import disk_cache
 
 QUICK, GOOD = 0, 1
 """How hard the compiler tries."""
@@ -65,7 +66,7 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
         text = _translated(part)  # while code of the part before is generated
         (builds[part],) = llvm_thread.generating(llvm_thread.begin, build, (text, part.cpu, quality))
     made = {part: _keep(part, quality, result()) for part, result in builds.items()}
-    native.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
+    disk_cache.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
     codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]
     return codes, min((has for _, has in found), default=GOOD)
 
@@ -92,7 +93,7 @@ def _find(part: Part, quality: int) -> bytes | None:
         if held is not None:
             _built.move_to_end((part, quality))
             return held
-    recalled = native.recall(part.entry(quality))
+    recalled = disk_cache.recall(part.entry(quality))
     return None if recalled is None else _keep(part, quality, recalled[1])
 
 

@@ -15,7 +15,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
-from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
@@ -26,6 +26,7 @@ from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
+from ptxlab.isa.convert import PEER
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.emit import Emitter

@@ -1,37 +1,24 @@
 """LLVM IR to machine code through llvmlite, cached on disk by content.
 
-An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
-checked) and begins with a checksum of its name and of every byte after it; one that does not match is built again. The
-key is everything the code depends on: the PTX without comments and line information, the kernel's name and target, the
-CPU and its features, llvmlite's version, and this package's own sources.
+The name of a cache entry is made of everything that the code depends on: the PTX without comments and line information,
+the kernel's name and target, the CPU and its features, llvmlite's version, and this package's own sources.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
-import hashlib
-import json
-import os
 import platform
-import sys
-import tempfile
-import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
-from ptxlab.emulate.jit.llvm.irtext import KEPT
 from ptxlab.emulate.jit.native.llvm_thread import soon, uninterrupted
-
-LIMIT = 256 << 20
-"""Bytes that the cache may take on disk; the entries used longest ago go first."""
+from ptxlab.emulate.runtime import disk_cache
 
 
 @dataclass(frozen=True)
@@ -132,6 +119,8 @@ def build(text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: N
     try:
         context, machine = llvm.create_context(), machine_for(cpu, level)
         module = parsed(text, context)
+        from ptxlab.emulate.jit.llvm.irtext import KEPT
+
         if f"%{KEPT}" in text:
             _values_of_locals(module, machine)
     finally:
@@ -188,164 +177,6 @@ def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
     return Code(blobs, machine_for(cpu))
 
 
-# -- the cache on disk -------------------------------------------------------------------------------------------------
-
-
-def _sources() -> str:
-    """A fingerprint of the compiler's own sources: a change in any of them makes all entries stale."""
-    package, parts = str(Path(__file__).resolve().parents[3]), list[str]()
-
-    def look(folder: str) -> None:
-        with os.scandir(folder) as found:
-            for each in found:
-                if each.name.endswith(".py"):
-                    status = each.stat()
-                    parts.append(f"{each.path.removeprefix(package)}:{status.st_size}:{status.st_mtime_ns}")
-                elif each.name != "__pycache__" and each.is_dir():
-                    look(each.path)
-
-    for room in ("isa", "emulate", "text"):
-        look(os.path.join(package, room))
-    parts.sort()
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-_SOURCES = _sources()
-"""The fingerprint of the sources that this process runs: taken at import, since files may change later."""
-
-
 def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
-    """The name of a cache entry."""
-    parts = (text, name, arch, cpu.name, cpu.features, llvmlite.__version__, _SOURCES, what, sys.byteorder)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-@functools.cache
-def folder() -> Path | None:
-    """The cache's directory, made if need be; None where there is no safe place or PTXLAB_CACHE is "off"."""
-    named = os.environ.get("PTXLAB_CACHE", "")
-    if named == "off":
-        return None
-    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ptxlab"
-    path = base / "code"
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = path.stat()
-        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-            return None
-    except OSError:
-        return None
-    return path
-
-
-@functools.cache
-def shared() -> Path | None:
-    """A cache that is read and never written to: `code` in the folder PTXLAB_SHARED_CACHE, as one machine's users share
-    it. Its code is run, so it must be root's or this user's, and nobody else may write there."""
-    named = os.environ.get("PTXLAB_SHARED_CACHE", "")
-    if not named or os.environ.get("PTXLAB_CACHE", "") == "off":
-        return None
-    path = Path(named) / "code"
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    if hasattr(os, "getuid") and (status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022):
-        return None
-    return path
-
-
-def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
-    """A cache entry, from this user's folder or the shared one: the notes beside the code, and the code. None when
-    missing or damaged."""
-    for where in (folder(), shared()):
-        found = _read(where, entry) if where is not None else None
-        if found is not None:
-            return found
-    return None
-
-
-def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
-    path = where / entry
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None  # missing or not readable: it is built again
-    kept = data[hashlib.sha256().digest_size :]
-    if data != _sealed(entry, kept):
-        return None  # damaged: it is built again and replaced
-    with contextlib.suppress(OSError):  # a read-only folder can still be read from
-        os.utime(path)
-    head, _, blob = kept.partition(b"\n")
-    notes: dict[str, Any] = json.loads(head)
-    return notes, blob
-
-
-def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
-    """Writes a cache entry."""
-    remember_all({entry: (notes, blob)})
-
-
-def remember_all(entries: Mapping[str, tuple[dict[str, Any], bytes]]) -> None:
-    """Writes cache entries, notes and code by name, each whole or not at all; a full disk or a read-only home costs no
-    more than the entries.
-
-    Nothing is cached once the package on disk differs from the running one (an update under an open notebook): modules
-    imported before and after it would make code that fits neither."""
-    where = folder()
-    if not entries or where is None or _sources() != _SOURCES:
-        return
-    try:
-        for entry, (notes, blob) in entries.items():
-            data = _sealed(entry, json.dumps(notes).encode() + b"\n" + blob)
-            with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
-                unfinished = Path(file.name)
-                try:
-                    file.write(data)
-                    file.close()
-                    os.replace(unfinished, where / entry)
-                except BaseException:  # a full disk, or Ctrl-C
-                    unfinished.unlink(missing_ok=True)
-                    raise
-            _written[where] = _written.get(where, LIMIT) + len(data)
-        if _written[where] > LIMIT // 64:
-            _prune(where)
-            _written[where] = 0
-    except OSError:
-        return
-
-
-_NEW = ".new-"
-"""The prefix of an entry's name while it is written."""
-_written: dict[Path, int] = {}
-"""Bytes that this process wrote into a folder since it last pruned it: with thousands of entries that takes as long as
-compiling a kernel, so it is done at first and once in a while."""
-ABANDONED = 3600
-"""Seconds after which such a file belongs to a process that died."""
-
-
-def _sealed(entry: str, kept: bytes) -> bytes:
-    """The bytes of an entry's file: a checksum of its name and contents, and the contents."""
-    return hashlib.sha256(entry.encode() + b"\n" + kept).digest() + kept
-
-
-def _prune(where: Path) -> None:
-    """Removes old half-written files, and the entries used longest ago while the cache is too large."""
-    entries = []
-    with os.scandir(where) as found:
-        for file in found:
-            try:
-                status = file.stat()
-            except FileNotFoundError:
-                continue  # another process pruned it
-            if file.name.startswith(_NEW):
-                if time.time() - status.st_mtime > ABANDONED:
-                    Path(file).unlink(missing_ok=True)
-                continue
-            entries.append((status.st_mtime_ns, status.st_size, file.path))
-    total = sum(size for _, size, _ in entries)
-    for _, size, path in sorted(entries):
-        if total <= LIMIT:
-            break
-        Path(path).unlink(missing_ok=True)
-        total -= size
+    """The name of the cache entry of compiled code."""
+    return disk_cache.key(text, name, arch, cpu.name, cpu.features, llvmlite.__version__, what)

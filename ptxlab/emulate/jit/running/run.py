@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.running.threads import Team
 from ptxlab.emulate.jit.running.workers import ENDLESS, Image, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory

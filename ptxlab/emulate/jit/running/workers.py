@@ -17,10 +17,8 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.report import WARPGROUP, Launch
+from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
 from ptxlab.emulate.runtime.transfers import MOVED, Queue
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.building.build import Loaded
     from ptxlab.emulate.jit.instruments.tracing import Tape
     from ptxlab.emulate.jit.running.run import Run
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.rules.records import Mates
 
 MARGIN = 512
@@ -68,7 +67,8 @@ class Image:
     """What the workers of all launches of a kernel with blocks of one size begin with. It does not change."""
 
     def __init__(self, program: Program, built: Loaded, launch: Launch) -> None:
-        blocks, codes, counted = len(program.blocks), len(program.codes), built.instruments.counters
+        blocks, codes = len(built.block_work), built.outline.instructions
+        counted = built.instruments.counters
         warps, warpgroups = launch.warps, -(-launch.warps // WARPGROUP) if counted else 1
         self.exits, self.order = np.array(program.exits, np.uint32), np.arange(warps, dtype=np.uint32)
         self.memory = Layout(
@@ -99,9 +99,9 @@ class Image:
         context.warps, context.state_size = launch.warps, built.state_size
         context.site_count, context.clears = built.sites, built.clears
         if warpgroups > 1:
-            context.basic_blocks = len(program.blocks)
+            context.basic_blocks = len(built.block_work)
         context.local_first = program.local_first if program.local_first < program.local_stride else 0
-        context.entry = 2 * program.blocks[program.entry].first
+        context.entry = 2 * built.outline.first
         for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)
         context.block_x, context.block_y, context.block_z = launch.block

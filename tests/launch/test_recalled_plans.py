@@ -1,0 +1,311 @@
+"""What launches must know of a text is recalled from the disk: they do what they did, and parse only when they must."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab import text as ptx_text
+from ptxlab.emulate.program import program as programs
+from ptxlab.emulate.runtime import disk_cache
+from ptxlab.launch import plan as plans
+
+pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
+
+from ptxlab.emulate.jit.building import build
+from ptxlab.emulate.jit.native import llvm_thread
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+TABLE = """.const .align 4 .u32 table[4] = {7, 11, 13, 17};
+.global .align 4 .u32 calls;
+"""
+SCALED = """.visible .entry scaled(.param .u64 out, .param .u32 n)
+{
+    .shared .align 4 .b32 tile[32];
+    .reg .pred %p; .reg .b64 %rd<6>; .reg .b32 %r<9>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    setp.ge.u32 %p, %r2, %r1;
+    @%p bra END;
+    mov.u32 %r3, tile;
+    mad.lo.u32 %r3, %r2, 4, %r3;
+    st.shared.u32 [%r3], %r2;
+    and.b32 %r4, %r2, 3;
+    mul.wide.u32 %rd2, %r4, 4;
+    mov.u64 %rd3, table;
+    add.u64 %rd3, %rd3, %rd2;
+    ld.const.u32 %r5, [%rd3];
+    ld.shared.u32 %r6, [%r3];
+    mul.lo.u32 %r7, %r5, %r6;
+    mul.wide.u32 %rd4, %r2, 4;
+    add.u64 %rd5, %rd1, %rd4;
+    st.global.u32 [%rd5], %r7;
+    red.global.add.u32 [calls], 1;
+END:
+    ret;
+}
+"""
+TEXT = HEAD + TABLE + SCALED
+EXPECTED = np.arange(32, dtype=np.uint32) * np.array([7, 11, 13, 17], np.uint32)[np.arange(32) % 4]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own, in a process that remembers nothing."""
+    llvm_thread.wait_until_idle()
+    monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "HOT", float("inf"))
+    disk_cache.folder.cache_clear()
+    forget()
+    yield tmp_path / "cache" / "code"
+    disk_cache.folder.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """As in a new process: only the disk remembers."""
+    for cached in (plans._plans, programs._recent, build._recent):
+        cached.clear()
+    plans._parsed.cache_clear()
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that have been parsed."""
+    seen: list[str] = []
+    parse = ptx_text.parse
+
+    def noted(ptx: str, **options: Any) -> Any:
+        seen.append(ptx)
+        return parse(ptx, **options)
+
+    monkeypatch.setattr(ptx_text, "parse", noted)
+    return seen
+
+
+def run(text: Any = TEXT, n: int = 32, size: int = 32, **options: Any) -> pl.Run:
+    """One launch; the result is checked."""
+    out = np.zeros(size, np.uint32)
+    done = pl.launch(text, 1, 32, out, n, device=options.pop("device", "cpu"), **options)
+    assert (out[:n] == EXPECTED[:n]).all()
+    return done
+
+
+def kept(folder: Path) -> list[Path]:
+    """The entries of plans."""
+    return [entry for entry in folder.iterdir() if entry.name.startswith("launch-")]
+
+
+@pytest.mark.parametrize("options", [{}, {"seed": 1}, {"arch": "sm_90"}, {"entry": "scaled"}], ids=str)
+def test_a_text_that_has_run_is_not_parsed_again(folder: Path, parsed: list[str], options: dict[str, Any]) -> None:
+    first = run(**options)
+    assert parsed == [TEXT]
+    assert len(kept(folder)) == 1
+    forget()
+    again = run(**options)
+    run(n=20, **options)
+    assert parsed == [TEXT]
+    assert again.findings == first.findings
+    forget()
+    run(arch="sm_86", **{k: v for k, v in options.items() if k != "arch"})  # another program
+    assert parsed == [TEXT, TEXT]
+
+
+IN_A_PROCESS = """import sys, numpy as np, ptxlab as pl
+out = np.zeros(32, np.uint32)
+pl.launch(sys.argv[1], 1, 32, out, 32, device="cpu")
+print(out.sum(), *sys.modules)
+"""
+
+
+def test_a_new_process_loads_neither_parser_nor_table(folder: Path) -> None:
+    environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
+    for already in (False, True):
+        command = [sys.executable, "-c", IN_A_PROCESS, TEXT]
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+        assert int(said[0]) == EXPECTED.sum()
+        for module in ("isa", "text", "emulate.program.model", "emulate.program.lowering"):
+            assert (f"ptxlab.{module}" in said) != already, module
+
+
+@pytest.mark.parametrize("engine", ["cpu", "step"])
+def test_faults_are_the_same(folder: Path, parsed: list[str], engine: str) -> None:
+    run()
+    said = []
+    for recalled in (False, True):
+        if recalled:
+            forget()
+        with pytest.raises(pl.DeviceFault) as stopped:
+            run(size=16, device=engine)
+        fault = stopped.value
+        said.append((str(fault), fault.line, fault.address, [str(f) for f in fault.findings]))
+    assert said[0] == said[1]
+    assert "st.global.u32 [%rd5], %r7" in said[1][0]
+    assert parsed == [TEXT, TEXT]
+
+
+def test_counters_findings_and_traces_are_the_same(folder: Path) -> None:
+    text = TEXT.replace("    st.shared.u32 [%r3], %r2;\n", "")  # initcheck: it is read and never written
+    out = np.zeros(32, np.uint32)
+
+    def watched() -> tuple[Any, ...]:
+        done = pl.launch(text, 1, 32, out, 32, device="cpu", checks="all", counters=True, trace=pl.Trace())
+        assert done.counters is not None
+        steps = done.trace.codes_of((0, 0)).tolist()
+        return [str(finding) for finding in done.findings], done.counters.by_line, steps
+
+    first = watched()
+    assert first[0]
+    forget()
+    assert watched() == first
+
+
+def test_errors_are_raised_as_before(folder: Path) -> None:
+    run()
+    forget()
+    out = np.zeros(32, np.uint32)
+    for args, options, error, says in (
+        ((out,), {}, pl.LaunchError, r"scaled takes 2 arguments \(out: .u64, n: .u32\), got 1"),
+        ((out, "x"), {}, pl.LaunchError, r"scaled, argument 2 \(n: .u32\) wants"),
+        ((out, 1), {"entry": "other"}, pl.LaunchError, "entry: no kernel 'other' in the module; it has scaled"),
+        ((out, 1), {"shared": 1 << 20}, pl.TargetError, "shared"),
+        ((out, 1), {"textures": {"t": 1}}, pl.LaunchError, "textures: scaled has no .texref or .surfref 't'"),
+    ):
+        with pytest.raises(error, match=says):
+            pl.launch(TEXT, 1, 32, *args, device="cpu", **options)
+
+
+def test_what_is_refused_or_stopped_is_not_kept(folder: Path) -> None:
+    with pytest.raises(pl.DeviceFault):
+        run(size=16)
+    with pytest.raises(pl.PtxError):
+        run(TEXT.replace("mul.lo.u32", "mul.u32"))
+    assert not kept(folder)
+    run(device="step")
+    assert not folder.exists() or not kept(folder)
+
+
+def test_kernels_of_one_text_are_told_apart(folder: Path) -> None:
+    text = TEXT + SCALED.replace("scaled", "twice").replace(
+        "st.global.u32", "add.u32 %r7, %r7, %r7;\n    st.global.u32"
+    )
+    out = np.zeros((2, 32), np.uint32)
+    for _ in range(2):
+        out[:] = 0
+        for k, entry in enumerate(("scaled", "twice")):
+            assert pl.launch(text, 1, 32, out[k], 32, entry=entry, device="cpu").kernel == entry
+        assert (out == [EXPECTED, 2 * EXPECTED]).all()
+        forget()
+        with pytest.raises(pl.LaunchError, match="2 kernels"):
+            pl.launch(text, 1, 32, out[0], 32, device="cpu")
+        forget()
+
+
+class Editor:
+    """A kernel whose text changes."""
+
+    name = "scaled"
+
+    def __init__(self) -> None:
+        self.ptx = TEXT
+
+    @property
+    def module(self) -> Any:
+        return ptx_text.parse(self.ptx, file="<editor>")
+
+
+def test_a_text_that_has_changed_meanwhile_is_not_taken_for_the_one_that_ran(folder: Path) -> None:
+    run(Editor())
+    forget()
+    editor = Editor()
+    run(editor)
+    (loaded,) = build._recent.values()
+    editor.ptx = TEXT.replace("mul.lo.u32 %r7, %r5, %r6", "add.u32 %r7, %r5, %r6")
+    assert "mul.lo.u32 %r7, %r5, %r6" in "\n".join(loaded.program.lines)
+    out = np.zeros(32, np.uint32)
+    pl.launch(editor, 1, 32, out, 32, device="cpu")
+    assert (out == EXPECTED // np.maximum(np.arange(32), 1) * (np.arange(32) > 0) + np.arange(32))[1:].all()
+
+
+def test_messages_of_recalled_programs_name_their_own_file(folder: Path) -> None:
+    """The same text may be launched as it is and as the text of a kernel with a name."""
+    run()
+    forget()
+    run(Editor())
+    (loaded,) = build._recent.values()
+    assert loaded.program.file == "<editor>"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}\n", b"flip"])
+def test_a_damaged_entry_is_made_again(folder: Path, parsed: list[str], damage: bytes) -> None:
+    run()
+    (entry,) = kept(folder)
+    good = entry.read_bytes()
+    entry.write_bytes(good[:-1] + bytes([good[-1] ^ 1]) if damage == b"flip" else damage)
+    forget()
+    run()
+    assert parsed == [TEXT, TEXT]
+    assert entry.read_bytes() == good
+
+
+def test_plans_without_their_code_and_code_without_its_plan(folder: Path, parsed: list[str]) -> None:
+    run()
+    code = [entry for entry in folder.iterdir() if not entry.name.startswith(("rules-", "launch-"))]
+    for gone in (code, kept(folder)):
+        for entry in gone:
+            entry.unlink()
+        forget()
+        run()
+        assert all(entry.exists() for entry in gone)
+    assert parsed == [TEXT] * 3
+
+
+def test_nothing_is_kept_where_there_is_no_cache_and_of_a_package_that_was_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "_sources", lambda: "what is on disk now")
+    run()
+    assert not list(folder.iterdir())
+    monkeypatch.setenv("PTXLAB_CACHE", "off")
+    disk_cache.folder.cache_clear()
+    forget()
+    run()
+    assert not list(folder.iterdir())
+
+
+def test_variables_that_are_large_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST", 15)
+    run()
+    assert not kept(folder)
+    forget()
+    run()
+
+
+def test_a_program_that_was_recalled_becomes_what_it_was(folder: Path) -> None:
+    run()
+    forget()
+    run()
+    (loaded,) = build._recent.values()
+    recalled = loaded.program
+    assert type(recalled) is programs.Recalled
+    whole = programs.lower(plans._parsed(TEXT), "scaled")
+    facts = {name: getattr(recalled, name) for name in programs._FACTS}
+    assert "codes" not in vars(recalled)
+    assert facts == {name: getattr(whole, name) for name in programs._FACTS}
+    assert (recalled.system, len(recalled.globals)) == (whole.system, len(whole.globals))
+    for one, other in zip(recalled.globals, whole.globals, strict=True):
+        assert (one.name, one.space, one.address, one.valued) == (other.name, other.space, other.address, other.valued)
+        assert (one.contents() == other.contents()).all()
+    assert recalled.codes is whole.codes
+    assert "codes" in vars(recalled)
+    with pytest.raises(AttributeError, match="Recalled has no such_thing"):
+        recalled.such_thing  # type: ignore[attr-defined]  # noqa: B018
