@@ -9,6 +9,7 @@ import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
 from ptxlab.emulate import lower
+from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
@@ -56,6 +57,18 @@ EARLY = function(
     "setp.eq.u32 %q, %n1, 0; @%q bra DONE; sub.u32 %n1, %n1, 1; and.b32 %n3, %n0, 64; setp.ne.u32 %q, %n3, 0; "
     "@%q bra LOOP; DONE:",
 )
+POINTERS = "".join(
+    function(name, f"{body} {MIXED}")
+    for name, body in (("one", "add.u32 %n0, %n0, 3;"), ("two", "xor.b32 %n0, %n0, 9;"), ("three", "not.b32 %n0, %n0;"))
+)
+THROUGH = (
+    "mov.u64 %rd5, one; mov.u64 %rd6, two; mov.u64 %rd7, three; mov.u32 %r5, 5; mov.u32 %r6, %r1; "
+    "P: .callprototype (.param .b32 _) _ (.param .b32 _); LOOP: and.b32 %r7, %r6, 3; setp.eq.u32 %p1, %r7, 0; "
+    "setp.eq.u32 %p2, %r7, 1; selp.b64 %rd8, %rd5, %rd6, %p1; selp.b64 %rd8, %rd8, %rd7, %p2; WRONG "
+    f"{call('%rd8', '%r6', '%r6').replace('(a);', '(a), P;')} sub.u32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 0; "
+    "@%p1 bra LOOP;"
+)
+"""A loop of calls through a register. WRONG: what some lanes may do to it before."""
 OFTEN = "and.b32 %r5, %r1, 15; AGAIN:" + call("early", "%r5", "%r6") + "add.u32 %r5, %r5, %r6;"
 PROGRAMS = {
     "recursion": (FIBONACCI, f"and.b32 %r5, %r1, 7; {call('fibonacci', '%r5', '%r6')}"),
@@ -96,6 +109,7 @@ PROGRAMS = {
         ).replace(".reg .pred", ".local .align 16 .b8 own[16]; .reg .pred"),
         f"and.b32 %r5, %r1, 7; {call('exchange', '%r5', '%r6')}",
     ),
+    "functions by their addresses": (POINTERS, THROUGH.replace("WRONG", "")),
     "a switch": (
         "",
         "mov.u32 %r5, %r1; mov.u32 %r6, 1; W: .branchtargets W0, W1, W2; LOOP: rem.u32 %r7, %r5, 3; brx.idx %r7, W; "
@@ -132,6 +146,19 @@ def test_engines_agree(name: str, options: dict[str, Any]) -> None:
     assert others == [step] * len(others)
 
 
+@pytest.mark.parametrize("lanes", ["%r1, 45", "%r1, 0"], ids=["some", "all"])
+def test_wrong_addresses(lanes: str) -> None:
+    """Lanes whose register holds no function's address, in the second warp or in all: others have run by then."""
+    wrong = f"setp.eq.u32 %p3, %r5, 2; setp.ge.and.u32 %p3, {lanes}, %p3; selp.b64 %rd8, 64, %rd8, %p3;"
+    text = kernel(THROUGH.replace("WRONG", wrong) + "st.global.u32 [%rd3], %r6;", POINTERS)
+    faults = []
+    for way in WAYS:
+        with pytest.raises(DeviceFault) as fault:
+            left(way, text)
+        faults.append(str(fault.value))
+    assert "holds no address of a function" in faults[0] and faults == faults[:1] * len(faults)
+
+
 def test_what_runs_under_masks() -> None:
     """Regions have calls, returns and indexed branches; those of functions end behind their calls."""
     from ptxlab.emulate.jit.affine.block_rows import Rows
@@ -154,6 +181,8 @@ def test_what_runs_under_masks() -> None:
     assert max(len(region.joins) for region in many.values()) == MOST_JOINS
     loop, ends = regions("a loop")
     assert any(ends[at] is Action.CALL for region in loop.values() for at in region.blocks)
+    pointers, _ = regions("functions by their addresses")
+    assert any(len(region.joins) == 1 and len(region.blocks) > 9 for region in pointers.values()), "the chain"
     switch, ends = regions("a switch")
     assert any(ends[at] is Action.INDEXED_BRANCH for at in switch)
     assert any(ends[at] is Action.INDEXED_BRANCH for region in switch.values() for at in region.blocks)

@@ -60,7 +60,7 @@ def regions(program: Program, uniform: list[bool]) -> list[Region]:
 def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
     """The same within functions: a call is followed by the block behind it, and all that it runs belongs to a region in
     which it is. Lanes that leave the kernel by a branch are left out, since they do not join the others, and so are
-    ways to a trap, which belongs to the regions that lead there."""
+    ways to a trap, which belongs to the regions that lead there unless it lies behind the join."""
     if not any(code.action in (Action.CALL, Action.TRAP) or code.leaves >= 0 for code in program.codes):
         return regions(program, uniform)
     blocks, codes = program.blocks, program.codes
@@ -75,7 +75,8 @@ def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
     found = []
     for at in apart:
         between = _reached(ways, ways[at], meeting[at])
-        between |= {to for b in (at, *between) for to in onward(codes, blocks[b]) if _stops(codes, blocks[to])}
+        stops = {to for b in (at, *between) for to in onward(codes, blocks[b]) if _stops(codes, blocks[to])}
+        between |= {to for to in stops if to < meeting[at]}
         found.append(Region(at, frozenset(bodies(codes, blocks, between)), meeting[at]))
     return found
 

@@ -105,7 +105,8 @@ def _fits(program: Program, region: Region) -> bool:
         return False
     inside = region.blocks | {region.join}
     blocks, all_ = program.blocks, region.blocks | {region.branch}
-    return all(set(staying(program.codes, blocks, blocks[at])) <= inside for at in all_)
+    ways = {to for at in all_ for to in (blocks[at].next, *staying(program.codes, blocks, blocks[at])) if to >= 0}
+    return ways <= inside  # jumps may lead to traps behind the join, too
 
 
 def _run_alone(program: Program, blocks: Collection[int]) -> bool:

@@ -100,12 +100,16 @@ class Regions(Part):
         if target is None:
             return {block.next: self.active.block_bits} if block.next >= 0 else {}, ""
         jumps, out, others = self.active.bits, dict[int, str](), ""
+        inside = sorted(set(block.targets) & {*region.blocks, *region.joins})
         if target.lanes is not None and target.uniform:
             (only,) = (b for b in block.targets if self.e.pc(b) == int(target.text))
-            out[only] = jumps
+            if only in inside:
+                out[only] = jumps
+            else:  # a trap behind the join
+                others = jumps
         else:
             others = jumps
-            for to in sorted(set(block.targets) & {*region.blocks, *region.joins}):
+            for to in inside:
                 out[to] = self.active.where(self.m.eq(target, self.m.const("i32", self.e.pc(to))))
                 others = self.t.let(f"xor i32 {others}, {out[to]}")
         if self.e.code.guard is not None:

@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.affine.values import AffineOps
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.llvm.byte_products import dot_of_bytes, pair_products
 from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.quotients import if_small
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
@@ -56,6 +57,17 @@ class LaneMachine(AffineOps):
     def operand(self, value: Value) -> str:
         far = self.e.far
         return far.lanes(value) if far is not None and far.takes(value) else self.vector(value)
+
+    # -- quotients
+    def quotients(self, word: str, a: Value, b: Value) -> Value:
+        """Of 64 bits by a call: numbers may be too large for f64, and 32 divisions are long."""
+        if self.e.small or a.type != "i64" or b.lanes is not None or (a.uniform and b.uniform):
+            return super().quotients(word, a, b)
+        given = Given()
+        x = given.take("a", Value(self.vector(a), "i64", False))
+        y = given.take("b", b if b.uniform else Value(self.vector(b), "i64", False))
+        found = self.e.calls.call(word, given, lambda: if_small(self, word, x, y, "%bits"))
+        return Value(found, "i64", False)
 
     # -- rounding
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:

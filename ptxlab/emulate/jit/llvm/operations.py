@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.quotients import by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Mask, Value, constant
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.lanes import NAN, Lanes
@@ -128,10 +129,7 @@ def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
             # The minimum over -1 overflows; over 1 it gives the minimum back, and remainder 0: what is defined.
             lowest = self.const(a.type, 1 << (BITS[a.type] - 1))
             safe = self.select(self.and_(self.eq(a, lowest), self.eq(b, ones)), one, safe)
-        uniform = a.uniform and safe.uniform
-        x, y = (v.text if uniform else self.vector(v) for v in (a, safe))  # by a constant is not a division at all
-        result = Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
-        return self.select(by_zero, ones, result)
+        return self.select(by_zero, ones, self.quotients(word, a, safe))
 
     return method
 
@@ -278,6 +276,14 @@ class Ops:
     popc, brev = _operation("popc", ".ctpop"), _operation("brev", ".bitreverse")
     umulh, smulh = _high("umulh", "zext"), _high("smulh", "sext")
     udiv, sdiv, urem, srem = _division("udiv"), _division("sdiv"), _division("urem"), _division("srem")
+
+    def quotients(self, word: str, a: Value, b: Value) -> Value:
+        """What LLVM's instruction makes of numbers that it may divide. By a constant is not a division at all."""
+        uniform = a.uniform and b.uniform
+        if uniform or b.lanes is not None or a.type == "i64":
+            x, y = (v.text if uniform else self.vector(v) for v in (a, b))
+            return Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
+        return by_floats(self, word, a, b, signed=word[0] == "s")
 
     def not_(self, a: Value) -> Value:
         return self.xor(a, self.const(a.type, -1 if a.type != "i1" else 1))
