@@ -156,7 +156,8 @@ def test_wrong_addresses(lanes: str) -> None:
         with pytest.raises(DeviceFault) as fault:
             left(way, text)
         faults.append(str(fault.value))
-    assert "holds no address of a function" in faults[0] and faults == faults[:1] * len(faults)
+    assert "holds no address of a function" in faults[0]
+    assert faults == faults[:1] * len(faults)
 
 
 def test_what_runs_under_masks() -> None:

@@ -242,6 +242,19 @@ def miss(
     return u32(REMEMBERED if known(site, address, log2) else SCATTERED)
 
 
+@rule
+def found_by(
+    site: Site, context: Context, cta: Cta, warp: Warp, lane: u32, address: u64, size: u64, log2: u64, space: u32,
+    write: u32,
+) -> Pointer[u8] | None:  # fmt: skip
+    """`resolve`, unless the site caches the allocation. It leaves `context.found.written`."""
+    at = u64(address + SHARED_WINDOW if space == SHARED else address)  # as sites know shared memory
+    if not known(site, at, log2):
+        return resolve(context, cta, warp, lane, address, size, log2, space, write, site)
+    context.found.written = None if site.written is None else site.written + u64(at - site.base)
+    return site.host + u64(at - site.base)
+
+
 @rule(cold=True)
 def note_lanes(context: Context, mask: u32, addresses: Pointer[u64]) -> None:
     """Notes beside a fault where all lanes access memory: of several instructions that are checked at once the first
@@ -262,10 +275,11 @@ def miss_lanes(
     if result == WRONG:
         note_lanes(context, mask, addresses)
         return WRONG
+    other = local(Site, 1)[0]
     for lane in lanes_of(mask & (mask - 1)):
         address = addresses[lane]
         if not known(site, address, log2):
-            if resolve(context, cta, warp, lane, address, size, log2, space, write, None) is None:
+            if found_by(other, context, cta, warp, lane, address, size, log2, space, write) is None:
                 stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
                 note_lanes(context, mask, addresses)
                 return WRONG
@@ -282,11 +296,14 @@ def access_lanes(
     width: u64, parts: u64, log2: u64, space: u32, write: u32, code: u32,
 ) -> u32:  # fmt: skip
     """A load or store lane by lane, at 32 scattered addresses. `data` holds `parts` values of `width` bytes for each
-    lane: the first of all lanes, then the second of all."""
+    lane: the first of all lanes, then the second of all. The two allocations that were found last are cached."""
     size = width * parts
+    sites, latest = local(Site, 2), u32(0)
     for lane in lanes_of(mask):
         address = u64(addresses[lane] + extra)
-        place = resolve(context, cta, warp, lane, address, size, log2, space, write, None)
+        if not known(sites[latest], address, log2):
+            latest ^= 1
+        place = found_by(sites[latest], context, cta, warp, lane, address, size, log2, space, write)
         if place is None:
             stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
             return WRONG
@@ -296,9 +313,8 @@ def access_lanes(
                 copy_value(place + k * width, value, width)
             else:
                 copy_value(value, place + k * width, width)
-        written = context.found.written
-        if write != 0 and written is not None:
-            mark(written, size)
+        if write != 0 and context.found.written is not None:
+            mark(context.found.written, size)
     return REMEMBERED
 
 
@@ -344,20 +360,13 @@ def find_lanes(
     """Finds the addresses of an atomic access before any lane changes memory. Returns whether the kernel must stop,
     with the fault noted."""
     site = local(Site, 1)[0]
-    window = u64(SHARED_WINDOW if space == SHARED else 0)  # sites know shared memory by its generic addresses
     for lane in lanes_of(mask):
-        address = addresses[lane]
-        if known(site, u64(address + window), log2):
-            offset = u64(address + window - site.base)
-            places[lane].host = site.host + offset
-            places[lane].written = None if site.written is None else site.written + offset
-        else:
-            place = resolve(context, cta, warp, lane, address, size, log2, space, 1, site)
-            if place is None:
-                stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
-                return True
-            places[lane].host = place
-            places[lane].written = context.found.written
+        place = found_by(site, context, cta, warp, lane, addresses[lane], size, log2, space, 1)
+        if place is None:
+            stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, addresses[lane])
+            return True
+        places[lane].host = place
+        places[lane].written = context.found.written
     for lane in lanes_of(mask):
         written = places[lane].written
         if written is not None:

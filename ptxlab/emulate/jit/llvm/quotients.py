@@ -2,8 +2,8 @@
 divisions of a number each.
 
 Numbers below 2**50 are exact as f64, and a quotient that is no integer is at least 1 / b away from the next one, where
-rounding moves it by at most a / b * 2**-53. So the quotient without its fraction is right. Where all lanes divide by one
-number, its reciprocal is a division for all of them: (a + 1/2) / b is at least 1 / 2b away from an integer, and two
+rounding moves it by at most a / b * 2**-53. So the quotient without its fraction is right. Where all lanes divide by
+one number, its reciprocal is a division for all of them: (a + 1/2) / b is at least 1 / 2b away from an integer, and two
 roundings move it by less.
 """
 
@@ -39,7 +39,7 @@ def by_floats(ops: Ops, word: str, a: Value, b: Value, *, signed: bool) -> Value
     else:
         quotient = t.let(f"fdiv {_FLOATS} {dividend}, {t.let(f'{to} {ints} {y} to {_FLOATS}')}")
     found = t.let(f"{back} {_FLOATS} {quotient} to {ints}")
-    if word[1:] == "rem":
+    if word in ("urem", "srem"):
         found = t.let(f"sub {ints} {x}, {t.let(f'mul {ints} {found}, {y}')}")
     return Value(found, a.type, False)
 
