@@ -32,7 +32,7 @@ from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import run as launch
 from ptxlab.emulate.jit.building import build
 from ptxlab.emulate.jit.matrices.half_forms import vectors
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.text import parse
 

@@ -43,7 +43,7 @@ from benchmarks.kernels.__main__ import KERNELS, cpu_name
 from benchmarks.kernels.yardstick import OnMachine
 from ptxlab import emulate, kernels, text
 from ptxlab.emulate.jit.building import build, module_text, rule_objects
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code, compile
 from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
 from ptxlab.emulate.jit.translation import rulecode
 from ptxlab.emulate.program import program
@@ -99,8 +99,8 @@ def watch() -> None:
     program._lowered = CLOCK.wrap("lower", program._lowered)
     module_text.module_text = CLOCK.wrap("IR", module_text.module_text)
     rulecode.module_of = CLOCK.wrap("rules", rulecode.module_of)
-    native.build = CLOCK.wrap("LLVM", native.build)
-    for room, called, stage in ((rule_objects, "build", "rules"), (native, "load", "load")):
+    compile.build = CLOCK.wrap("LLVM", compile.build)
+    for room, called, stage in ((rule_objects, "build", "rules"), (code, "load", "load")):
         setattr(room, called, uninterrupted(CLOCK.wrap(stage, getattr(room, called).__wrapped__)))
 
 

@@ -35,7 +35,8 @@ from ptxlab.emulate.jit.building.linked_rules import parts
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.building.rule_objects import object_codes
 from ptxlab.emulate.jit.instruments.chosen import Instruments
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
+from ptxlab.emulate.jit.native import compile
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse
@@ -92,7 +93,7 @@ class Prepared:
             start = time.perf_counter()
             module = module_text(self.program, cpu, Instruments(), slow=False, small=level == build.QUICK)
             rules, _ = object_codes(parts(module.rules, self.program, Instruments(), cpu))
-            native.load((native.build(module.text, cpu, level), *rules), cpu)
+            native.load((compile.build(module.text, cpu, level), *rules), cpu)
             return time.perf_counter() - start
 
         return best(once, 3) * 1e3 / len(self.program.codes)

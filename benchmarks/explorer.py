@@ -311,8 +311,8 @@ def fresh_cache() -> Iterator[None]:
 
 
 WARM = """from ptxlab.emulate.jit.building import ahead
-from ptxlab.emulate.jit.native import compile
-ahead.build_ahead(compile.host())"""
+from ptxlab.emulate.jit.native import code
+ahead.build_ahead(code.host())"""
 """Builds the rules."""
 
 

@@ -15,7 +15,8 @@ from ptxlab.emulate import lower
 from ptxlab.emulate.jit.building import build
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.instruments.chosen import Instruments
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
+from ptxlab.emulate.jit.native import compile
 from ptxlab.text import parse
 
 LINES = (1_000, 4_000, 16_000, 100_000)
@@ -65,7 +66,7 @@ def _stages(text: str) -> list[float]:
     marks.append(time.process_time())
     written = module_text(program, cpu, Instruments(), slow=False, small=True)
     marks.append(time.process_time())
-    native.build(written.text, cpu, build.QUICK)
+    compile.build(written.text, cpu, build.QUICK)
     marks.append(time.process_time())
     return [after - before for before, after in itertools.pairwise(marks)]
 

@@ -20,7 +20,7 @@ def warm(say: Callable[[str], None]) -> None:
     """Builds all that, and says what is built."""
     from ptxlab import kernels
     from ptxlab.emulate.jit.building.ahead import build_ahead
-    from ptxlab.emulate.jit.native import compile as native
+    from ptxlab.emulate.jit.native import code as native
     from ptxlab.emulate.runtime import disk_cache
 
     done = "warmed-" + native.key(",".join(kernels.names()), "", "", native.host(), str(HEAD_DIMS))

@@ -40,7 +40,7 @@ def prepare(exercises: Sequence[str], seed: int, count: int) -> None:
     of them would import, compute and compile is there already; in a class, what the solutions need, too."""
     from ptxlab.emulate.jit.building.ahead import build_ahead
     from ptxlab.emulate.jit.native import llvm_thread
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
 
     build_ahead(host())  # each submission has a cache of its own, and would build them again
     if count < CLASS:

@@ -52,7 +52,7 @@ def test_every_engine(a_type: str, b_type: str) -> None:
 @pytest.mark.parametrize(("cpu", "features", "lanes"), [("haswell", "+avx,+avx2", 8), ("x86-64", "+sse2", 4)])
 def test_shorter_vectors(cpu: str, features: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxlab.emulate.jit.llvm.byte_products import pair_products
-    from ptxlab.emulate.jit.native import compile as native
+    from ptxlab.emulate.jit.native import code as native
 
     if not set(features.split(",")) <= set(native.host().features.split(",")):
         pytest.skip(f"needs a CPU with {features}")
@@ -69,7 +69,7 @@ def test_one_instruction_for_pairs() -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
     from ptxlab.text import parse
 
     def emitted(cpu: Cpu) -> str:

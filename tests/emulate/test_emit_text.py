@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptxlab.emulate.jit.llvm.irtext import Text
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
+from ptxlab.emulate.jit.native.compile import build as built
 
 
 def results(write: Callable[[Text], str], given: range = range(5)) -> list[int]:
@@ -21,7 +22,7 @@ def results(write: Callable[[Text], str], given: range = range(5)) -> list[int]:
     text = "\n".join(
         ['!0 = !{!"branch_weights", i32 2000, i32 1}', *lines, f"  ret i32 {value}", "fault:", "  ret i32 -1", "}"]
     )
-    code = native.load([native.build(text, native.host(), 0)], native.host())
+    code = native.load([built(text, native.host(), 0)], native.host())
     f = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(code.address("f"))
     return [f(x) for x in given]
 

@@ -181,7 +181,7 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
     program = lower(parse(kernel(body)))
@@ -215,7 +215,7 @@ def test_the_text_is_valid() -> None:
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
     texts = [kernel(body) for _, body in [*PROGRAMS.values(), *FAULTS.values()]] + [Program(k).text for k in range(8)]

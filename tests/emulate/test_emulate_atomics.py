@@ -277,7 +277,7 @@ def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     what another one adds to."""
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
 
     given = {"kind": "u32", "op": "add", "size": 4, "bits": "b32", "word": "%r17", "space": space}
     given["at"] = "%rd7" if space == "global" else "%r16"

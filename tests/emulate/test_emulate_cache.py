@@ -18,7 +18,7 @@ from ptxlab.emulate.runtime import disk_cache
 OTHERS = ("rules-", "launch-")
 """What the names of entries begin with that are not a program's code."""
 
-pytest.importorskip("ptxlab.emulate.jit.native.compile", reason="needs llvmlite", exc_type=ImportError)
+pytest.importorskip("ptxlab.emulate.jit.native.code", reason="needs llvmlite", exc_type=ImportError)
 
 TEXT = """.version 8.0
 .target sm_80

@@ -96,12 +96,14 @@ MODULE = """define i32 @twice(i32 %x) {
 
 def test_code_generated_without_the_lock_is_the_same() -> None:
     llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
+    from ptxlab.emulate.jit.native.code import host
+
     ready: list[None] = []
 
     def both() -> tuple[bytes, bytes]:
-        machine = native.machine_for(native.host(), 0)
+        machine = native.machine_for(host(), 0)
         known = machine.emit_object(llvm.parse_assembly(MODULE, context=llvm.create_context()))
-        return known, native.build(MODULE, native.host(), 0, lambda: ready.append(None))
+        return known, native.build(MODULE, host(), 0, lambda: ready.append(None))
 
     known, built = thread.begin(both)()
     assert built == known
@@ -110,8 +112,10 @@ def test_code_generated_without_the_lock_is_the_same() -> None:
 
 def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
     native, ready = pytest.importorskip("ptxlab.emulate.jit.native.compile"), list[None]()
+    from ptxlab.emulate.jit.native.code import host
+
     with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
-        thread.begin(native.build, "define nothing", native.host(), 0, lambda: ready.append(None))()
+        thread.begin(native.build, "define nothing", host(), 0, lambda: ready.append(None))()
     assert ready == [None]
 
 
@@ -119,10 +123,12 @@ def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
 def test_code_is_generated_while_another_thread_calls_llvm() -> None:
     """It would wait for llvmlite's lock, and make a call or two."""
     llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
+    from ptxlab.emulate.jit.native.code import host
+
     body = "\n".join(f"  %v{k + 1} = mul i32 %v{k}, %x" for k in range(100_000))
     text = f"define i32 @long(i32 %x) {{\n  %v0 = add i32 %x, 1\n{body}\n  ret i32 %v100000\n}}"
     ready, done, calls = threading.Event(), threading.Event(), 0
-    built = thread.beside(lambda: (native.build(text, native.host(), 0, ready.set), done.set()))
+    built = thread.beside(lambda: (native.build(text, host(), 0, ready.set), done.set()))
     ready.wait()
     while not done.is_set():
         thread.begin(llvm.get_default_triple)()
@@ -160,7 +166,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
 def test_a_forked_process_has_a_thread_of_its_own() -> None:
     program = """
 import os
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
 native.host()
 child = os.fork()
 if child == 0:

@@ -160,7 +160,7 @@ def test_initcheck_looks_up_masks_where_all_lanes_have_one_address(at: str, look
     """The rule is called for addresses that may differ, and where a lane may read what it has not written."""
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
     from ptxlab.emulate.language.rules import rule_of
     from ptxlab.emulate.rules import local_memory
 

@@ -46,7 +46,7 @@ def both(engine: str, body: str, x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.long
 def test_the_bits_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit.native import compile as native
+    from ptxlab.emulate.jit.native import code as native
 
     older = native.Cpu("x86-64", "")
     monkeypatch.setattr(native, "host", lambda: older)

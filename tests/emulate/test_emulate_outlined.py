@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.building.linked_rules import parts
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.emitter import execution
 from ptxlab.emulate.jit.instruments.chosen import Instruments
-from ptxlab.emulate.jit.native.compile import host
+from ptxlab.emulate.jit.native.code import host
 from ptxlab.emulate.program.model import lower
 
 HEAD = """\

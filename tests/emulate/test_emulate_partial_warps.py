@@ -75,7 +75,7 @@ def test_nothing_is_gathered() -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
 
     def emitted(program: str) -> str:
         cpu, plain, rows = Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), Rows.of((48, 1, 1))

@@ -89,7 +89,7 @@ def test_engines_agree_to_the_last_bit(opcode: str) -> None:
 @pytest.mark.parametrize("name", ["haswell", "x86-64-v2"])
 def test_code_for_an_older_cpu_agrees(opcode: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without AVX-512 other instructions are chosen, above all for bf16; without F16C halves are converted by hand."""
-    from ptxlab.emulate.jit.native import compile as native
+    from ptxlab.emulate.jit.native import code as native
 
     if "+avx2" not in native.host().features or "+f16c" not in native.host().features:
         pytest.skip("needs a CPU with AVX2")

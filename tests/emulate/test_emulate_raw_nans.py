@@ -80,7 +80,7 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.emitter import machine
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
 
     sums = """ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1; mov.b32 %r20, %f2;
         shfl.sync.bfly.b32 %r21, %r20, 1, 31, -1; mov.b32 %f3, %r21; st.global.f32 [%rd3], %f3;"""

@@ -370,7 +370,7 @@ def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.Mon
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.emitter import emit
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
     body = """

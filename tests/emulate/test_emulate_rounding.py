@@ -78,7 +78,7 @@ def test_an_instruction_where_the_cpu_has_one() -> None:
     """With 512-bit vectors a direction costs what the nearest number does; it is some forty instructions elsewhere."""
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
 
     def length(mode: str, cpu: Cpu) -> int:
         body = f"ld.global.f32 %f1, [%rd3]; {f'fma.{mode}.f32 %f1, %f1, %f1, %f1;' * 50} st.global.f32 [%rd3], %f1;"

@@ -97,7 +97,7 @@ def test_what_lies_around_shared_memory_is_not_touched(
 ) -> None:
     """The pages before and behind the memory of a block allow no access: one would end this process. Code without masks
     loads whole rows, so there is a margin, which belongs to the memory."""
-    from ptxlab.emulate.jit.native import compile as native
+    from ptxlab.emulate.jit.native import code as native
     from ptxlab.emulate.jit.running import workers
 
     cpu = native.host()

@@ -14,7 +14,7 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of, parts
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.instruments.chosen import Instruments
-from ptxlab.emulate.jit.native.compile import host
+from ptxlab.emulate.jit.native.code import host
 from ptxlab.emulate.jit.translation.rulecode import module_of
 
 HEAD = """\

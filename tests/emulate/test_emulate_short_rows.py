@@ -70,7 +70,7 @@ def test_what_is_loaded_and_stored() -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
 
     def vectors(block: tuple[int, int, int], length: int) -> tuple[int, int]:
         cpu, plain, program = Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), lower(parse(text("u32")))

@@ -80,7 +80,7 @@ def test_no_shuffle_goes_through_memory(small: bool) -> None:
         begin = whole.index("shfl.sync")
         return whole[begin : whole.index("st.global", begin)]
 
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
 
     wide, narrow = Cpu("znver4", "+avx512f"), Cpu("haswell", "+avx2")
     for cpu in (wide, narrow):

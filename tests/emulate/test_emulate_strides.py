@@ -146,7 +146,7 @@ def test_every_second_and_every_fourth_element(
 ) -> None:
     """From the first to the last of an array; neighbours one after the other; what lies between is left as it was."""
     from ptxlab.emulate.jit.memory.interleaved import Interleaved
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
 
     a, b, size = ELEMENTS[element]
     end = 4 * WORDS - (31 * times + 2) * size
@@ -185,7 +185,7 @@ def test_every_third_element_and_rows_backwards(
 ) -> None:
     """Up to both ends of an array."""
     from ptxlab.emulate.jit.memory.interleaved import Interleaved
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
 
     register, size = SMALL[element]
     first = 0 if end == "first" else 4 * WORDS - (31 * abs(times) + 1) * size

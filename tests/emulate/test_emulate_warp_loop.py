@@ -279,7 +279,7 @@ def test_segments(what: str, counters: bool) -> None:
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
     program = lower(parse(kernel(PROGRAMS[what][2], SHARED)))
@@ -301,7 +301,7 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import host
+    from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
     program, found, emit = lower(parse(kernel(body))), list[Any](), segments.Segments.emit

@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.matrices.half_forms import Vectors
 from ptxlab.isa.fragments import Fragment
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
-native = pytest.importorskip("ptxlab.emulate.jit.native.compile")
+native = pytest.importorskip("ptxlab.emulate.jit.native.code")
 
 _MMA = "mma.sync.aligned"
 FORMS = [

@@ -73,7 +73,7 @@ def test_one_store_for_each_lane() -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.instruments.chosen import Instruments
-    from ptxlab.emulate.jit.native.compile import Cpu
+    from ptxlab.emulate.jit.native.code import Cpu
     from ptxlab.text import parse
 
     text = kernel("""xor.b32 %r5, %r1, 9; mul.wide.u32 %rd10, %r5, 16; add.u64 %rd10, %rd10, %rd1;

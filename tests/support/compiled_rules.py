@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.building.rule_objects import build
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.translation.rulecode import Function, module_of
 from ptxlab.emulate.jit.translation.translator import SLOT, signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit.building.linked_rules import usual_parts
 from ptxlab.emulate.jit.building.rule_objects import GOOD, object_codes
-from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native.code import Cpu
 
 
 def build_ahead(cpu: Cpu) -> None:

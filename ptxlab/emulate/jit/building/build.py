@@ -20,9 +20,9 @@ from ptxlab.emulate.jit.building.outline import Outline
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.instruments.chosen import Instruments
-from ptxlab.emulate.jit.native import compile as native
+from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import llvm_thread
-from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class Loaded:
     def _begin(self, which: str, quality: int) -> Begun:
         """Begins to build one of the functions."""
         from ptxlab.emulate.jit.building.module_text import module_text
+        from ptxlab.emulate.jit.native import compile
 
         with resting():
             slow = which != "fast"
@@ -145,7 +146,7 @@ class Loaded:
         builds = [(each, self.cpu, quality) for each in module.pieces]
         quick = quality == QUICK
         begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
-        return module, llvm_thread.generating(begin, native.build, *builds)
+        return module, llvm_thread.generating(begin, compile.build, *builds)
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""

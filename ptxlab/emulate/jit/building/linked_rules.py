@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies import all_rules
 from ptxlab.emulate.jit.building.rule_parts import Part
-from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Code, Program

@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.registers import RegisterFile
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.llvm.values import BITS
-from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program

@@ -11,13 +11,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-import llvmlite.binding as llvm
-
 from ptxlab.collection import resting
 from ptxlab.emulate.jit.building.rule_parts import Part
-from ptxlab.emulate.jit.native import compile as native
 from ptxlab.emulate.jit.native import llvm_thread
-from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
 from ptxlab.emulate.runtime import disk_cache
 
@@ -29,6 +26,10 @@ QUICK, GOOD = 0, 1
 def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
     """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
     Calls `ready` when only code generation is left, or nothing."""
+    import llvmlite.binding as llvm
+
+    from ptxlab.emulate.jit.native import compile as native
+
     try:
         level = 2 if quality == GOOD else 0
         context, machine = llvm.create_context(), native.machine_for(cpu, level)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.emulate.jit.native import compile as native
-from ptxlab.emulate.jit.native.compile import Cpu
+from ptxlab.emulate.jit.native import code as native
+from ptxlab.emulate.jit.native.code import Cpu
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.building.crowding import Comparison
 from ptxlab.emulate.jit.instruments.chosen import instruments_of
-from ptxlab.emulate.jit.native.compile import Code, Cpu
+from ptxlab.emulate.jit.native.code import Code, Cpu
 from ptxlab.emulate.jit.running.threads import Team
 from ptxlab.emulate.jit.running.workers import ENDLESS, Image, Worker
 from ptxlab.emulate.language import Pointer

@@ -1,0 +1,91 @@
+"""Machine code: the CPU that it is for, its name in the cache, loaded and ready to be called.
+
+The name is made of everything that the code depends on: the PTX without comments and line information, the kernel's
+name and target, the CPU and its features, llvmlite's version, and this package's own sources.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import llvmlite
+
+from ptxlab.emulate.jit.native.library import library
+from ptxlab.emulate.jit.native.llvm_thread import soon, uninterrupted
+from ptxlab.emulate.runtime import disk_cache
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """The CPU that code is compiled for: LLVM's name of it and its feature string."""
+
+    name: str
+    features: str
+
+    @property
+    def without_halves(self) -> bool:
+        """Whether it is an x86 CPU that is not known to have F16C; LLVM then calls functions to convert halves."""
+        return platform.machine().lower() in ("x86_64", "amd64", "i686") and "+f16c" not in self.features
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has 512-bit vectors."""
+        return "+avx512f" in self.features
+
+
+@functools.cache
+@uninterrupted
+def host() -> Cpu:
+    """The CPU this runs on."""
+    return known(*library().host())
+
+
+def known(name: str, features: str) -> Cpu:
+    """A CPU with what is quick on it: `vdpbf16ps` is on AMD's, on Intel's it takes longer than two multiply-adds of 16
+    numbers (`docs/design/speed.md` has the times of an Emerald Rapids)."""
+    return Cpu(name, features if name.startswith("znver") else features.replace("+avx512bf16", "-avx512bf16"))
+
+
+class Code:
+    """Loaded machine code: `address(name)` of a function."""
+
+    def __init__(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
+        self._engine, context = library().load(blobs, cpu.name, cpu.features)
+        self._addresses: dict[str, int] = {}
+        # Freed in LLVM's thread, and not by a garbage collection or an interrupt of one in the main thread.
+        freed = functools.partial(library().unload, self._engine, context)
+        weakref.finalize(self, soon, freed).atexit = False
+
+    def address(self, name: str) -> int:
+        """The address of an exported function."""
+        if name not in self._addresses:
+            self._addresses[name] = self._found(name)
+        return self._addresses[name]
+
+    @functools.cached_property
+    def grid(self) -> Callable[[int], int]:
+        """The function that runs a worker, given the address of its context."""
+        return _RUNS(self.address("grid"))
+
+    @uninterrupted
+    def _found(self, name: str) -> int:
+        return int(library().GetFunctionAddress(self._engine, name.encode()))
+
+
+_RUNS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+@uninterrupted
+def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
+    """Object code whose parts call each other, ready to be called."""
+    return Code(blobs, cpu)
+
+
+def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
+    """The name of the cache entry of compiled code."""
+    return disk_cache.key(text, name, arch, cpu.name, cpu.features, llvmlite.__version__, what)

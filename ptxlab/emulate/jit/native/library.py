@@ -1,0 +1,128 @@
+"""The functions of LLVM that load code, called without `llvmlite.binding`.
+
+A process whose code is in the cache needs no others, and to import that takes three times as long as to load the
+library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import threading
+from collections.abc import Sequence
+from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+from llvmlite.utils import get_library_name
+
+KNOWN = ("0.50.",)
+"""Versions of llvmlite whose library has the functions as they are declared here. With any other one they are called by
+way of `llvmlite.binding`, which declares them itself: what does not fit is then an error, not a crash."""
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "InitializeNativeTarget": (None,),
+    "InitializeNativeAsmPrinter": (None,),
+    "DisposeString": (None, c_char_p),
+    "GetHostCPUName": (None, POINTER(c_char_p)),
+    "GetHostCPUFeatures": (c_int, POINTER(c_char_p)),
+    "GetDefaultTargetTriple": (None, POINTER(c_char_p)),
+    "GetTargetFromTriple": (c_void_p, c_char_p, POINTER(c_char_p)),
+    "CreateTargetMachine": (
+        c_void_p, c_void_p, c_char_p, c_char_p, c_char_p, c_int, c_char_p, c_char_p, c_int, c_int, c_char_p,
+    ),
+    "ContextCreate": (c_void_p,),
+    "ContextDispose": (None, c_void_p),
+    "ParseAssembly": (c_void_p, c_void_p, c_char_p, POINTER(c_char_p)),
+    "CreateMCJITCompiler": (c_void_p, c_void_p, c_void_p, c_bool, POINTER(c_char_p)),
+    "DisposeExecutionEngine": (None, c_void_p),
+    "CreateObjectFile": (c_void_p, c_char_p, c_size_t),
+    "DisposeObjectFile": (None, c_void_p),
+    "MCJITAddObjectFile": (None, c_void_p, c_void_p),
+    "FinalizeObject": (None, c_void_p),
+    "GetFunctionAddress": (c_uint64, c_void_p, c_char_p),
+}  # fmt: skip
+"""The type of each result, and those of its arguments."""
+
+
+class Library:
+    """Functions by their names without `LLVMPY_`."""
+
+    def __init__(self) -> None:
+        path = Path(llvmlite.__file__).parent / "binding" / get_library_name()
+        if llvmlite.__version__.startswith(KNOWN) and path.is_file():
+            loaded: Any = ctypes.CDLL(str(path))
+            for name, (result, *arguments) in FUNCTIONS.items():
+                function = getattr(loaded, f"LLVMPY_{name}")
+                function.restype, function.argtypes = result, arguments
+        else:
+            import llvmlite.binding as llvm
+
+            loaded = llvm.ffi.lib
+        self._loaded = loaded
+        self.lock = threading.Lock()
+        """For what must not happen twice at once."""
+        self.InitializeNativeTarget()
+        self.InitializeNativeAsmPrinter()
+
+    def host(self) -> tuple[str, str]:
+        """The name of this computer's CPU, and its features."""
+        _, name = self.text("GetHostCPUName")
+        _, features = self.text("GetHostCPUFeatures")
+        return name, ",".join(sorted(features.split(","), key=lambda word: word[1:]))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loaded, f"LLVMPY_{name}")
+
+    def text(self, name: str, *arguments: Any) -> tuple[Any, str]:
+        """What a function returns, and the string that it leaves behind its last argument."""
+        left = c_char_p()
+        found = getattr(self, name)(*arguments, ctypes.byref(left))
+        said = (left.value or b"").decode()
+        if left:
+            self.DisposeString(left)
+        return found, said
+
+    def made(self, name: str, *arguments: Any) -> Any:
+        """What a function makes; `RuntimeError` with its own words where it makes nothing."""
+        found, said = self.text(name, *arguments)
+        if not found:
+            raise RuntimeError(said)
+        return found
+
+    def machine(self, cpu: str, features: str) -> Any:
+        """A target machine for code that is loaded."""
+        _, triple = self.text("GetDefaultTargetTriple")
+        target = self.made("GetTargetFromTriple", triple.encode())
+        elf = "-elf" if os.name == "nt" else ""  # the only objects that are loaded on Windows
+        words = [word.encode() for word in (triple + elf, cpu, features)]
+        return self.CreateTargetMachine(target, *words, 0, b"default", b"jitdefault", 0, 1, b"")
+
+    def load(self, blobs: Sequence[bytes], cpu: str, features: str) -> tuple[Any, Any]:
+        """An engine with object code whose parts call each other, and the context that it lives in."""
+        own_memory = platform.machine().lower() in ("arm64", "aarch64")  # as llvmlite has it
+        with self.lock:
+            context = self.ContextCreate()
+            module = self.made("ParseAssembly", context, b"")
+            engine = self.made("CreateMCJITCompiler", module, self.machine(cpu, features), own_memory)
+            for blob in blobs:
+                part = self.CreateObjectFile(blob, len(blob))
+                if not part:
+                    raise RuntimeError("LLVM does not read this object code")
+                self.MCJITAddObjectFile(engine, part)
+                self.DisposeObjectFile(part)
+            self.FinalizeObject(engine)
+        return engine, context
+
+    def unload(self, engine: Any, context: Any) -> None:
+        """Frees an engine, and then its context."""
+        self.DisposeExecutionEngine(engine)
+        self.ContextDispose(context)
+
+
+@functools.cache
+def library() -> Library:
+    """The library, loaded when it is first needed. Not to be called in the main thread (see `llvm_thread`)."""
+    return Library()
