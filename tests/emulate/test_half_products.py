@@ -18,6 +18,7 @@ from matrix_programs import NUMPY, multiply, pack, program, unpack
 from ptxlab.emulate.jit.llvm.irtext import Text
 from ptxlab.emulate.jit.matrices import half_forms, half_products
 from ptxlab.emulate.jit.matrices.half_forms import Vectors
+from ptxlab.emulate.runtime import disk_cache
 from ptxlab.isa.fragments import Fragment
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
@@ -95,8 +96,8 @@ def afresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     from ptxlab.emulate.jit.building import build
 
     monkeypatch.setattr(build, "_recent", type(build._recent)())
-    monkeypatch.setattr(native, "recall", lambda entry: None)
-    monkeypatch.setattr(native, "remember", lambda *given: None)
+    monkeypatch.setattr(disk_cache, "recall", lambda entry: None)
+    monkeypatch.setattr(disk_cache, "remember", lambda *given: None)
     return monkeypatch
 
 
