@@ -38,6 +38,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.liveness import reads, registers_of
@@ -77,9 +78,9 @@ MANY = 8
 class Atomics(Part):
     """Atomic operations of any space, and the functions that do them."""
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
-        self.lanes, self.rows = AtomicLanes(e), AtomicRows(e)
+        self.memory, self.lanes, self.rows = memory, AtomicLanes(e, memory), AtomicRows(e, memory)
 
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
         after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
@@ -158,7 +159,7 @@ class Atomics(Part):
             for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
         off = t.let(f"sub i64 {at}, {base}")
-        near = t.let(f"icmp ult i64 {self.e.memory.rotate('i64', off, size.bit_length() - 1)}, {places}")
+        near = t.let(f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {places}")
         good = t.let(f"and i1 {near}, {t.let(f'icmp eq i64 {written}, 0')}")
         t.do(f"br i1 {t.let(f'and i1 {good}, {self.active.any()}')}, label %{one}, label %{other}{COLD}")
         t.at(other)

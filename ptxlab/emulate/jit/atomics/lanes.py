@@ -16,14 +16,20 @@ from ptxlab.emulate.jit.atomics.elements import new_value
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
     from ptxlab.isa.table import Form
 
 
 class AtomicLanes(Part):
     """Writes that way, and the functions that it calls."""
+
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e)
+        self.memory = memory
 
     def apply(self, address: Address) -> bool:
         """Whether an operation whose old values nobody reads, and whose order makes no difference, may go this way."""
@@ -63,7 +69,7 @@ class AtomicLanes(Part):
         some = t.let(f"icmp sge i64 {last}, 0")
         limit = t.let(f"trunc i64 {t.let(f'ashr i64 {last}, {size.bit_length() - 1}')} to i32")
         limits = t.splat("i32", t.let(f"select i1 {some}, i32 {t.let(f'add i32 {limit}, 1')}, i32 0"))
-        places = self.e.memory.rotate(row, offsets, size.bit_length() - 1)
+        places = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
         return "%shared", offsets, t.let(f"bitcast <{W} x i1> {t.let(f'icmp ult {row} {places}, {limits}')} to i32")
 
     def _in_site(self, address: Address, lane: str, site: str) -> tuple[str, str, str]:
@@ -79,7 +85,7 @@ class AtomicLanes(Part):
         free = t.let(f"and i1 {alone}, {t.let(f'icmp eq i64 {written}, 0')}")
         limits = t.splat("i64", t.let(f"select i1 {free}, i64 {places}, i64 0"))
         offsets = t.let(f"sub {row} {self.m.vector(self.m.wide(address))}, {t.splat('i64', base)}")
-        near = self.e.memory.rotate(row, offsets, size.bit_length() - 1)
+        near = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
         return host, offsets, t.let(f"bitcast <{W} x i1> {t.let(f'icmp ult {row} {near}, {limits}')} to i32")
 
     def _function(self, form: Form, word: str, lane: str, kind: str, given: Value) -> str:

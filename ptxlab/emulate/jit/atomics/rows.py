@@ -17,31 +17,38 @@ from ptxlab.emulate.jit.atomics.sums import flushing
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, Address, Value
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
     from ptxlab.isa.table import Form
 
 IN_A_ROW = ("add", "and", "or", "xor", "loop")
 """Operations that are one instruction for a vector, or a few."""
 
 
+def are_neighbours(address: Address, size: int) -> bool:
+    """Whether it is known that the lanes' addresses are so many bytes apart."""
+    base = address.base
+    if not isinstance(base, Affine) or base.type != "i64" or base.form.times:
+        return False
+    return base.form.apart == tuple(size * k for k in range(W))
+
+
 class AtomicRows(Part):
     """Writes that way."""
+
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e)
+        self.memory = memory
 
     def applies(self, word: str, lane: str, address: Address) -> bool:
         """Whether an operation whose old values nobody reads may go this way."""
         e = self.e
         if e.small or e.slow or e.code.space != "global" or word not in IN_A_ROW:
             return False
-        return self.in_a_row(address, BITS[lane] // 8)
-
-    def in_a_row(self, address: Address, size: int) -> bool:
-        """Whether it is known that the lanes' addresses are so many bytes apart."""
-        base = address.base
-        if not isinstance(base, Affine) or base.type != "i64" or base.form.times:
-            return False
-        return base.form.apart == tuple(size * k for k in range(W))
+        return are_neighbours(address, BITS[lane] // 8)
 
     @contextmanager
     def row(self, form: Form, word: str, lane: str, address: Address, given: Value, site: str) -> Iterator[None]:
@@ -57,7 +64,7 @@ class AtomicRows(Part):
         limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(W - 1))])
         alone = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
         conditions = [
-            f"icmp ult i64 {self.e.memory.rotate('i64', off, size.bit_length() - 1)}, {limit}",
+            f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {limit}",
             f"icmp ne i8 {alone}, 0",
             f"icmp eq i64 {written}, 0",
             f"icmp eq i32 {self.active.bits}, -1",

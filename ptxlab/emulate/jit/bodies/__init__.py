@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from ptxlab.emulate.jit.emitter.body import Bodies, all_rules, caches
+from ptxlab.emulate.jit.bodies.body import Bodies, all_rules, caches
 
 __all__ = ["Bodies", "all_rules", "caches"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body, executes
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -83,7 +83,7 @@ class Copies(Body):
             if lane == "i64":
                 at = self.m.zext("i64", at)
             else:
-                whole, at = at, self.e.memory.rows.in_shared(at)
+                whole, at = at, self.memory.rows.in_shared(at)
         self.t.do(f"store <{W} x {lane}> {self.m.vector(at)}, ptr {buffer}, align 64")
         return buffer, 0, whole
 
@@ -117,7 +117,7 @@ class Copies(Body):
     def _checked_copy(self, code: Code, checks: Checks) -> After:
         """A cp.async: reads its operands before it."""
         size = code.number("size")
-        offsets = self.e.memory.rows.offsets_in_shared(code)
+        offsets = self.memory.rows.offsets_in_shared(code)
         source = self.m.vector(self.m.zext("i64", self.e.operands.address(code, "b")))
         whole = self._complete(code, size)
         return lambda: self._copied(code, checks, size, offsets, source, whole)
@@ -137,7 +137,7 @@ class Copies(Body):
         if checks.race:
             t.do(
                 call(at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
-                     self.e.memory.patterns.of(offsets, size), str(self.program.shared_start),
+                     self.memory.sites.patterns.of(offsets, size), str(self.program.shared_start),
                      checks.pieces(members), checks.members(members), "true")
             )  # fmt: skip
         if checks.init:

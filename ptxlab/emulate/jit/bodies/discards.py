@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body, executes
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.model import Code

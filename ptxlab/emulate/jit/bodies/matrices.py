@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.bodies.body import Bodies, Body, executes
 from ptxlab.emulate.jit.emitter.affine_calls import Given
-from ptxlab.emulate.jit.emitter.body import Body, executes
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -23,8 +23,9 @@ from ptxlab.emulate.jit.matrices.half_products import REGISTER
 from ptxlab.emulate.jit.matrices.late_products import Late, LateProducts
 from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import ANYWHERE
-from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
+from ptxlab.emulate.program.matrix_operands import Elements, bits_of, metadata
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.rules import matrix_access
 from ptxlab.emulate.runtime import state as S
@@ -54,16 +55,15 @@ class Matrices(Body):
 
     rules = (matrix_access.find, matrix_access.mark)
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
+    def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
+        super().__init__(e, memory, others)
         self._whole = ""
         """The active mask that is known to be of all 32 lanes."""
         self._stretch = ""
         """The lanes' mask where the products began that left these registers."""
         self._left: frozenset[int] = frozenset()
-        self._held: dict[int, dict[str, Elements]] = {}
-        self.wide = WideOperands(e)
-        self.late = LateProducts(e)
+        self.wide = WideOperands(e, lambda: self.late.finish())
+        self.late = LateProducts(e, self.wide)
         self._apart = 0
         """Registers of C that a product takes from elsewhere, at most."""
 
@@ -74,17 +74,10 @@ class Matrices(Body):
         if self._apart:
             self.t.do(f"%apart = alloca [{REGISTER * self._apart} x i8], align 64")
 
-    def held(self, code: Code) -> dict[str, Elements]:
-        """The registers behind its operands (see `elements`)."""
-        found = self._held.get(code.index)
-        if found is None:
-            found = self._held[code.index] = elements(self.program, code)
-        return found
-
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        held = self.held(code)
+        held = self.wide.held(code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
         zeros = self._begins_with_zeros(code)
@@ -182,7 +175,7 @@ class Matrices(Body):
 
     def _half_product(self, code: Code, p: Product, literals: dict[int, int]) -> Callable[[str], None]:
         """A product of halves, which is cut into units, and put off if it can be."""
-        held, late, unit = self.held(code), self.late, half_forms.unit(p)
+        held, late, unit = self.wide.held(code), self.late, half_forms.unit(p)
         if self._begins_with_zeros(code):
             unit = replace(unit, c=half_forms.ZERO)
         crossed = unit.c != half_forms.ZERO and _crossed(held["d"], held["c"])
@@ -230,7 +223,7 @@ class Matrices(Body):
         if not code.properties.product or code.guard is not None or not is_half_product(fragments.product(code.form)):
             return False
         values = self.e.registers.values
-        found = [values.get(e.index) if isinstance(e, Reg) else None for e in self.held(code)["c"]]
+        found = [values.get(e.index) if isinstance(e, Reg) else None for e in self.wide.held(code)["c"]]
         return all(x is not None and x.lanes is not None and not any(x.lanes.tobytes()) for x in found)
 
     def _set_apart(self, c: list[int]) -> None:
@@ -248,7 +241,7 @@ class Matrices(Body):
         into: list[tuple[Fragment, tuple[int, ...]]] = []
         wide = [] if stores else self.wide.loaded(code)
         if wide:
-            at_register = {e.index: k for k, e in enumerate(self.held(code)["d"]) if isinstance(e, Reg)}
+            at_register = {e.index: k for k, e in enumerate(self.wide.held(code)["d"]) if isinstance(e, Reg)}
             into = [(each.fragment, tuple(at_register[r] for r in each.registers)) for each in wide]
             name += "".join(f"_{of.type}_{of.rows}_{''.join(map(str, numbers))}" for of, numbers in into)
             more = "".join(f", ptr {each.pointer}" for each in wide)
@@ -266,7 +259,7 @@ class Matrices(Body):
             offset += mem.offset
         else:
             where, at = "%addrs", self.e.operands.address_in(mem)
-            self.e.memory.laid.lanes(self.e.memory.rows.in_shared(at))
+            self.memory.laid.lanes(self.memory.rows.in_shared(at))
 
         def call(table: str) -> None:
             given = f"ptr {where}, i32 {offset}, ptr %shared, i64 %shared.size{more}"
@@ -330,7 +323,7 @@ class Matrices(Body):
     def check(self, code: Code, checks: Checks) -> After | None:
         if code.properties.rows:
             (access,) = code.accesses
-            offsets = self.e.memory.rows.offsets_in_shared(code)
+            offsets = self.memory.rows.offsets_in_shared(code)
             return lambda: self._rows_checked(code, checks, offsets, access.lanes)
         if code.properties.fragment and code.accesses:
             self._tile(code, checks)
@@ -339,14 +332,14 @@ class Matrices(Body):
     def _rows_checked(self, code: Code, checks: Checks, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
         self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
-        checks.placed_rows(code, lanes, self.e.memory.patterns.of(offsets, 16) if lanes >> 31 else ANYWHERE)
+        checks.placed_rows(code, lanes, self.memory.sites.patterns.of(offsets, 16) if lanes >> 31 else ANYWHERE)
 
     def _tile(self, code: Code, checks: Checks) -> None:
         """The pieces of a matrix that wmma loads or stores."""
         address = self.m.zext("i64", self.e.operands.address(code, "a"))
         given = self.e.operands.read_named(code, "stride", "u32")
         stride = None if given is None else self.m.zext("i64", given)
-        for places, lanes, size in self.e.memory.rows.pieces(code, address, stride):
+        for places, lanes, size in self.memory.rows.pieces(code, address, stride):
             self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
             there = self.active.any()
             with self.active.only(self.t.let(f"select i1 {there}, i32 {lanes}, i32 0")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body, executes
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rulecode import THERE, call

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies.matrices import SINK
-from ptxlab.emulate.jit.emitter.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Bodies, Body, executes
+from ptxlab.emulate.jit.bodies.matrices import SINK, Matrices
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import is_half_product
 from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.model import Code, Reg
@@ -49,8 +50,9 @@ class Warpgroups(Body):
 
         return piece_offsets, async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
+    def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
+        super().__init__(e, memory, others)
+        self.wide = others.part(Matrices).wide
         codes = [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
         self.held = frozenset(
             r.index
@@ -189,7 +191,7 @@ class Warpgroups(Body):
             whole.a, operand_b(whole.b.rows, GROUP, whole.b.type), accumulator(16, GROUP, whole.c.type),
             accumulator(16, GROUP, whole.d.type), whole.bits, whole.packed,
         )  # fmt: skip
-        rows, table, of_a = self._tables(self.e.matrices.held(code), whole, part)
+        rows, table, of_a = self._tables(self.wide.held(code), whole, part)
         key = code.form, of.a is None, of.a_mn, of.b_mn, of.negative, None if packed is None else packed.selector
         if key not in self._computed:
             self._computed[key] = name = f"wgmma_compute_{len(self._computed)}"
@@ -239,7 +241,7 @@ class Warpgroups(Body):
         adds = t.let(f"icmp ne i32 {scale}, 0")
         groups = whole.d.columns // GROUP
         if is_half_product(part):
-            multiply_halves(self.e, t, part, groups, adds)
+            multiply_halves(self.wide, t, part, groups, adds)
         else:
             multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
             multiply += "_satfinite" if form.satfinite else ""
@@ -262,7 +264,7 @@ class Warpgroups(Body):
         a = [room + k * REGISTER for k in range(part.a.registers)]
         rows: list[int] = []
         if is_half_product(part):
-            rows = rows_of_halves(self.e, d, a, part)
+            rows = rows_of_halves(self.wide, d, a, part)
         for group in range(0 if rows else whole.d.columns // GROUP):
             own = d[group * part.d.registers : (group + 1) * part.d.registers]
             first = 4 + group * part.b.registers

@@ -13,10 +13,10 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.analysis.analyses import analyses
 from ptxlab.emulate.jit.building.linked_rules import called
+from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.fast import Fast
 from ptxlab.emulate.jit.control.slow import Slow
 from ptxlab.emulate.jit.emitter.emit import Emitter
-from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.registers import RegisterFile
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.llvm.values import BITS
@@ -158,31 +158,6 @@ def _function(
     blocks, if not all."""
     e = Emitter(
         program, uniform, affine, alive, file, rows=rows, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
-        instruments=lambda e: _parts(instruments, e), needless=needless,
+        instruments=lambda e: observers(instruments, e), needless=needless,
     )  # fmt: skip
     return e, Slow(e, only).function() if slow else Fast(e).function()
-
-
-def _parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
-    """The instruments of an emitter, in the order in which their hooks run before an event. Most builds have none, and
-    do not load their modules."""
-    out: list[Instrument] = []
-    if instruments.trace and e.slow:
-        from ptxlab.emulate.jit.instruments.tracing import Tracing
-
-        out.append(Tracing(e))
-    if instruments.counters:
-        from ptxlab.emulate.jit.instruments.counting import Counting
-
-        out.append(Counting(e))
-    if instruments.checks:
-        from ptxlab.emulate.jit.checks.accesses import CheckedAccesses
-        from ptxlab.emulate.jit.checks.checked import CheckedBodies, Checks
-        from ptxlab.emulate.jit.checks.control import CheckedControl
-        from ptxlab.emulate.jit.checks.local import CheckedLocal
-        from ptxlab.emulate.jit.checks.registers import CheckedRegisters
-
-        e.checks = checks = Checks(e, instruments.checks)
-        out += [CheckedControl(e, checks), CheckedBodies(e, checks), CheckedAccesses(e, checks)]
-        out += [CheckedLocal(e, checks), CheckedRegisters(e, checks)]
-    return out

@@ -17,6 +17,7 @@ from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.rules import initcheck, race_accesses, races, written_before
 from ptxlab.emulate.rules import instructions as rules
@@ -51,13 +52,14 @@ Root = tuple[str, str, str, str, str]
 class CheckedAccesses(CheckInstrument):
     """Loads, stores and atomics."""
 
-    def __init__(self, e: Emitter, checks: Checks) -> None:
+    def __init__(self, e: Emitter, checks: Checks, memory: Memory) -> None:
         super().__init__(e, checks)
+        self.memory = memory
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
         self._put_off = PutOff(e, checks)
-        self._atomics = RecordedAtomics(e, checks)
+        self._atomics = RecordedAtomics(e, checks, memory)
         self._written = checks.written
 
     def enters(self) -> None:
@@ -81,7 +83,7 @@ class CheckedAccesses(CheckInstrument):
     def _root(self, group: Group) -> Root:
         if self.e.code.space == "shared":
             return "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared", "%shared"
-        site, (known, _, memory, _) = self.e.memory.site(group)
+        site, (known, _, memory, _) = self.memory.sites.site(group)
         accesses, stride, written = (
             self.t.let(f"load {kind}, ptr {self.t.field(S.Site, name, site)}")
             for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
@@ -170,7 +172,7 @@ class CheckedAccesses(CheckInstrument):
         t, group = self.t, seen.group
         # in a program built for size each access is checked by itself, and no group is ever located
         members = self._segment(seen) if id(group) in self._roots else []
-        mixed = group.site in self.e.memory.mixed
+        mixed = group.site in self.memory.sites.mixed
         if not members and not mixed:
             return
         if not mixed:
@@ -178,7 +180,7 @@ class CheckedAccesses(CheckInstrument):
             return
         with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
             with scattered, self.m.own_splats():
-                self._scattered(seen, self.e.memory.addresses(group))
+                self._scattered(seen, self.memory.sites.addresses(group))
             with near, self.m.own_splats():
                 if members:
                     self._near(seen, members)
@@ -269,7 +271,7 @@ class CheckedAccesses(CheckInstrument):
 
     def _offsets(self, group: Group) -> None:
         """The offsets of a group into the buffer for them."""
-        self.t.do(f"store <{W} x i32> {self.e.memory.offsets(group)}, ptr %addrs, align 64")
+        self.t.do(f"store <{W} x i32> {self.memory.sites.offsets(group)}, ptr %addrs, align 64")
 
     def _report(self, written: str, start: str, members: Members) -> None:
         self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.checks.shared_written import SharedWritten
-from ptxlab.emulate.jit.emitter.instrument import After, Instrument
+from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
@@ -39,8 +40,9 @@ Members = list[tuple[int, int, int]]
 class Checks(Part):
     """`init`, `race`, `sync`: what is checked."""
 
-    def __init__(self, e: Emitter, checks: frozenset[str]) -> None:
+    def __init__(self, e: Emitter, checks: frozenset[str], memory: Memory) -> None:
         super().__init__(e)
+        self.memory = memory
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
         self._copies = any(code.properties.lane_copy or is_bulk(code) for code in self.program.codes)
         self._tiles = follows_tiles(self.program)
@@ -53,7 +55,7 @@ class Checks(Part):
     @functools.cached_property
     def written(self) -> SharedWritten:
         """What is known to be written of shared memory."""
-        return SharedWritten(self.e)
+        return SharedWritten(self.e, self.memory)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
@@ -235,14 +237,6 @@ class CheckInstrument(Instrument):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
-
-
-class CheckedBodies(CheckInstrument):
-    """What bodies say of their instructions (see `body`)."""
-
-    def before(self, code: Code) -> After | None:
-        body = self.e.bodies.of(code)
-        return None if body is None else body.check(code, self.checks)
 
 
 def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.atomics.rows import are_neighbours
 from ptxlab.emulate.jit.checks.checked import Checks
 from ptxlab.emulate.jit.checks.records_at_once import one_place, whole_row
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import races
@@ -27,15 +29,15 @@ if TYPE_CHECKING:
 class RecordedAtomics(Part):
     """What records them."""
 
-    def __init__(self, e: Emitter, checks: Checks) -> None:
+    def __init__(self, e: Emitter, checks: Checks, memory: Memory) -> None:
         super().__init__(e)
-        self.checks = checks
+        self.checks, self.memory = checks, memory
 
     @contextmanager
     def unless_recorded(self, code: Code, address: Address, size: int) -> Iterator[None]:
         """Around what checks an operation of any kind: where it has been recorded, this is not run."""
         e, one = self.e, address.base.uniform
-        row = not one and size == races.granule(self.program) and e.atomics.rows.in_a_row(address, size)
+        row = not one and size == races.granule(self.program) and are_neighbours(address, size)
         if not self.checks.race or e.small or e.slow or code.space != "global" or not (one or row):
             yield
             return
@@ -51,7 +53,7 @@ class RecordedAtomics(Part):
         else:
             first, good, limit = at.text, self.active.any(), places
         off = t.let(f"sub i64 {first}, {base}")
-        near = t.let(f"icmp ult i64 {e.memory.rotate('i64', off, size.bit_length() - 1)}, {limit}")
+        near = t.let(f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {limit}")
         good = t.let(f"and i1 {t.let(f'and i1 {good}, {near}')}, {t.let(f'icmp eq i64 {written}, 0')}")
         other, done, known = (t.label(name) for name in ("unrecorded", "recorded", "known"))
         t.do(f"br i1 {good}, label %{known}, label %{other}")

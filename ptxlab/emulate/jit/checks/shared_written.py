@@ -13,6 +13,7 @@ from ptxlab.emulate.jit.emitter.emit import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.memory.affine_access import ROW, ROWS
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.rules import initcheck
@@ -26,8 +27,9 @@ Bytes = list[tuple[int, int]]
 class SharedWritten(Part):
     """The comparisons."""
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
+        self.memory = memory
         gaps = gaps_of(self.program) if self.program.shared_gap else [0]
         self.starts = [0, *(at + size for at, size in zip(gaps[1::2], gaps[2::2], strict=True))]
         """Where the stretches begin."""
@@ -46,7 +48,7 @@ class SharedWritten(Part):
         whose number this gives: `STRETCHES` if there are too many."""
         halves = 2 if group.lanes is not None and ROWS in group.patterns else 1
         if self.active.partly or self.active.guard is not None or not group.patterns & {ROW, ROWS}:
-            good, stretch = self._lanes(self.e.memory.offsets(group), accessed, self.active.bits)
+            good, stretch = self._lanes(self.memory.sites.offsets(group), accessed, self.active.bits)
         else:
             good, stretch = self._rows(group, halves, accessed)
         with self._unless(good, stretch, write=True):

@@ -21,9 +21,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.analysis.sides import sides_of
+from ptxlab.emulate.jit.bodies.body import body_of
 from ptxlab.emulate.jit.control.assured import Assured
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
-from ptxlab.emulate.jit.emitter.body import body_of
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
 from ptxlab.emulate.jit.translation.rulecode import call, declaration

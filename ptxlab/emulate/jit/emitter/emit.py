@@ -36,7 +36,7 @@ from ptxlab.emulate.jit.llvm.irtext import HELD, SIGNATURE, Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.memory.called_access import PLACED
-from ptxlab.emulate.jit.memory.neighbours import ROOM, Bundles, plan_bundles
+from ptxlab.emulate.jit.memory.neighbours import ROOM, plan_bundles
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import bit_set, numbers, successors
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -77,8 +77,6 @@ class Emitter:
         """Whether a function of few instructions is being emitted (see `segments`)."""
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
-        self.bundles: Bundles = {}
-        """The loads of the block that are made together where they are not in a row."""
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
         own = [code.index for code in program.codes if code.properties.atomic or caches(code)]
@@ -88,8 +86,6 @@ class Emitter:
         self.sites = len(own)
         self.sites_of: list[int] = []
         """How many sites there were before each block."""
-        self.places = 0
-        """How many places bundles need."""
         self._kept = bit_set([r for r, at in enumerate(file.scalar) if at])
         """The registers that are kept as scalars, a bit set."""
         self.words: list[str] = []
@@ -110,8 +106,8 @@ class Emitter:
         self.operands = Operands(self)
         self.stops = Stops(self)
         self.memory = Memory(self)
-        self.atomics = Atomics(self)
-        self.bodies = Bodies(self)
+        self.atomics = Atomics(self, self.memory)
+        self.bodies = Bodies(self, self.memory)
         self.matrices = self.bodies.part(Matrices)
         self.warpgroups = self.bodies.part(Warpgroups)
         self.execution = Execution(self)
@@ -157,7 +153,7 @@ class Emitter:
         self.groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
         self.memory.local.plan(block.first, block.last)
         if not self.slow and not self.small:
-            self.bundles = plan_bundles(self.program, block.first, block.last, self.groups)
+            self.memory.transfers.bundles = plan_bundles(self.program, block.first, block.last, self.groups)
 
     def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
@@ -168,7 +164,7 @@ class Emitter:
         self.matrices.room()
         for word in self.words:
             t.do(f"{word} = alloca i32")
-        for place in range(self.places):
+        for place in range(self.memory.transfers.places):
             t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
         self.memory.laid.room()
         for record, field, kind in (
@@ -269,7 +265,7 @@ class Emitter:
         self.uncut = 0
         self.registers.begin()
         self.matrices.wide.begin()
-        self.memory.mixed.clear()
+        self.memory.sites.mixed.clear()
         self.memory.local.begin()
         self.machine.forget_splats()
         self.active.begin(bits, partly=partly or self.slow)

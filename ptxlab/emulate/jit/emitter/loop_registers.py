@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.emitter.body import body_of
+from ptxlab.emulate.jit.bodies.body import body_of
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import KEPT, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM

@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.instruments.tallies import leaders
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.memory.affine_access import ONES, ROWS
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.model import Code
@@ -54,8 +55,9 @@ class Counting(Instrument):
 
     in_loop = lazy = by_warpgroup = True
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
+        self.memory = memory
         self.leader = leaders(self.program)
 
     def enters(self) -> None:
@@ -106,7 +108,9 @@ class Counting(Instrument):
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
-            address = self.t.splat("i64", seen.group.address) if seen.uniform else self.e.memory.addresses(seen.group)
+            address = (
+                self.t.splat("i64", seen.group.address) if seen.uniform else self.memory.sites.addresses(seen.group)
+            )
             self.anywhere(code.index, address, seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.slow and self.leader[code.index] != code.index:
@@ -143,14 +147,14 @@ class Counting(Instrument):
         switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves | apart)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
-            first = t.let(f"extractelement <{W} x i64> {self.e.memory.addresses(group)}, i64 0")
+            first = t.let(f"extractelement <{W} x i64> {self.memory.sites.addresses(group)}, i64 0")
             low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
             askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row takes one more sector
             results.append(self._pair(t.let(f"add i64 {straight}, {askew}"), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
         with switch.arm("any") as results:
-            at = self._moved("i64", self.e.memory.addresses(group), seen.offset)
+            at = self._moved("i64", self.memory.sites.addresses(group), seen.offset)
             results.append(self._need(sectors, at, self.active.bits, str(size)))
         for name in apart:
             with switch.arm(name) as results:
@@ -176,7 +180,7 @@ class Counting(Instrument):
         if group.lanes is not None:
             firsts = [t.let(f"add i64 {group.start}, {half}") for half in group.halves]
         else:
-            addresses = self.e.memory.addresses(group)
+            addresses = self.memory.sites.addresses(group)
             firsts = [t.let(f"extractelement <{W} x i64> {addresses}, i64 {lane}") for lane in (0, W // 2)]
         begins, ends = (
             [t.let(f"lshr i64 {t.let(f'add i64 {first}, {seen.offset + last}')}, {LOG_SECTOR}") for first in firsts]
@@ -226,20 +230,15 @@ class Counting(Instrument):
                 results.append(f"<i64 {needed}, i64 {best}>")
         with switch.arm("any") as results:
             at = self._moved(
-                "i32", self.e.memory.offsets(group), seen.offset if size < WORD else 0
+                "i32", self.memory.sites.offsets(group), seen.offset if size < WORD else 0
             )  # whole words change nothing
             memo = self._record(seen.code.index, "memo")
             results.append(self._need(remembered_wavefronts, memo, at, self.active.bits, str(size), str(pairs).lower()))
         switch.end()
         return switch.phi("<2 x i64>")
 
-    def before(self, code: Code) -> None:
-        body = self.e.bodies.of(code)
-        if body is not None:
-            body.count(code, self)
-
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
-        for places, lanes, size in self.e.memory.rows.pieces(code, address, stride):
+        for places, lanes, size in self.memory.rows.pieces(code, address, stride):
             self.anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
 
     def atomic(self, address: Address) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.matrices.half_forms import PAIRS, Unit, is_half_product
+from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.model import Code
 from ptxlab.isa import fragments
@@ -51,8 +52,9 @@ class Late:
 class LateProducts(Part):
     """What is put off, in the order of the program."""
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, wide: WideOperands) -> None:
         super().__init__(e)
+        self.wide = wide
         self.units: list[Late] = []
         self.written: set[int] = set()
         self.read: set[int] = set()
@@ -100,14 +102,14 @@ class LateProducts(Part):
         while units:
             first = units.pop(0)
             second = None
-            if self.e.matrices.wide.units == 2:
+            if self.wide.units == 2:
                 second = next((k for k, each in enumerate(units) if first.goes_with(each)), None)
             self.multiply([first] if second is None else [first, units.pop(second)])
-        self.e.matrices.wide.done()
+        self.wide.done()
 
     def multiply(self, units: list[Late], c: str = "") -> None:
         """The call that multiplies a unit or two. c: a pointer to C's registers, if they do not lie where they do."""
-        t, wide, unit = self.t, self.e.matrices.wide, units[0].unit
+        t, wide, unit = self.t, self.wide, units[0].unit
         pointers = [x for k, (a, _) in enumerate(units[0].steps) for x in (a, *(each.steps[k][1] for each in units))]
         self._pointers = max(self._pointers, len(pointers))
         for k, pointer in enumerate(pointers):

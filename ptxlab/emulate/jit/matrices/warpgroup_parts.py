@@ -10,6 +10,7 @@ from ptxlab.emulate.jit.llvm.fragments import store
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import unit
 from ptxlab.emulate.jit.matrices.half_operands import at
+from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
 from ptxlab.isa.fragments import Product
 
@@ -20,23 +21,23 @@ GROUP = 8
 """Columns of d that one product of `mma.sync` computes."""
 
 
-def rows_of_halves(e: Emitter, d: list[int], a: list[int], part: Product) -> list[int]:
+def rows_of_halves(wide: WideOperands, d: list[int], a: list[int], part: Product) -> list[int]:
     """The table of a product of halves: the registers of A, and then for each two parts, or for the last one, those of
     d, twice, and of B."""
     of_d, of_b = part.d.registers, part.b.registers
     groups, rows = len(d) // of_d, list(a)
-    at_once = min(groups, e.matrices.wide.units)
+    at_once = min(groups, wide.units)
     for first in range(0, groups, at_once):
         last = min(groups, first + at_once)
         own = d[first * of_d : last * of_d]
-        b = [e.file.fragments + (4 + k) * REGISTER for k in range(first * of_b, last * of_b)]
+        b = [wide.e.file.fragments + (4 + k) * REGISTER for k in range(first * of_b, last * of_b)]
         rows += [*own, *own, *b]
     return rows
 
 
-def multiply_halves(e: Emitter, t: Text, part: Product, groups: int, adds: str) -> None:
+def multiply_halves(wide: WideOperands, t: Text, part: Product, groups: int, adds: str) -> None:
     """The products of so many parts, by the table of `rows_of_halves`. adds: an i1, whether they are added to d."""
-    wide, one = e.matrices.wide, unit(part)
+    one = unit(part)
     of_a, of_b = (wide.function(which, f) for which, f in (("a", part.a), ("b", part.b)))
     at_once = min(groups, wide.units)
     size = wide.size("b", part.b)
@@ -54,7 +55,7 @@ def multiply_halves(e: Emitter, t: Text, part: Product, groups: int, adds: str) 
         multiply, own = wide.product(one, units, apart=False), units * part.d.registers
         length = 2 * own + units * part.b.registers
         with each(t, at(t, "%table", first), length, count) as row:
-            unless_added(e, t, adds, row, own)
+            unless_added(wide.e, t, adds, row, own)
             for n in range(units):
                 registers = at(t, row, 4 * (2 * own + n * part.b.registers))
                 t.do(f"call void @{of_b}(ptr %ws, ptr {registers}, ptr {b[n]})")

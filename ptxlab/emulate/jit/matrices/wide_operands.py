@@ -9,6 +9,7 @@ not at all, makes room.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.matrices import dot_products, half_forms, half_operands, half_products
 from ptxlab.emulate.jit.matrices.half_forms import PAIRS, Unit, is_half_product
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.matrix_operands import Elements
+from ptxlab.emulate.program.matrix_operands import Elements, elements
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.isa import fragments
 from ptxlab.isa.fragments import Fragment, Product
@@ -92,14 +93,23 @@ class Uses:
 
 
 class WideOperands(Part):
-    """A and B of half products."""
+    """A and B of half products. finish: computes the products that are put off."""
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, finish: Callable[[], None]) -> None:
         super().__init__(e)
+        self.finish = finish
+        self._held: dict[int, dict[str, Elements]] = {}
         self.cpu = half_forms.vectors(e.features)
         self.pools = {"a": Pool("a"), "b": Pool("b")}
         self.uses = Uses(-1)
         self.arriving: list[tuple[Place, Key]] = []
+
+    def held(self, code: Code) -> dict[str, Elements]:
+        """The registers behind the operands of a matrix instruction (see `elements`)."""
+        found = self._held.get(code.index)
+        if found is None:
+            found = self._held[code.index] = elements(self.program, code)
+        return found
 
     def begin(self) -> None:
         """A label: nothing is known."""
@@ -148,7 +158,7 @@ class WideOperands(Part):
         found = self._only_b(code)
         pool = self.pools["b"]
         if self._taken_b() + len(found) >= PLACES["b"]:
-            self.e.matrices.late.finish()
+            self.finish()
         if self._taken_b() + len(found) >= PLACES["b"]:
             return []
         where = []
@@ -235,7 +245,7 @@ class WideOperands(Part):
         others = [(use or 0, -n, place) for n, (place, use) in enumerate(following) if not place.alone]
         if others:
             return max(others)[2]
-        self.e.matrices.late.finish()
+        self.finish()
         return self._place(pool)
 
     def _next_use(self, key: Key | None) -> int | None:
@@ -262,7 +272,7 @@ class WideOperands(Part):
 
     def _taken(self, code: Code) -> Taken:
         """What a product takes."""
-        p, held = fragments.product(code.form), self.e.matrices.held(code)
+        p, held = fragments.product(code.form), self.held(code)
         a, b = (_key(self.function(which, f), held[which]) for which, f in (("a", p.a), ("b", p.b)))
         beside = [e.index for name in "ac" for e in held[name] if isinstance(e, Reg)]
         return Taken(p, a, b, tuple(beside), code.guard is not None)

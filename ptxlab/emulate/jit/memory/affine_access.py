@@ -21,10 +21,10 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.short_rows import short_rows
+from ptxlab.emulate.jit.memory.sites import Sites
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.emit import Emitter
-    from ptxlab.emulate.jit.memory.access import Memory
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""
@@ -67,9 +67,9 @@ def _steady(form: Form) -> bool:
 class AffineAccesses(Part):
     """The check of affine addresses."""
 
-    def __init__(self, e: Emitter, memory: Memory) -> None:
+    def __init__(self, e: Emitter, sites: Sites) -> None:
         super().__init__(e)
-        self.memory = memory
+        self.sites = sites
 
     def locate(self, group: Group, at: Affine, size: int) -> bool:
         """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far off."""
@@ -77,7 +77,7 @@ class AffineAccesses(Part):
         if any(step % (1 << group.log2) for step in apart) or max(apart) - min(apart) >= 1 << 30:
             return False
         extent = self._extent(group, at)
-        if self.memory.patterns.with_gaps() and _steady(at.form):
+        if self.sites.patterns.with_gaps() and _steady(at.form):
             extent = self._of_some(extent, apart[1])
         shared = self.e.code.space == "shared"
         inside = self._in_shared if shared else self._in_allocation
@@ -114,7 +114,7 @@ class AffineAccesses(Part):
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
             group.members.append((-1, 0, 0))
-            self.memory.mixed.add(group.site)
+            self.sites.mixed.add(group.site)
         return True
 
     def _extent(self, group: Group, at: Affine) -> Extent:
@@ -152,7 +152,7 @@ class AffineAccesses(Part):
         """Whether full warps are likely, and access rows: then so do some lanes of the last warp of a CTA, with gaps,
         and none need to be gathered. Where a lane wraps around, each goes by itself."""
         form = at.form
-        if form.times or self.e.instruments or self.memory.patterns.with_gaps():
+        if form.times or self.e.instruments or self.sites.patterns.with_gaps():
             return False
         alone = self.e.code.space != "shared" or self.m.straight(at).lanes is not None
         return alone and pattern_of(form.apart, size) in (ROW, ROWS)
@@ -160,7 +160,7 @@ class AffineAccesses(Part):
     def _patterns(self, at: Affine, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
         """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
         form, in_rows = at.form, self._in_rows(at, size)
-        apart, gaps = form.apart, GAPS if in_rows or self.memory.patterns.with_gaps() else GATHERED
+        apart, gaps = form.apart, GAPS if in_rows or self.sites.patterns.with_gaps() else GATHERED
         if form.times:
             pattern = pattern_of(tuple(a + n * FAR for a, n in zip(apart, form.times, strict=True)), size)
         else:
@@ -229,17 +229,17 @@ class AffineAccesses(Part):
         last = t.let(f"sub i64 %shared.size, {self.m.add(extent.beyond, self.m.const('i64', group.span)).text}")
         some = t.let(f"icmp sge i64 {last}, 0")
         limit = t.let(f"ashr i64 {last}, {group.log2}")
-        near = t.let(f"icmp ule i64 {self.memory.rotate('i64', off, group.log2)}, {limit}")
+        near = t.let(f"icmp ule i64 {self.sites.rotate('i64', off, group.log2)}, {limit}")
         return start, "%shared", "0", t.let(f"and i1 {some}, {near}")
 
     def _in_allocation(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
         """The same for the allocation that the site knows."""
         t = self.t
-        _, (start, places, host, shadow) = self.memory.site(group)
+        _, (start, places, host, shadow) = self.sites.site(group)
         off = t.let(f"sub i64 {extent.lowest.text}, {start}")
         beyond = self.m.lshr(extent.beyond, self.m.const("i64", group.log2))
         limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", beyond.text)])
-        near = t.let(f"icmp ult i64 {self.memory.rotate('i64', off, group.log2)}, {limit}")
+        near = t.let(f"icmp ult i64 {self.sites.rotate('i64', off, group.log2)}, {limit}")
         return start, host, shadow, near
 
     def _pattern_of_some(self, at: Affine, size: int) -> str:
@@ -247,7 +247,7 @@ class AffineAccesses(Part):
         is one even if these would lie elsewhere."""
         form, in_rows = at.form, self._in_rows(at, size)
         if not in_rows:
-            if form.times or not self.memory.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
+            if form.times or not self.sites.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
                 return str(GATHERED)
         straight = self.m.straight(at)
         if straight.lanes is not None:
@@ -259,12 +259,12 @@ class AffineAccesses(Part):
         several allocations."""
         t = self.t
         if self.e.code.space == "shared":
-            off32 = self.memory.inside_shared(group, Value(self.m.vector(at), at.type, False))
+            off32 = self.sites.inside_shared(group, Value(self.m.vector(at), at.type, False))
             end = t.here
             t.go(placed)
             return [(str(self.program.shared_start), "%shared", "0", found, str(GATHERED), off32, end)]
         mixed = t.label("mixed")
-        (start, _, host, shadow), off32 = self.memory.inside_site(group, self.m.vector(at), mixed)
+        (start, _, host, shadow), off32 = self.sites.inside_site(group, self.m.vector(at), mixed)
         end = t.here
         t.go(placed)
         t.at(mixed)

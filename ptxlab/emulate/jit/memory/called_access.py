@@ -11,11 +11,11 @@ from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.memory.sites import Sites
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.emit import Emitter
-    from ptxlab.emulate.jit.memory.access import Memory
 
 SHADOW, OFFSETS, PLACED = 8, 64, 64 + 4 * W
 """Where a function leaves the record of writes and the offsets, behind the pointer, and the size of all that."""
@@ -24,9 +24,9 @@ SHADOW, OFFSETS, PLACED = 8, 64, 64 + 4 * W
 class CalledAccesses(Part):
     """The functions and their calls."""
 
-    def __init__(self, e: Emitter, memory: Memory) -> None:
+    def __init__(self, e: Emitter, sites: Sites) -> None:
         super().__init__(e)
-        self.memory = memory
+        self.sites = sites
 
     def locate(self, group: Group, at: Value, size: int) -> None:
         """Leaves the pointer, the record of writes, the offsets and the pattern of a group."""
@@ -46,7 +46,7 @@ class CalledAccesses(Part):
         else:
             given.arguments["site"] = "ptr", t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
             group.members.append((-1, 0, 0))
-            self.memory.mixed.add(group.site)
+            self.sites.mixed.add(group.site)
         group.pattern = self.e.calls.call("locate", given, lambda: self._located(replace(group), there, size))
         t.fault_if(t.let(f"icmp eq i32 {group.pattern}, -1"))
         group.pointer, group.shadow = "%shared", "0"
@@ -58,14 +58,14 @@ class CalledAccesses(Part):
 
     def _located(self, group: Group, at: Value, size: int) -> Value:
         """The code of such a function: the pattern, or -1 where it has noted a fault."""
-        t, memory, self.e.stops.named = self.t, self.memory, "%code"
+        t, sites, self.e.stops.named = self.t, self.sites, "%code"
         if self.e.code.space == "shared":
-            offsets = memory.inside_shared(group, at)
-            pattern = memory.patterns.of(offsets, size)
+            offsets = sites.inside_shared(group, at)
+            pattern = sites.patterns.of(offsets, size)
         else:
             group.place, vector = "%site", self.m.vector(at)
             wide = vector if at.type == "i64" else t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
-            host, shadow, pattern, offsets, *_ = memory.anywhere(group, wide, size)
+            host, shadow, pattern, offsets, *_ = sites.anywhere(group, wide, size)
             t.do(f"store ptr {host}, ptr %placed, align 64")
             t.do(f"store i64 {shadow}, ptr {self._placed(SHADOW)}")
         self.e.stops.named, found = "", t.label("found")

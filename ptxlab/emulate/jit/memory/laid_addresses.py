@@ -14,10 +14,10 @@ from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.memory.sites import Sites
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.emit import Emitter
-    from ptxlab.emulate.jit.memory.access import Memory
 
 
 MANY = 4
@@ -29,9 +29,9 @@ KEPT = 8 * W + 4 * W
 class LaidAddresses(Part):
     """What stores addresses or offsets at `%addrs`, or where they are kept."""
 
-    def __init__(self, e: Emitter, memory: Memory) -> None:
+    def __init__(self, e: Emitter, sites: Sites) -> None:
         super().__init__(e)
-        self.memory = memory
+        self.sites = sites
         self.rooms, self.taken = 0, 0
         """How many groups keep theirs: at most in a block, and in this one so far."""
 
@@ -66,7 +66,7 @@ class LaidAddresses(Part):
             return "%addrs"
         given = Given({"to": ("ptr", "%addrs")})
         there = replace(group, lanes=given.affine("at", group.lanes))
-        self.e.calls.call("lay", given, lambda: self._store("i64", self.memory.addresses(there), "%to"))
+        self.e.calls.call("lay", given, lambda: self._store("i64", self.sites.addresses(there), "%to"))
         return "%addrs"
 
     def offsets(self, group: Group) -> str:
@@ -78,7 +78,7 @@ class LaidAddresses(Part):
             return "%addrs"
         given = Given({"to": ("ptr", "%addrs"), "start": (group.lanes.type, group.start)})
         there = replace(group, lanes=given.affine("at", group.lanes), start="%start")
-        self.e.calls.call("lay", given, lambda: self._store("i32", self.memory.offsets(there), "%to"))
+        self.e.calls.call("lay", given, lambda: self._store("i32", self.sites.offsets(there), "%to"))
         return "%addrs"
 
     def lanes(self, value: Value) -> None:

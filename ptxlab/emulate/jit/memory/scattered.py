@@ -12,12 +12,17 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.neighbours import BYTES, Bundle, transposed
+from ptxlab.emulate.jit.memory.patterns import Patterns
 from ptxlab.emulate.jit.memory.widths import Widths
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
@@ -81,6 +86,10 @@ Where = Offsets | Stride
 class Scattered(Part):
     """Elements at a pointer and 32 offsets from it, or at a pointer and multiples of a number."""
 
+    def __init__(self, e: Emitter, patterns: Patterns) -> None:
+        super().__init__(e)
+        self.patterns = patterns
+
     def load(self, lane: str, base: str, where: Where, *, often: bool = False) -> Value:
         """The elements of the active lanes; what others get is undefined. often: whether lanes are likely to lie so."""
         kind = f"<{W} x {LLVM[lane]}>"
@@ -109,7 +118,7 @@ class Scattered(Part):
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane, where):
             offsets = where.vector(self.t)
-            if not (self._amd and not self.e.small and self.e.memory.patterns.with_gaps()):
+            if not (self._amd and not self.e.small and self.patterns.with_gaps()):
                 self._scatter(lane, base, offsets, value, W)
                 return
             if not (often and self._by_width):
@@ -143,7 +152,7 @@ class Scattered(Part):
     def _by_width(self) -> bool:
         """Whether lanes are likely to be inactive, on a CPU whose gathers take as long as all lanes of their vectors
         together, active or not."""
-        return self._amd and self.e.brief and self.e.memory.patterns.with_gaps()
+        return self._amd and self.e.brief and self.patterns.with_gaps()
 
     def _widths(self) -> Widths:
         """Arms of code for the lanes up to the last active one."""

@@ -14,9 +14,11 @@ from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
 from ptxlab.emulate.jit.memory.interleaved import Interleaved
-from ptxlab.emulate.jit.memory.neighbours import Bundle
+from ptxlab.emulate.jit.memory.laid_addresses import LaidAddresses
+from ptxlab.emulate.jit.memory.neighbours import Bundle, Bundles
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.memory.short_rows import ShortRows
+from ptxlab.emulate.jit.memory.sites import Sites
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.runtime import state as S
 
@@ -27,9 +29,13 @@ if TYPE_CHECKING:
 class Transfers(Part):
     """Moves data between registers and checked memory."""
 
-    def __init__(self, e: Emitter) -> None:
+    def __init__(self, e: Emitter, sites: Sites, laid: LaidAddresses) -> None:
         super().__init__(e)
-        self.scattered = Scattered(e)
+        self.sites, self.laid, self.scattered = sites, laid, Scattered(e, sites.patterns)
+        self.bundles: Bundles = {}
+        """The loads of the block that are made together where they are not in a row."""
+        self.places = 0
+        """How many places bundles need."""
 
     # -- the access itself ---------------------------------------------------------------------------------------------
 
@@ -78,13 +84,13 @@ class Transfers(Part):
         if not seen.write and group.patterns & {1, 5}:
             arms["one"] = (1, 5)
         gathered = 2 in group.patterns
-        if 6 in group.patterns and (self.e.memory.patterns.with_gaps() or not gathered):
+        if 6 in group.patterns and (self.sites.patterns.with_gaps() or not gathered):
             arms["gaps"] = (6,) if gathered else ()
         if gathered:
             arms["any"] = ()
         if group.way:
             arms["strided"] = (IN_SHORT_ROWS if group.rows else STRIDED,)
-        if group.site in self.e.memory.mixed:
+        if group.site in self.sites.mixed:
             arms["each"] = (3,)
         switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
         if "row" in arms:
@@ -123,12 +129,12 @@ class Transfers(Part):
 
     def _any(self, seen: Seen, stored: list[str]) -> list[str]:
         """Anywhere in one allocation."""
-        group, memory = seen.group, self.e.memory
+        group = seen.group
 
         def offsets() -> Where:
             if group.offsets or not group.way:
-                return Offsets(memory.offsets(group))
-            laid = memory.laid.offsets(group)  # lanes are `strided` as a rule
+                return Offsets(self.sites.offsets(group))
+            laid = self.laid.offsets(group)  # lanes are `strided` as a rule
             return Offsets(self.t.let(f"load <{W} x i32>, ptr {laid}, align 64"))
 
         return self._apart(seen, stored, "any", group.pointer, offsets)
@@ -161,7 +167,7 @@ class Transfers(Part):
             store_vectors(self.scattered, seen.lane, base, where(), stored)
             return results
         for k in range(seen.count):
-            bundle, row = self.e.bundles.get((seen.code.index, k), (None, 0))
+            bundle, row = self.bundles.get((seen.code.index, k), (None, 0))
             if bundle is not None:
                 self._fill(bundle, arm, pointer, where)
                 results.append(bundle.row(self.t, row))
@@ -177,7 +183,7 @@ class Transfers(Part):
         """Loads a bundle, if this is the first access that needs it in this arm of code."""
         if arm not in bundle.loaded:
             bundle.loaded.add(arm)
-            self.e.places = max(self.e.places, bundle.place + 1)
+            self.places = max(self.places, bundle.place + 1)
             base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {bundle.offset}")
             self.scattered.load_bundle(bundle, base, where())
 
@@ -190,14 +196,14 @@ class Transfers(Part):
 
         def body() -> None:
             there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
-            there.halves = self.e.memory.patterns.halves("%offsets")
+            there.halves = self.sites.patterns.halves("%offsets")
             given = self._passed(seen, self._cells(seen)) if seen.write else None
             self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
 
         self.e.helper(name, f"ptr %place, {row} %offsets, i32 %pattern, i32 %bits, ptr %data", body)
         cells = self._cells(seen)
         self._pass(seen, cells, seen.stored or ())
-        if group.site in self.e.memory.mixed:
+        if group.site in self.sites.mixed:
             with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (anywhere, known):
                 with anywhere:
                     self._slow_access(seen)
@@ -210,7 +216,7 @@ class Transfers(Part):
     def _call(self, name: str, seen: Seen) -> None:
         group = seen.group
         place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
-        offsets, bits = self.e.memory.offsets(group), self.active.bits
+        offsets, bits = self.sites.offsets(group), self.active.bits
         given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
         self.t.do(f"call void @{name}({given})")
 
@@ -334,7 +340,7 @@ class Transfers(Part):
         given = Given(key=(seen.size, seen.count, seen.code.space, seen.write))
         for name, pointer in (("ctx", "%ctx"), ("cta", "%cta"), ("ws", "%ws"), ("data", "%data")):
             given.arguments[name] = "ptr", pointer
-        given.arguments["at"] = "ptr", self.e.memory.laid.addresses(seen.group)
+        given.arguments["at"] = "ptr", self.laid.addresses(seen.group)
         given.arguments["offset"], given.arguments["code"] = ("i64", str(seen.offset)), ("i32", str(seen.code.index))
 
         def body() -> Value:
@@ -353,7 +359,7 @@ class Transfers(Part):
             whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
             group.marks = self.t.let(f"and i1 {has}, {whole}")
         with self.t.if_then(group.marks):
-            laid = self.e.memory.laid.offsets(group)
+            laid = self.laid.offsets(group)
             self.t.do(
                 f"call void @mark.lanes(i64 {group.shadow}, ptr {laid}, i64 {seen.offset}, i32 {self.active.bits}, "
                 f"i64 {seen.size})"

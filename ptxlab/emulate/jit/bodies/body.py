@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.program.model import Code
 from ptxlab.isa.accesses import ALL_LANES, Access
@@ -32,6 +33,10 @@ class Body(Part):
 
     rules: ClassVar[tuple[Function, ...]] = ()
     caches: ClassVar[frozenset[Action]] = frozenset()
+
+    def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
+        super().__init__(e)
+        self.memory = memory
 
     @staticmethod
     def check_rules() -> tuple[Function, ...]:
@@ -85,12 +90,17 @@ def executes(*actions: Action, group: AsyncGroup | None = None) -> Callable[[typ
 class Bodies:
     """The bodies of an emitter."""
 
-    def __init__(self, e: Emitter) -> None:
-        self._made = {kind: kind(e) for kind in dict.fromkeys(_BODIES.values())}
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        self._e, self._memory = e, memory
+        self._made: dict[type[Body], Body] = {}
+        for kind in dict.fromkeys(_BODIES.values()):
+            self.part(kind)
 
     def part(self, kind: type[B]) -> B:
-        """The one of a class."""
-        made = self._made[kind]
+        """The one of a class, made when it is first asked for: others need it."""
+        made = self._made.get(kind)
+        if made is None:
+            made = self._made[kind] = kind(self._e, self._memory, self)
         assert isinstance(made, kind)
         return made
 
