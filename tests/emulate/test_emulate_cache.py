@@ -95,7 +95,7 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     """Nor is the translator of rules: a new process's first launch would wait for them."""
     emitter = {
         f"ptxlab.emulate.jit.{name}"
-        for name in ("emitter.emit", "translation.translator", "building.linked_rules", "building.module_text")
+        for name in ("emitter.emitter", "translation.translator", "building.linked_rules", "building.module_text")
     }
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
     command = [sys.executable, "-c", IN_A_PROCESS, TEXT, checks]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.jit.emitter import emit, tabled
+from ptxlab.emulate.jit.emitter import function, tabled
 from ptxlab.emulate.jit.llvm import far_constants
 from ptxlab.emulate.jit.llvm.irtext import Text
 from ptxlab.emulate.jit.llvm.values import constant
@@ -66,7 +66,7 @@ def test_constants_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (far == run(text, "step")).all()
     short = long(330)
     near = run(short, "cpu")
-    monkeypatch.setattr(emit, "LONG", 10)
+    monkeypatch.setattr(function, "LONG", 10)
     assert (run(short + "// again\n", "cpu") == near).all()
 
 

@@ -8,7 +8,7 @@ import pytest
 import ptxlab as pl
 from ptxlab.emulate.jit.building.linked_rules import parts
 from ptxlab.emulate.jit.building.module_text import module_text
-from ptxlab.emulate.jit.emitter import execution
+from ptxlab.emulate.jit.emitter import semantics
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native.code import host
 from ptxlab.emulate.program.model import lower
@@ -46,8 +46,8 @@ def kernel(times: int, form: str) -> str:
                                   "div.approx.f32 %v", "lg2.approx.f32"])  # fmt: skip
 def test_many_are_calls_with_the_same_bits(form: str) -> None:
     x = np.resize(np.array(SPECIAL, np.float32), 64)
-    often, results = execution.OUTLINED + 1, []
-    for times, device in ((1, "cpu"), (execution.OFTEN, "cpu"), (often, "cpu"), (often, "step")):
+    often, results = semantics.OUTLINED + 1, []
+    for times, device in ((1, "cpu"), (semantics.OFTEN, "cpu"), (often, "cpu"), (often, "step")):
         y = np.zeros_like(x)
         pl.launch(kernel(times, form), 1, 64, pl.const(x), pl.out(y), device=device)
         results.append(y.view(np.uint32))
@@ -55,7 +55,7 @@ def test_many_are_calls_with_the_same_bits(form: str) -> None:
         np.testing.assert_array_equal(result, results[-1])
 
 
-@pytest.mark.parametrize(("small", "enough"), [(False, execution.OUTLINED + 1), (True, execution.OFTEN)])
+@pytest.mark.parametrize(("small", "enough"), [(False, semantics.OUTLINED + 1), (True, semantics.OFTEN)])
 def test_a_kernel_with_many_is_built_from_less_text(small: bool, enough: int) -> None:
     few, many = (lower(pl.parse(kernel(n, "ex2.approx.f32"))) for n in (enough - 1, enough))
     sizes = [len(module_text(p, host(), Instruments(), slow=False, small=small).text) for p in (few, many)]

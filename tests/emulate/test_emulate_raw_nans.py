@@ -92,10 +92,10 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
             found.append(a.type == "i32" and out.raw is not None and out.raw.text != out.text)
             return out
 
-    from ptxlab.emulate.jit.emitter import emit
+    from ptxlab.emulate.jit.emitter import emitter
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(emit, "LaneMachine", Seen)
+        patch.setattr(emitter, "LaneMachine", Seen)
         for small in (False, True):
             module_text(program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), slow=False, small=small)
     assert found == [True, True, False]  # twice in code that runs long: in the segment, too

@@ -368,7 +368,7 @@ def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.Mon
     function for diverged warps."""
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.emitter import emit
+    from ptxlab.emulate.jit.emitter import emitter
     from ptxlab.emulate.jit.instruments.chosen import Instruments
     from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
@@ -394,13 +394,13 @@ def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.Mon
         @%p2 bra AGAIN;"""
     loaded = set[str]()
 
-    class Seen(emit.Registers):
+    class Seen(emitter.Registers):
         def read(self, r: int) -> Any:
             if r not in self.values:
                 loaded.add(self.program.registers[r].name)
             return super().read(r)
 
-    monkeypatch.setattr(emit, "Registers", Seen)
+    monkeypatch.setattr(emitter, "Registers", Seen)
     for within, slow in (("", False), (loop, False), ("", True), (loop, True)):
         loaded.clear()
         module_text(lower(parse(kernel(body.format(within)))), host(), Instruments(), slow=slow, small=False)

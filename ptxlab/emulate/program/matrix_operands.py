@@ -44,6 +44,19 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
     return out
 
 
+def warpgroup_registers(program: Program) -> frozenset[int]:
+    """The registers of all products of `wgmma`: of their sums, of A and of its metadata."""
+    return frozenset(
+        r.index
+        for code in program.codes
+        if code.action is Action.WARPGROUP_PRODUCT
+        for name, of in elements(program, code).items()
+        if name in "ade"
+        for r in of
+        if isinstance(r, Reg)
+    )
+
+
 def metadata(program: Program, code: Code) -> sparse.Metadata | None:
     """Where a sparse product's metadata lies, None for other products. Raises `PtxError` for an invalid selector."""
     form = code.form

@@ -12,69 +12,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import ALL, Form, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
-from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
-from ptxlab.emulate.jit.emitter.execution import Execution
+from ptxlab.emulate.jit.emitter.function import Build, Function
+from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.operands import Operands
-from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.emitter.registers import Registers
+from ptxlab.emulate.jit.emitter.semantics import Semantics
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.liveness import registers_of, writes
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg, Source
 from ptxlab.isa.actions import Action
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
-
-class Sketch:
-    """What stands in for an emitter: registers are read as values of their forms, and forms are what is written."""
+class Sketch(Registers):
+    """Registers that are read as values of their forms, and the forms of what is written to them."""
 
     def __init__(self, program: Program, rows: Rows, aligned: dict[int, int]) -> None:
-        self.program, self.rows, self.aligned = program, rows, aligned
-        self.slow = self.small = False
-        self.wide = True
-        self.far = self.tabled = None
-        self.t = Text()
-        self.instruments: tuple[()] = ()
-        self.needless = frozenset[int]()
-        self.registers = self
-        self.code = program.codes[0]
-        emitter = cast("Emitter", self)
-        self.active = ActiveMask(emitter)
-        self.machine = LaneMachine(emitter)
-        self.operands = Operands(emitter)
-        self.execution = Execution(emitter)
+        nothing = [False] * len(program.registers)
+        f = Function(Build(program, rows, nothing, {}, {}, [0] * len(program.blocks)))
+        super().__init__(f, LaneMachine(f), LoopRegisters(f))
+        self.aligned = aligned
+        self.semantics = Semantics(f, self.m, Operands(f, self.m, self))
         self.forms: dict[int, Form] = {}
         self.written: dict[int, Form | None] = {}
 
     def run(self, code: Code, forms: dict[int, Form]) -> dict[int, Form | None]:
         """What an instruction writes, given the forms of the affine registers; all others that it reads are uniform."""
-        self.code, self.forms, self.written = code, forms, {}
-        self.execution.emit(code)
+        self.f.code, self.forms, self.written = code, forms, {}
+        self.semantics.emit(code)
         self.t.lines.clear()
-        self.machine.forget_splats()
+        self.m.forget_splats()
         return self.written
 
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
         zeros = self.aligned.get(r, 0) if form is None else form.zeros
         if zeros >= BITS.get(lane, ALL):
-            return self.machine.const(lane, 0) if form is None else self.machine.numbers(lane, form.steps)
+            return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
         scalar = Value(f"%any{r}", lane, True)
-        self.machine.multiples[scalar.text] = zeros
+        self.m.multiples[scalar.text] = zeros
         if form is None or form.level:
             return scalar
         inner = Value("%any", "i32", True) if form.extension else None
-        return Affine(self.machine, form, scalar, inner, Value("%any", form.stride_type, True) if form.times else None)
+        return Affine(self.m, form, scalar, inner, Value("%any", form.stride_type, True) if form.times else None)
 
     def write(self, r: int, value: Value) -> None:
-        found = self.machine.as_affine(value)
+        found = self.m.as_affine(value)
         self.written[r] = None if found is None else found.form
 
 

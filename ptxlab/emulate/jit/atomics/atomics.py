@@ -48,7 +48,7 @@ from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import types
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.isa.table import Form
 
 _INTEGER = {

@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.isa.table import Form
 
 IN_A_ROW = ("add", "and", "or", "xor", "loop")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from ptxlab.emulate.jit.bodies.body import Bodies, all_rules, caches
+from ptxlab.emulate.jit.bodies.body import Bodies, all_rules
 
-__all__ = ["Bodies", "all_rules", "caches"]
+__all__ = ["Bodies", "all_rules"]
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")

@@ -22,17 +22,15 @@ from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.checked import Checks
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.emulate.jit.emitter.instrument import After
     from ptxlab.emulate.jit.instruments.counting import Counting
 
 
 class Body(Part):
-    """How instructions of some actions are executed. rules: those that its code calls. caches: the actions whose
-    instructions each have a `Site`, which caches an allocation."""
+    """How instructions of some actions are executed. rules: those that its code calls."""
 
     rules: ClassVar[tuple[Function, ...]] = ()
-    caches: ClassVar[frozenset[Action]] = frozenset()
 
     def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
         super().__init__(e)
@@ -113,12 +111,6 @@ class Bodies:
 def body_of(code: Code) -> type[Body] | None:
     """The class of what executes an instruction."""
     return _BODIES.get((code.action, code.properties.group)) or _BODIES.get((code.action, None))
-
-
-def caches(code: Code) -> bool:
-    """Whether it has a site of its own."""
-    kind = body_of(code)
-    return kind is not None and code.action in kind.caches
 
 
 def all_rules(*, checks: bool) -> tuple[Function, ...]:

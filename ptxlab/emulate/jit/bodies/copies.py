@@ -27,7 +27,6 @@ class Copies(Body):
     """`cp.async` and the instructions that commit to copies or wait for them."""
 
     rules = (copy,)
-    caches = frozenset({Action.COPY})
 
     @staticmethod
     def check_rules() -> tuple[Function, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.bodies.body import Bodies, Body, executes
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.emitter.registers import LateReaders
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.matrices import half_forms, tiles
@@ -37,7 +38,7 @@ from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.checked import Checks
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.emulate.jit.instruments.counting import Counting
 
 SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
@@ -50,7 +51,7 @@ SINK = S.Warp.offset("given.2")
     Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.TRANSPOSE, Action.LOAD_ROWS, Action.STORE_ROWS,
     Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT,
 )  # fmt: skip
-class Matrices(Body):
+class Matrices(Body, LateReaders):
     """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
 
     rules = (matrix_access.find, matrix_access.mark)
@@ -128,6 +129,12 @@ class Matrices(Body):
                 at = literals[bits_of(e, width)] = SPARE[len(literals)]
                 p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
                 self.t.do(f"store <{W} x i{width}> splat (i{width} {bits_of(e, width)}), ptr {p}, align 64")
+
+    def needs(self, read: Iterable[int]) -> None:
+        self.late.needs(read)
+
+    def finish(self) -> None:
+        self.late.finish()
 
     def changed(self, r: int) -> None:
         """A register has changed: it no longer holds the sum of an earlier product, or what lies widened."""

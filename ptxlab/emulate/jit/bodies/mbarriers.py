@@ -40,7 +40,7 @@ class Mbarriers(Body):
         for value, buffer in ((self.m.zext("i64", address), "%addrs"), (first, "%data"), (more, self._second())):
             t.do(f"store <{W} x i64> {self.m.vector(value)}, ptr {buffer}, align 64")
         flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
-        checks = "null" if self.e.checks is None else THERE[1]
+        checks = THERE[1] if self.e.checked else "null"
         stops = t.let(call(
             operate, "%ctx", "%cta", "%ws", checks, self.active.bits, "%addrs", "%data", self._second(),
             "%out", str(what.action), str(flags), str(S.SPACES[code.space]), str(code.index),

@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
-from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
+from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
@@ -30,7 +30,7 @@ from ptxlab.isa.fragments import Product, accumulator, operand_b
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.checked import Checks
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 @executes(
@@ -53,17 +53,8 @@ class Warpgroups(Body):
     def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
         super().__init__(e, memory, others)
         self.wide = others.part(Matrices).wide
-        codes = [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
-        self.held = frozenset(
-            r.index
-            for c in codes
-            for name, of in elements(self.program, c).items()
-            if name in "ade"
-            for r in of
-            if isinstance(r, Reg)
-        )
-        """Registers of products: they are kept in the warp's state, where products find them late."""
-        self.codes = codes
+        self.held = e.registers.held
+        self.codes = [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
         self._layouts = follows_layouts(e.program)
         self._computed: dict[tuple[object, ...], str] = {}
         """The functions that compute products, by all that their code depends on."""

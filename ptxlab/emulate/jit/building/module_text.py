@@ -10,14 +10,14 @@ import re
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.analysis.analyses import analyses
 from ptxlab.emulate.jit.building.linked_rules import called
 from ptxlab.emulate.jit.building.observers import observers
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.fast import Fast
 from ptxlab.emulate.jit.control.slow import Slow
-from ptxlab.emulate.jit.emitter.emit import Emitter
-from ptxlab.emulate.jit.emitter.registers import RegisterFile
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.function import Build
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.jit.native.code import Cpu
@@ -59,14 +59,16 @@ def module_text(
     built quickly, than fast. only: the blocks that it has, if not all."""
     rows = rows or Rows()
     found = analyses(program, rows)
-    uniform, affine, alive = found.uniform, found.affine, found.alive
     watched = instruments.trace or instruments.counters
-    needless = frozenset[int]() if watched else found.needless
-    file = RegisterFile(program, uniform, affine)
-    e, function = _function(
-        instruments, program, file, uniform, affine, alive, cpu, rows=rows, slow=slow, small=small, only=only,
-        needless=needless,
+    build = Build(
+        program, rows, found.uniform, found.affine, found.aligned, found.alive,
+        frozenset() if watched else found.needless, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
+        checked=bool(instruments.checks),
     )  # fmt: skip
+    e = Emitter(build)
+    blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
+    function = Slow(blocks, only).function() if slow else Fast(blocks).function()
+    file, alive, uniform = e.file, found.alive, found.uniform
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
@@ -147,17 +149,3 @@ def _clear_registers(registers: list[tuple[int, int]]) -> str:
             f"  call void @llvm.memset.p0.i64(ptr %r{k}, i8 0, i64 {size}, i1 false)",
         ]
     return "\n".join([*lines, "  ret void", "}"])
-
-
-def _function(
-    instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], affine: dict[int, Form],
-    alive: list[int], cpu: Cpu, *, rows: Rows, slow: bool, small: bool, only: frozenset[int] | None = None,
-    needless: frozenset[int] = frozenset(),
-) -> tuple[Emitter, str]:  # fmt: skip
-    """The emitter of the fast or the slow function of such a build, and the function's text. only: the slow function's
-    blocks, if not all."""
-    e = Emitter(
-        program, uniform, affine, alive, file, rows=rows, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
-        instruments=lambda e: observers(instruments, e), needless=needless,
-    )  # fmt: skip
-    return e, Slow(e, only).function() if slow else Fast(e).function()

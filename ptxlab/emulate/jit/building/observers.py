@@ -1,4 +1,4 @@
-"""The instruments of a build at work on an emitter, with what bodies say of their own instructions."""
+"""The instruments of a build at work on a function, with what bodies say of their own instructions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ptxlab.emulate.jit.bodies import Bodies
 from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.emitter.emit import Emitter
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.program.model import Code
@@ -17,8 +17,7 @@ class OfBodies(Instrument):
 
     in_loop = lazy = True
 
-    def __init__(self, e: Emitter, bodies: Bodies, observe: Callable[[Body, Code], After | None]) -> None:
-        super().__init__(e)
+    def __init__(self, bodies: Bodies, observe: Callable[[Body, Code], After | None]) -> None:
         self.bodies, self.observe = bodies, observe
 
     def before(self, code: Code) -> After | None:
@@ -26,10 +25,10 @@ class OfBodies(Instrument):
         return None if body is None else self.observe(body, code)
 
 
-def observers(instruments: Instruments, e: Emitter) -> list[Instrument]:
-    """The instruments of an emitter, in the order in which their hooks run before an event. Most builds have none, and
+def observers(instruments: Instruments, blocks: Blocks) -> list[Instrument]:
+    """The instruments of a function, in the order in which their hooks run before an event. Most builds have none, and
     do not load their modules."""
-    out: list[Instrument] = []
+    e, out = blocks.e, list[Instrument]()
     if instruments.trace and e.slow:
         from ptxlab.emulate.jit.instruments.tracing import Tracing
 
@@ -37,8 +36,8 @@ def observers(instruments: Instruments, e: Emitter) -> list[Instrument]:
     if instruments.counters:
         from ptxlab.emulate.jit.instruments.counting import Counting
 
-        counting = Counting(e, e.memory)
-        out += [counting, OfBodies(e, e.bodies, lambda body, code: body.count(code, counting))]
+        counting = Counting(e, blocks.memory)
+        out += [counting, OfBodies(blocks.bodies, lambda body, code: body.count(code, counting))]
     if instruments.checks:
         from ptxlab.emulate.jit.checks.accesses import CheckedAccesses
         from ptxlab.emulate.jit.checks.checked import Checks
@@ -46,8 +45,8 @@ def observers(instruments: Instruments, e: Emitter) -> list[Instrument]:
         from ptxlab.emulate.jit.checks.local import CheckedLocal
         from ptxlab.emulate.jit.checks.registers import CheckedRegisters
 
-        e.checks = checks = Checks(e, instruments.checks, e.memory)
-        of_bodies = OfBodies(e, e.bodies, lambda body, code: body.check(code, checks))
-        out += [CheckedControl(e, checks), of_bodies, CheckedAccesses(e, checks, e.memory)]
+        checks = Checks(e, instruments.checks, blocks.memory)
+        of_bodies = OfBodies(blocks.bodies, lambda body, code: body.check(code, checks))
+        out += [CheckedControl(e, checks), of_bodies, CheckedAccesses(e, checks, blocks.memory)]
         out += [CheckedLocal(e, checks), CheckedRegisters(e, checks)]
     return out

@@ -31,7 +31,7 @@ from ptxlab.emulate.rules.accesses import (
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)",

@@ -30,7 +30,7 @@ from ptxlab.isa.accesses import Access
 from ptxlab.isa.convert import PEER
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 KINDS = {"load": READS, "store": WRITES, "atomic": CHANGES}
 Members = list[tuple[int, int, int]]
@@ -229,7 +229,7 @@ class Checks(Part):
         return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
 
 
-class CheckInstrument(Instrument):
+class CheckInstrument(Part, Instrument):
     """An instrument of the checks."""
 
     in_loop = lazy = True

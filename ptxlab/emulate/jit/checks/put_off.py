@@ -18,7 +18,7 @@ from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Lau
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 FEW = 4
 """Reads of global memory outside of loops that each warp has a note for: to go on with a series takes longer."""

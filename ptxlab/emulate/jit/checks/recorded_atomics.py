@@ -23,7 +23,7 @@ from ptxlab.emulate.rules import races
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 class RecordedAtomics(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ptxlab.emulate.jit.emitter.emit import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W

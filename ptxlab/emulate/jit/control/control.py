@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -14,9 +15,6 @@ from ptxlab.emulate.rules.clusters import wait
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 
 class Flow(Protocol):
@@ -44,8 +42,9 @@ class Flow(Protocol):
 class Control(Part):
     """The instructions that end a basic block, as far as they are the same in both functions; `flow` has the rest."""
 
-    def __init__(self, e: Emitter, flow: Flow) -> None:
-        super().__init__(e)
+    def __init__(self, blocks: Blocks, flow: Flow) -> None:
+        super().__init__(blocks.e)
+        self.blocks = blocks
         self.flow = flow
 
     # -- control -------------------------------------------------------------------------------------------------------
@@ -119,8 +118,8 @@ class Control(Part):
         """i32: at a block that begins with an exchange under a guard, which of these lanes take part and name others
         that do not."""
         code = self.e.code = self.program.codes[block.first]
-        self.e.begin(bits)
-        self.active.guarded(code)
+        self.blocks.begin(bits)
+        self.e.guarded(code)
         absent = Value(self.t.let(f"xor i32 {self.active.bits}, {bits}"), "i32", True)
         named = self.m.and_(self.e.operands.read(members_of(code), "b32"), absent)
         return self.active.where(self.m.ne(named, self.m.const("i32", 0)))

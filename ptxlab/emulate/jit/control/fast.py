@@ -6,9 +6,8 @@ diverges, the scalars are spread over all lanes and the slow function goes on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxlab.emulate.jit.analysis.sides import Sides, sides_of
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control import Control
 from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.segments import Segments
@@ -22,23 +21,21 @@ from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
-
 
 class Fast(Part):
     """Writes `@fast`."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
-        self.control, self.regions = Control(e, self), Regions(e, self)
-        self.segments = Segments(e, self)
-        self.loop = WarpLoop(e) if all(each.in_loop for each in e.instruments) else None
+    def __init__(self, blocks: Blocks) -> None:
+        super().__init__(blocks.e)
+        self.blocks = blocks
+        self.control, self.regions = Control(blocks, self), Regions(blocks, self)
+        self.segments = Segments(blocks, self)
+        self.loop = WarpLoop(self.e) if all(each.in_loop for each in self.e.instruments) else None
         """The loop over warps, unless an instrument needs each to have its turn from the scheduler."""
 
     def function(self) -> str:
         """Its LLVM text."""
-        text = self.e.function(self.block, self.dispatch, self.loop, self._more)
+        text = self.blocks.function(self.block, self.dispatch, self.loop, self._more)
         return "\n".join([text, *self.segments.texts])
 
     def _more(self) -> None:
@@ -73,13 +70,13 @@ class Fast(Part):
         bits = t.let("load i32, ptr %live.at") if self.segments.here is None else "-1"
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
-        self.e.begin(bits)
+        self.blocks.begin(bits)
         if self.segments.here is None:
-            self.e.count(block, bits)
+            self.blocks.count(block, bits)
         else:
             self.segments.count(block)
         for code in self.program.codes[block.first : block.last]:
-            self.e.instruction(code)
+            self.blocks.instruction(code)
             if Control.is_control(code):
                 self.control.emit(block, code)
                 return
@@ -87,7 +84,7 @@ class Fast(Part):
                 for instrument in self.e.instruments:
                     instrument.arrives(code)
                     instrument.synced(code, None)
-            self.e.execution.emit(code)
+            self.blocks.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self.go(block.next)
 
@@ -154,15 +151,15 @@ class Fast(Part):
 
     def _side(self, block: Block, bits: str) -> None:
         """A block for some of the lanes."""
-        self.e.plan(block)
-        self.e.begin(bits, partly=True)
-        self.e.count(block, bits)
+        self.blocks.plan(block)
+        self.blocks.begin(bits, partly=True)
+        self.blocks.count(block, bits)
         for code in self.program.codes[block.first : block.last]:
-            self.e.instruction(code)
+            self.blocks.instruction(code)
             if Control.is_control(code):
                 self.control.passes(code)
             else:
-                self.e.execution.emit(code)
+                self.blocks.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
 
     def _only_target(self) -> int:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control import Control
 from ptxlab.emulate.jit.control.masked import Masked, masked_regions
 from ptxlab.emulate.jit.emitter.part import Part
@@ -39,16 +40,16 @@ from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.control.fast import Fast
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 
 class Regions(Part):
     """Writes the masked copies of blocks, and the ways in and out."""
 
-    def __init__(self, e: Emitter, fast: Fast) -> None:
-        super().__init__(e)
+    def __init__(self, blocks: Blocks, fast: Fast) -> None:
+        super().__init__(blocks.e)
+        self.blocks = blocks
         self.fast = fast
-        self.of = {} if e.slow else masked_regions(self.program, e.uniform, e.scalars)
+        self.of = {} if self.e.slow else masked_regions(self.program, self.e.uniform, self.e.scalars)
         """The regions by the block of their branch."""
         self.entered: dict[int, Masked] = {}
         """Those that are needed, by their numbers."""
@@ -122,16 +123,16 @@ class Regions(Part):
         for region in self.entered.values():
             if self.e.small:
                 for at in region.blocks:
-                    self.e.plan(self.program.blocks[at])
+                    self.blocks.plan(self.program.blocks[at])
                 continue
             self.e.words += [self._rounds(region), *map(region.word, region.words)]
-            self.e.registers.apart = region.apart
+            self.e.loops.apart = region.apart
             behind = {to for at in region.blocks for to in successors(self.program, at)}
             self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
             self.e.loops.begin(self._kept(region))
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
-            self.e.registers.apart, self.e.registers.own = frozenset(), 0
+            self.e.loops.apart, self.e.registers.own = frozenset(), 0
             self._join(region)
             self._give_up(region)
             if region.number in self.left:
@@ -152,15 +153,15 @@ class Regions(Part):
         t.do(f"store i32 0, ptr {region.word(block.index)}")
         target: Value | None = None
         self._forget_rounds(region, bits)
-        self.e.plan(block)
-        self.e.begin(bits, partly=True)
-        self.e.count(block, bits)
+        self.blocks.plan(block)
+        self.blocks.begin(bits, partly=True)
+        self.blocks.count(block, bits)
         for code in self.program.codes[block.first : block.last]:
-            self.e.instruction(code)
+            self.blocks.instruction(code)
             if Control.is_control(code):
                 target = self._end(block, code)
             else:
-                self.e.execution.emit(code)
+                self.blocks.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self._lead_on(region, block, target, after)
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.analysis.sides import sides_of
-from ptxlab.emulate.jit.bodies.body import body_of
 from ptxlab.emulate.jit.control.assured import Assured
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
@@ -32,11 +32,10 @@ from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, begin_in_place
 from ptxlab.emulate.runtime import state as S
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import BODIED, Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.control.fast import Fast
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 LONGEST = 64
 """PTX instructions of a segment. In longer ones what surrounds them counts for little."""
@@ -50,8 +49,9 @@ IN_ALL = 256
 class Segments(Part):
     """Finds segments and writes their functions."""
 
-    def __init__(self, e: Emitter, fast: Fast) -> None:
-        super().__init__(e)
+    def __init__(self, blocks: Blocks, fast: Fast) -> None:
+        super().__init__(blocks.e)
+        self.blocks = blocks
         self.fast = fast
         self.found: list[Segment] = []
         self.texts: list[str] = []
@@ -145,7 +145,7 @@ class Segments(Part):
         if waits_for_others(codes[0]):
             return False
         for code in codes:
-            if body_of(code) is not None and not code.properties.atomic:
+            if code.form.op.kind in BODIED and not code.properties.atomic:
                 return False
         last = codes[-1]
         if last.leaves >= 0 and (last.guard is None or block.next < 0):
@@ -165,20 +165,20 @@ class Segments(Part):
         t, e, start = self.t, self.e, self.e.pc(segment.start)
         t.lines = []
         for at in segment.blocks:
-            e.sites = e.sites_of[at]
+            e.sites = self.blocks.sites_of[at]
             block = self.program.blocks[at]
-            e.plan(block)
+            self.blocks.plan(block)
             self.fast.block(block)
         blocks = self._leaving(t.lines)
         t.lines = []
-        e.enter()
+        self.blocks.enter()
         for at in segment.blocks:
             t.do(f"{self._ran(at)} = alloca i64")
             t.do(f"store i64 0, ptr {self._ran(at)}")
         t.do(f"%{KEPT}.result = alloca i32")
         t.do(f"%{KEPT}.ws = alloca ptr")
         before, t.lines = t.lines, []
-        e.enter_warp()
+        self.blocks.enter_warp()
         entering, t.lines = t.lines, before
         first, assured = "%first, %entry", segment.whole and not e.instruments
         if assured:
@@ -320,7 +320,7 @@ class Segments(Part):
     def count(self, block: Block) -> None:
         """A whole warp runs a block."""
         self.t.bump(self._ran(block.index), "add i64", "1")
-        self.e.counted(block)
+        self.blocks.counted(block)
 
     def leaves(self, code: Code) -> None:
         """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""

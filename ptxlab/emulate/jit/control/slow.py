@@ -9,8 +9,9 @@ when the last has arrived (`sync_lanes`), all of them receive their results befo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control import Control
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -25,30 +26,27 @@ from ptxlab.emulate.rules.turns import go_on
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
-
 
 class Slow(Part):
-    """Writes `@slow`. blocks: those that it has, if not all (see `jit.analysis.divergence`)."""
+    """Writes `@slow`. only: the blocks that it has, if not all (see `jit.analysis.divergence`)."""
 
-    def __init__(self, e: Emitter, blocks: frozenset[int] | None = None) -> None:
-        super().__init__(e)
+    def __init__(self, blocks: Blocks, only: frozenset[int] | None = None) -> None:
+        super().__init__(blocks.e)
         self.blocks = blocks
-        self.control = Control(e, self)
+        self.only, self.control = only, Control(blocks, self)
 
     def function(self) -> str:
         """Its LLVM text."""
         if not any(code.properties.converges for code in self.program.codes):  # where lanes wait within blocks
             self.e.registers.own = self.e.registers.not_needed(range(len(self.program.blocks)))
-        return self.e.function(self.block, self.dispatch)
+        return self.blocks.function(self.block, self.dispatch)
 
     # -- whose turn it is ----------------------------------------------------------------------------------------------
 
     def dispatch(self) -> None:
         cases = [f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
         for code in self.program.codes:
-            if code.properties.converges and (self.blocks is None or code.block in self.blocks):
+            if code.properties.converges and (self.only is None or code.block in self.only):
                 cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
                 if self.program.blocks[code.block].last > code.index + 1:
                     cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
@@ -86,12 +84,12 @@ d.missing:
 
     def block(self, block: Block) -> None:
         """A basic block."""
-        if self.blocks is not None and block.index not in self.blocks:
+        if self.only is not None and block.index not in self.only:
             self._lacking(block)
             return
         self.t.at(f"b{block.index}")
         bits = self._rejoin(block)
-        self.e.count(block, bits)
+        self.blocks.count(block, bits)
         self._run(block, block.first, bits)
 
     def _lacking(self, block: Block) -> None:
@@ -138,9 +136,9 @@ d.missing:
 
     def _run(self, block: Block, first: int, bits: str) -> None:
         """The code of a block from an index on, for some lanes."""
-        self.e.begin(bits)
+        self.blocks.begin(bits)
         for code in self.program.codes[first : block.last]:
-            self.e.instruction(code)
+            self.blocks.instruction(code)
             if Control.is_control(code):
                 self.control.emit(block, code)
                 return
@@ -155,7 +153,7 @@ d.missing:
                     self._count_rest(block, code.index, 1, bits)
                     self._run(block, code.index + 1, bits)
                 return
-            self.e.execution.emit(code)
+            self.blocks.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self.go(block.next)
 
@@ -299,10 +297,10 @@ d.missing:
         bits = t.let(f"and i32 {every}, {members}")  # the lanes of one member mask; the next ones follow
         t.do(f"store i32 {bits}, ptr %mask.p")
         t.bump(t.field(S.Warp, "synced"), "and i32", t.let(f"xor i32 {bits}, -1"))
-        self.e.begin(bits)
+        self.blocks.begin(bits)
         self.active.all_of_block()
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
-        body = self.e.bodies.of(code)
+        body = self.blocks.bodies.of(code)
         if body is not None:
             body.emit(code)
         else:
@@ -313,7 +311,7 @@ d.missing:
                 self.active.narrow(members)
                 result = form.op.sem(self.m, form, *brought)
                 self.active.all_of_block()
-                self.e.execution.results(code, result)
+                self.blocks.execution.semantics.results(code, result)
         for then in reversed(after):
             then()
         self.e.registers.flush(-1)

@@ -29,7 +29,7 @@ from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 FIRST = "%first"
 """The warp that the function is called with; `%ws` is the one that has its turn."""

@@ -1,1 +1,1 @@
-"""The emitter and its parts: registers, operands, the active mask, stops, and instructions that compute."""
+"""What all that emits code shares: text, lanes, the active mask, registers, operands, faults, hooks for instruments."""

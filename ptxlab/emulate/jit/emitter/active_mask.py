@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.affine.values import AffineOps
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.program.model import Code
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 
 class ActiveMask:
     """Lanes as SSA values: `bits` is an i32, `vector` a <32 x i1>. `guard` holds in the lanes that are active."""
 
-    def __init__(self, e: Emitter) -> None:
-        self.e, self.t = e, e.t
+    def __init__(self, m: AffineOps) -> None:
+        self.m, self.t = m, m.t
         self.bits, self.block_bits = "", ""
         self._mask: Value | None = None
         self._block_mask: Value | None = None
@@ -44,26 +40,22 @@ class ActiveMask:
 
     def narrow(self, bits: str) -> None:
         """These lanes are active."""
-        self.bits, self._mask = bits, self.e.machine.of_bits(bits)
+        self.bits, self._mask = bits, self.m.of_bits(bits)
 
     def lanes(self, bits: str) -> str:
         """Bits as a vector."""
-        return self.e.machine.lanes_of(bits)
+        return self.m.lanes_of(bits)
 
-    def guarded(self, code: Code) -> None:
-        """Narrows the mask to the lanes whose guard holds."""
-        self.all_of_block()
-        if code.guard is None:
-            return
-        held = self.e.registers.read(code.guard[0])
-        if code.guard[1]:
-            inverted = self.t.let(f"xor i32 {held.bits}, -1") if held.bits else ""
-            held = self.e.machine.of_bits(inverted) if inverted else self.e.machine.not_(held)
+    def where_held(self, held: Value, *, inverted: bool) -> None:
+        """Narrows the lanes that run the block to those where a guard holds; inverted: where it does not."""
+        if inverted:
+            bits = self.t.let(f"xor i32 {held.bits}, -1") if held.bits else ""
+            held = self.m.of_bits(bits) if bits else self.m.not_(held)
         self.guard = held
         if held.uniform:
             self.narrow(self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0"))
         else:
-            self.narrow(self.t.let(f"and i32 {self.e.machine.bits_of(held)}, {self.block_bits}"))
+            self.narrow(self.t.let(f"and i32 {self.m.bits_of(held)}, {self.block_bits}"))
 
     def all_of_block(self) -> None:
         """All lanes that run the block are active."""
@@ -114,13 +106,13 @@ class ActiveMask:
 
     def where(self, condition: Value) -> str:
         """i32: the active lanes in which an i1 holds."""
-        return self.t.let(f"and i32 {self.e.machine.bits_of(condition)}, {self.bits}")
+        return self.t.let(f"and i32 {self.m.bits_of(condition)}, {self.bits}")
 
     def where_not(self, condition: Value) -> str:
         """i32: the active lanes in which an i1 fails."""
         if condition.uniform:
             return self.t.let(f"select i1 {condition.text}, i32 0, i32 {self.bits}")
-        bits = self.e.machine.bits_of(condition)
+        bits = self.m.bits_of(condition)
         return self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.bits}")
 
     def first_value(self, value: Value) -> str:

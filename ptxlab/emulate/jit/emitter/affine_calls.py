@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.affine.values import Affine, AffineOps
+from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
+from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.values import Value
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 
 @dataclass
@@ -43,20 +40,22 @@ class Given:
         return Affine(value.ops, value.form, self.take(f"{name}.base", value.base), inner, stride)
 
 
-class AffineCalls(Part):
-    """The functions of an emitter, one for each word and all that its code depends on."""
+class AffineCalls:
+    """The functions that a function calls."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
+    def __init__(self, f: Function, m: AffineOps, active: ActiveMask) -> None:
+        self.f, self.t, self.m, self.active = f, f.t, m, active
+        self._gives: dict[str, str] = {}
+        """What those that `write` has written give."""
         self._numbers: dict[tuple[object, ...], int] = {}
 
     def call(self, word: str, given: Given, body: Callable[[], Value | None]) -> str:
-        """Calls the function that `body` writes; the name of what it gives, if anything. In it, the active lanes are
-        `%bits`."""
+        """Calls the function that `body` writes, one for each word and all that its code depends on; the name of what
+        it gives, if anything. In it, the active lanes are `%bits`."""
         key = (word, given.key, *((name, type_) for name, (type_, _) in given.arguments.items()))
         name = f"{word}.{self._numbers.setdefault(key, len(self._numbers))}"
         parameters = ", ".join(["i32 %bits", *(f"{type_} %{n}" for n, (type_, _) in given.arguments.items())])
-        kind = self.e.helper(name, parameters, body)
+        kind = self.write(name, parameters, body)
         text = (
             f"call {kind} @{name}({', '.join([f'i32 {self.active.bits}', *map(' '.join, given.arguments.values())])})"
         )
@@ -64,3 +63,20 @@ class AffineCalls(Part):
             return self.t.let(text)
         self.t.do(text)
         return ""
+
+    def write(self, name: str, parameters: str, body: Callable[[], Value | None]) -> str:
+        """A function that emitted code calls, written once; the type of its result. Its lanes are `%bits`; `body`
+        writes it and gives the result."""
+        if name in self._gives:
+            return self._gives[name]
+        around, here, self.t.lines, self.t.here = self.t.lines, self.t.here, [], f"entry of {name}"
+        with self.active.only("%bits"), self.m.own_splats():
+            self.m.forget_splats()
+            self.active.narrow("%bits")
+            result = body()
+        lines, self.t.lines, self.t.here = self.t.lines, around, here
+        kind, last = ("void", "ret void") if result is None else (result.llvm, f"ret {result.llvm} {result.text}")
+        head = f"define internal {kind} @{name}({parameters}) noinline nounwind alignstack(64) {{"
+        self.f.helpers[name] = "\n".join([head, *lines, f"  {last}", "}"]) + "\n"
+        self._gives[name] = kind
+        return kind

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxlab.emulate.jit.emitter.groups import Group, Seen
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.program.model import Block, Code
 
@@ -18,7 +17,7 @@ After = Callable[[], None]
 """What a hook before an event leaves to be called after it."""
 
 
-class Instrument(Part):
+class Instrument:
     """The base of instruments, whose hooks do nothing. Each overrides the hooks that it needs; they emit code."""
 
     in_loop = False

@@ -10,19 +10,13 @@ In full quality only: code that is built quickly would take longer to build.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ptxlab.emulate.jit.bodies.body import body_of
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.irtext import KEPT, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.program.block_order import components
 from ptxlab.emulate.program.liveness import bit_set, numbers, reads, successors, writes
 from ptxlab.emulate.program.model import Block, Program
-from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+from ptxlab.isa.actions import BODIED, Action
 
 WAITS = frozenset({Action.BARRIER, Action.CLUSTER_BARRIER})
 """What a warp's turn ends with: it goes on through the function's entry."""
@@ -36,17 +30,19 @@ LONGEST = 32
 """Blocks of such a loop. Building longer ones took up to a third longer, and none has become faster."""
 
 
-class LoopRegisters(Part):
+class LoopRegisters:
     """Where registers lie, and the ways between blocks that differ in that."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
+    def __init__(self, f: Function) -> None:
+        self.f, self.t, self.program = f, f.t, f.program
+        self.apart: frozenset[int] = frozenset()
+        """Registers that are scalars elsewhere and of which all lanes are kept here."""
         self.here = 0
         """The registers that lie in locals where code is being emitted, a bit set."""
-        used = not e.slow and not e.small
-        room = ROOM if e.wide else ROOM // 4
+        used = not f.slow and not f.small
+        room = ROOM if f.wide else ROOM // 4
         nowhere = [0] * len(self.program.blocks)
-        self.of = registers_of_loops(self.program, e.alive, e.scalars, room) if used else nowhere
+        self.of = registers_of_loops(self.program, f.alive, f.scalars, room) if used else nowhere
         """The same at the start of each block."""
         self._locals: dict[int, str] = {}
         """The types of the locals, by the places in the warp's state that they stand for."""
@@ -56,6 +52,10 @@ class LoopRegisters(Part):
     def begin(self, registers: int) -> None:
         """These registers lie in locals from here on."""
         self.here = registers
+
+    def scalar(self, r: int) -> bool:
+        """Whether a register is kept as a scalar, or as two."""
+        return self.f.scalars[r] and not self.f.slow and r not in self.apart
 
     def place(self, r: int, at: int, kind: str) -> str:
         """A pointer to a register, or to a part of it, which lies at an offset in the warp's state."""
@@ -100,10 +100,10 @@ class LoopRegisters(Part):
 
     def parts(self, r: int, *, vectors: bool = False) -> list[tuple[int, str]]:
         """Where a register lies, and as which types."""
-        lane, file = self.program.registers[r].lane, self.e.file
-        if vectors or not self.e.registers.scalar(r):
+        lane, file = self.program.registers[r].lane, self.f.file
+        if vectors or not self.scalar(r):
             return [(file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")]
-        form = self.e.affine.get(r)
+        form = self.f.affine.get(r)
         if form is None:
             return [(file.scalar[r], "i8" if lane == "i1" else LLVM[lane])]
         out = [(file.scalar[r], form.type)]
@@ -118,7 +118,7 @@ class LoopRegisters(Part):
         for (here, block), label in self._edges.items():
             self.t.at(label)
             self.here = here
-            self.change(self.of[block], self.e.alive[block])
+            self.change(self.of[block], self.f.alive[block])
             self.t.go(f"b{block}")
 
     def declare(self) -> None:
@@ -134,7 +134,7 @@ def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], 
     scalars; room: for all lanes of others."""
     held = set[int]()  # what instructions find in the warp's state
     for code in program.codes:
-        if body_of(code) is not None:
+        if code.form.op.kind in BODIED:
             held.update([*reads(code), *writes(code)])
     out = [0] * len(program.blocks)
     for loop in (each for each in loops(program) if len(each) <= LONGEST):

@@ -13,7 +13,9 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import form_of
 from ptxlab.emulate.jit.affine.values import AffineOps
-from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
+from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
+from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.byte_products import dot_of_bytes, pair_products
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.quotients import if_small
@@ -25,7 +27,6 @@ from ptxlab.isa import types
 from ptxlab.isa.special import SPECIAL
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
     from ptxlab.isa.table import Form
 
 _LANES = np.arange(W, dtype=np.uint64)
@@ -42,20 +43,36 @@ _MODES = {"rm": 9, "rp": 10, "rz": 11}
 """How LLVM calls operations with a rounding mode of their own, and the modes, without exceptions."""
 
 
+class Accesses:
+    """What accesses memory. Semantics that only compute do without."""
+
+    def load(self, address: Address) -> Any:
+        raise NotImplementedError
+
+    def store(self, address: Address, value: Any) -> None:
+        raise NotImplementedError
+
+    def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        raise NotImplementedError
+
+
 class LaneMachine(AffineOps):
     """The machine: `AffineOps`, and the operations that need the emitter's parts."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e.t)
-        self.e = e
-        self.affine = not e.slow
-        self.masks = e.wide
-        self.through = not e.small
+    def __init__(self, f: Function) -> None:
+        super().__init__(f.t)
+        self.f = f
+        self.affine = not f.slow
+        self.masks = f.wide
+        self.through = not f.small
+        self.mask = ActiveMask(self)
+        self.calls = AffineCalls(f, self, self.mask)
+        self.accesses = Accesses()
         self.carries = False
         """Whether the carry flag is read."""
 
     def operand(self, value: Value) -> str:
-        far = self.e.far
+        far = self.f.far
         return far.lanes(value) if far is not None and far.takes(value) else self.vector(value)
 
     # -- quotients
@@ -88,7 +105,7 @@ class LaneMachine(AffineOps):
     def _in_parts(self, values: tuple[Value, ...], made: Callable[[str, list[str]], str]) -> Value | None:
         """What an instruction makes of vectors of 512 bits, of all lanes; None without such vectors. made: the call, of
         the vectors' type and the operands."""
-        if not self.e.wide or all(value.uniform for value in values):
+        if not self.f.wide or all(value.uniform for value in values):
             return None
         t, type_ = self.t, values[0].type
         lanes, parts = 512 // BITS[type_], list[str]()
@@ -107,40 +124,40 @@ class LaneMachine(AffineOps):
 
     # -- products of bytes
     def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
-        lanes = pair_products(self.e.features)
+        lanes = pair_products(self.f.features)
         if lanes is None or (a.uniform and b.uniform):
             return None
         signs = a_type == "s32", b_type == "s32"
         return Value(dot_of_bytes(self.t, lanes, self.vector(a), self.vector(b), *signs), "i32", False)
 
     def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
-        if not self.e.small:
+        if not self.f.small:
             return None
         given = Given()
         there = [given.take(f"a{k}", value) for k, value in enumerate(values)]
-        return self.of_bits(self.e.calls.call(word, given, lambda: Value(self.bits_of(made(*there)), "i32", True)))
+        return self.of_bits(self.calls.call(word, given, lambda: Value(self.bits_of(made(*there)), "i32", True)))
 
     # -- memory
     def load(self, i: Form, address: Address) -> Any:
-        return self.e.memory.load(address)
+        return self.accesses.load(address)
 
     def store(self, i: Form, address: Address, value: Any) -> None:
-        self.e.memory.store(address, value)
+        self.accesses.store(address, value)
 
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
-        return self.e.atomics.atom(i, address, *values)
+        return self.accesses.atom(i, address, *values)
 
     # -- where a lane is
     def active(self) -> Value:
-        return self.e.active.mask
+        return self.mask.mask
 
     def special(self, name: str) -> Value:
         base, _, axis = name.partition(".")
         axis = axis or "x"
         if base == "%tid":
             p = self.t.field(S.Warp, f"tid_{axis}")
-            steps = self.e.rows.steps(axis) if self.affine else None
-            form = form_of("i32", steps, self.e.rows.zeros(axis)) if steps else None
+            steps = self.f.rows.steps(axis) if self.affine else None
+            form = form_of("i32", steps, self.f.rows.zeros(axis)) if steps else None
             affine = form and self.made(replace(form, counted=True), self.field(S.Warp, f"tid_{axis}", "i32"))
             if affine:
                 return affine
@@ -179,7 +196,7 @@ class LaneMachine(AffineOps):
             return self.trunc("i32", self._clock())
         if name in ("%clock_hi", "%globaltimer_hi"):
             return self.trunc("i32", self.lshr(self._clock(), self.const("i64", 32)))
-        program = self.e.program
+        program = self.f.program
         if name in ("%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size"):
             # All of it, with what the system reserves, or the dynamic part alone.
             static = program.dynamic_start - program.shared_start
@@ -215,7 +232,7 @@ class LaneMachine(AffineOps):
 
     # -- other lanes
     def ballot(self, a: Value) -> Value:
-        return Value(self.t.let(f"and i32 {self.bits_of(a)}, {self.e.active.bits}"), "i32", True)
+        return Value(self.t.let(f"and i32 {self.bits_of(a)}, {self.mask.bits}"), "i32", True)
 
     def lane_read(self, a: Value, index: Value) -> Value:
         if a.uniform:
@@ -223,7 +240,7 @@ class LaneMachine(AffineOps):
         if index.uniform or index.lanes is not None:
             return self.beside(self._lane(a, index), lambda: self._lane(a.raw or a, index), a)
         wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
-        if self.e.wide and BITS[wide.type] == 32:
+        if self.f.wide and BITS[wide.type] == 32:
             value = self._permuted(wide, index)
             return value if wide is a else self.trunc(a.type, value)
         # through memory: 32 loads from the buffer that holds the lanes
@@ -266,7 +283,7 @@ class LaneMachine(AffineOps):
         return self.of_bits(self.t.let("load i32, ptr %carry.at"))
 
     def carry_set(self, carry: Value) -> None:
-        new = self.t.let(f"and i32 {self.bits_of(carry)}, {self.e.active.bits}")
-        kept = self.t.let(f"xor i32 {self.e.active.bits}, -1")
+        new = self.t.let(f"and i32 {self.bits_of(carry)}, {self.mask.bits}")
+        kept = self.t.let(f"xor i32 {self.mask.bits}, -1")
         old = self.t.let(f"and i32 {self.t.let('load i32, ptr %carry.at')}, {kept}")
         self.t.do(f"store i32 {self.t.let(f'or i32 {new}, {old}')}, ptr %carry.at")

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.function import Function
+from ptxlab.emulate.jit.emitter.machine import LaneMachine
+from ptxlab.emulate.jit.emitter.registers import Registers
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, Address, Value, constant
@@ -31,8 +33,11 @@ def resized(m: Ops, value: Value, lane: str, *, signed: bool) -> Value:
     return cut if lane == target else m.bitcast(lane, cut)
 
 
-class Operands(Part):
+class Operands:
     """Operands of the instruction that is being emitted."""
+
+    def __init__(self, f: Function, m: LaneMachine, registers: Registers) -> None:
+        self.f, self.m, self.registers, self.program = f, m, registers, f.program
 
     def read(self, source: Source | None, type_: str) -> Any:
         """A source as an argument of semantics: a value, a tuple of them, an `Address`, an int or None."""
@@ -41,7 +46,7 @@ class Operands(Part):
         if isinstance(source, Mem):
             return Address(self.base(source), source.offset)
         if isinstance(source, Group):
-            element = self.e.code.element_type(type_, len(source.elements))
+            element = self.f.code.element_type(type_, len(source.elements))
             return tuple(self.read(e, element) for e in source.elements)
         if isinstance(source, Literal):
             if type_ == "int":
@@ -50,12 +55,12 @@ class Operands(Part):
                 type_ = "b64" if source.kind == "int" else source.kind
             return self._immediate(source, types.lane(type_), type_)
         if isinstance(source, Inverted):
-            return self.m.not_(self.e.registers.read(source.operand.index))
+            return self.m.not_(self.registers.read(source.operand.index))
         if isinstance(source, Symbol):
             return self.m.const(types.lane(type_), source.value)
-        value = self.e.registers.read(source.index) if isinstance(source, Reg) else self.m.special(source.name)
+        value = self.registers.read(source.index) if isinstance(source, Reg) else self.m.special(source.name)
         if type_ == "vec":
-            type_ = str(self.e.code.form.type)
+            type_ = str(self.f.code.form.type)
         return value if type_ in ("any", "int") else resized(self.m, value, types.lane(type_), signed=False)
 
     def _immediate(self, source: Literal, lane: str, type_: str) -> Value:
@@ -68,8 +73,8 @@ class Operands(Part):
     def base(self, mem: Mem) -> Value:
         """The base of an address: a register's value, or a constant."""
         if isinstance(mem.base, Reg):
-            return self.e.registers.read(mem.base.index)
-        return self.m.const("i32" if self.e.code.space == "shared" else "i64", int(mem.base.value))
+            return self.registers.read(mem.base.index)
+        return self.m.const("i32" if self.f.code.space == "shared" else "i64", int(mem.base.value))
 
     def write(self, dest: Reg | Group | None, type_: str, result: Any) -> None:
         """Writes a result to its destination."""
@@ -78,16 +83,16 @@ class Operands(Part):
         if isinstance(dest, Group):
             if not isinstance(result, tuple):  # `mov.b64 {a, b}, c`
                 result = unpack(self.m, type_, len(dest.elements), result)
-            element_type = self.e.code.element_type(type_, len(dest.elements))
+            element_type = self.f.code.element_type(type_, len(dest.elements))
             for element, part in zip(dest.elements, result, strict=True):
                 if isinstance(element, Reg):
                     self.write(element, element_type, part)
             return
         lane = self.program.registers[dest.index].lane
         if type_ == "vec":
-            type_ = str(self.e.code.form.type)
+            type_ = str(self.f.code.form.type)
         signed = type_ in types.WIDTH and types.is_signed(type_)
-        self.e.registers.write(dest.index, resized(self.m, result, lane, signed=signed))
+        self.registers.write(dest.index, resized(self.m, result, lane, signed=signed))
 
     def read_named(self, code: Code, name: str, type_: str = "") -> Any:
         """The value of a source, by its name in the instruction's syntax."""

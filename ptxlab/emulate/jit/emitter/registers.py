@@ -1,70 +1,45 @@
-"""Registers in compiled code: where they lie after a warp's state, which value each holds while code is emitted, and
-what of it must still be stored there."""
+"""Registers while code is emitted: which value each holds, and what of it must still be stored in the warp's state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.function import Function
+from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
+from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.program.liveness import bit_set
-from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.warpgroup_products import Products
-from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
+from ptxlab.emulate.program.matrix_operands import warpgroup_registers
 from ptxlab.emulate.runtime.state import Warp
-from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
 
 
-FRAGMENTS = (4 + 4 * 256 // 8) * REGISTER
-"""Room for the fragments of one product: A, and B with up to 64 bytes along k and 256 columns."""
+class LateReaders:
+    """Who reads registers in the warp's state later than the instruction that names them: products that are put off,
+    and operands that lie widened elsewhere. Nobody, where a program has no such products."""
+
+    def needs(self, read: Iterable[int]) -> None:
+        """Registers are read next."""
+
+    def finish(self) -> None:
+        """All registers are stored next."""
+
+    def changed(self, r: int) -> None:
+        """A register in the warp's state has another value."""
 
 
-class RegisterFile:
-    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where neither uniform nor affine),
-    `inner[r]` and `stride[r]` (of affine values that have them), and its size. Where the program has `wgmma`: those of
-    the products in flight, and of the fragments of the one that is computed."""
-
-    def __init__(self, program: Program, uniform: list[bool], affine: dict[int, Form]) -> None:
-        at = Warp.size
-        self.vector, self.scalar = [], []
-        for register in program.registers:
-            self.vector.append(at)
-            size = 4 if register.lane == "i1" else 4 * BITS[register.lane]
-            at += -(-size // 64) * 64
-        for register in program.registers:
-            scalar = uniform[register.index] or register.index in affine
-            self.scalar.append(at if scalar else 0)
-            at += 8 if scalar else 0
-        self.inner, self.stride = dict[int, int](), dict[int, int]()
-        for r, form in affine.items():
-            for needed, places in ((form.extension, self.inner), (form.times, self.stride)):
-                if needed:
-                    places[r] = at
-                    at += 8
-        self.products = self.fragments = 0
-        if any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes):
-            self.products = -(-at // 64) * 64
-            self.fragments = self.products + -(-Products.size // 128) * 128
-            at = self.fragments + FRAGMENTS
-        self.size = -(-at // 128) * 128
-
-
-class Registers(Part):
+class Registers:
     """Since the last label: `values` of registers that were read or written; `dirty`: those still to be stored."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
+    def __init__(self, f: Function, m: LaneMachine, loops: LoopRegisters) -> None:
+        self.f, self.t, self.m, self.active, self.loops, self.program = f, f.t, m, m.mask, loops, f.program
+        self.readers = LateReaders()
+        self.held = warpgroup_registers(f.program)
+        """Registers of products of `wgmma`: they are kept in the warp's state, where products find them late."""
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
-        self.apart: frozenset[int] = frozenset()
-        """Registers that are scalars elsewhere and of which all lanes are kept here."""
         self.keeps_all = False
         """Whether registers are stored even if they are not alive."""
         self.own = 0
@@ -76,15 +51,15 @@ class Registers(Part):
 
     def scalar(self, r: int) -> bool:
         """Whether a register is kept as a scalar, or as two."""
-        return self.e.scalars[r] and not self.e.slow and r not in self.apart
+        return self.loops.scalar(r)
 
     def _form(self, r: int) -> Form | None:
         """The form of a register that is kept as an affine value."""
-        return self.e.affine.get(r) if self.scalar(r) else None
+        return self.f.affine.get(r) if self.scalar(r) else None
 
     def _affine(self, r: int, form: Form) -> Value:
         """An affine register."""
-        file = self.e.file
+        file = self.f.file
         inner = self._loaded(r, file.inner[r], "i32") if form.extension else None
         stride = self._loaded(r, file.stride[r], form.stride_type) if form.times else None
         base = self._loaded(r, file.scalar[r], form.type)
@@ -95,13 +70,13 @@ class Registers(Part):
 
     def _loaded(self, r: int, at: int, type_: str) -> Value:
         """A scalar of a register, which has this place in the warp's state."""
-        p = self.e.loops.place(r, at, type_)
+        p = self.loops.place(r, at, type_)
         return Value(self.t.let(f"load {type_}, ptr {p}, align 8"), type_, True)
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
         if found is None:
-            self.e.matrices.late.needs((r,))
+            self.readers.needs((r,))
         form = self._form(r)
         if found is None and (number := self._numbers(r)) is not None:
             found = self.values[r] = number
@@ -121,13 +96,13 @@ class Registers(Part):
                 text = self.t.let(f"load {ty}, ptr {p}, align {8 if scalar else 64}")
             found = self.values[r] = Value(text, lane, scalar)
             if scalar:
-                self.m.note_zeros(found, self.e.aligned.get(r, 0))
+                self.m.note_zeros(found, self.f.aligned.get(r, 0))
         return found
 
     def _numbers(self, r: int) -> Value | None:
         """What a scalar holds, if 0 is all that is ever written to it, or the base of all that is."""
-        form, lane = self.e.affine.get(r), self.program.registers[r].lane
-        zeros = self.e.aligned.get(r, 0) if form is None else form.zeros
+        form, lane = self.f.affine.get(r), self.program.registers[r].lane
+        zeros = self.f.aligned.get(r, 0) if form is None else form.zeros
         if zeros < BITS[lane] or not self.scalar(r):
             return None
         return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
@@ -136,8 +111,8 @@ class Registers(Part):
         """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""
         lane = self.program.registers[r].lane
         if scalar:
-            return self.e.loops.place(r, self.e.file.scalar[r], "i8" if lane == "i1" else LLVM[lane])
-        return self.e.loops.place(r, self.e.file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")
+            return self.loops.place(r, self.f.file.scalar[r], "i8" if lane == "i1" else LLVM[lane])
+        return self.loops.place(r, self.f.file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")
 
     def write(self, r: int, value: Value) -> None:
         """A write: inactive lanes keep the old value."""
@@ -153,16 +128,16 @@ class Registers(Part):
         elif self._form(r) is not None:
             value = self._of_form(r, value)
         elif self.scalar(r):
-            self.m.note_zeros(value, self.e.aligned.get(r, 0))
+            self.m.note_zeros(value, self.f.aligned.get(r, 0))
         self.values[r] = value
         self.dirty.add(r)
 
     def flush(self, alive: int) -> None:
         """Stores the changed registers that are in `alive`, a bit set."""
-        self.e.matrices.late.finish()
+        self.readers.finish()
         changed = 0
         for r in sorted(self.dirty):
-            if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
+            if not (self.keeps_all or alive >> r & 1 or r in self.held):
                 continue
             value, lane = self.values[r], self.program.registers[r].lane
             if self._form(r) is not None:
@@ -174,19 +149,19 @@ class Registers(Part):
                 text = self.t.let(f"zext i1 {value.text} to i8") if lane == "i1" else value.text
                 self.t.do(f"store {'i8' if lane == 'i1' else value.llvm} {text}, ptr {p}, align 8")
                 continue
-            changed |= self.e.scalars[r] << r % 64
+            changed |= self.f.scalars[r] << r % 64
             p = self._place(r, scalar=False)
             if lane == "i1":
                 self.t.do(f"store i32 {self.m.bits_of(value)}, ptr {p}")
             else:
                 self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
-        if changed and self.e.slow:
+        if changed and self.f.slow:
             self.t.bump(self.t.field(Warp, "changed"), "or i64", str(changed))
         self.dirty.clear()
 
     def _of_form(self, r: int, value: Value) -> Value:
         """A value of an affine register in the register's form, though it may be a constant here."""
-        affine, form = self.m.as_affine(value), self.e.affine[r]
+        affine, form = self.m.as_affine(value), self.f.affine[r]
         assert affine is not None
         assert affine.form == form, (self.program.registers[r], affine.form, form)
         if form.level:
@@ -196,12 +171,12 @@ class Registers(Part):
 
     def _store_affine(self, r: int, value: Value) -> None:
         """Stores the scalars of an affine register."""
-        file, affine = self.e.file, self.m.as_affine(value)
+        file, affine = self.f.file, self.m.as_affine(value)
         assert affine is not None, self.program.registers[r]
         parts = ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner), (file.stride.get(r), affine.stride))
         for at, part in parts:
             if at is not None and part is not None:
-                p = self.e.loops.place(r, at, part.type)
+                p = self.loops.place(r, at, part.type)
                 self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
 
     def put(self, r: int) -> None:
@@ -224,26 +199,26 @@ class Registers(Part):
         it, so that a NaN need not be the canonical one."""
         scalar = self.scalar(r)
         if r in self.dirty or scalar:
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")
+            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.f.file.vector[r]}")
             held = self.read(r)
             value = self.m.vector(held.raw or held if raw else held)
             self.t.do(f"store <{W} x {LLVM[self.program.registers[r].lane]}> {value}, ptr {p}, align 64")
-            self.e.matrices.changed(r)
-            if not self.e.scalars[r]:  # of those `flush` notes that they have changed
+            self.readers.changed(r)
+            if not self.f.scalars[r]:  # of those `flush` notes that they have changed
                 self.dirty.discard(r)
 
     def not_needed(self, blocks: Iterable[int]) -> int:
         """The registers (a bit set) that nobody reads who is at the start of one of these blocks. None where somebody
         watches."""
-        if self.e.instruments:
+        if self.f.instruments:
             return 0
-        needed = bit_set(self.e.warpgroups.held)
+        needed = bit_set(self.held)
         for block in blocks:
-            needed |= self.e.alive[block]
+            needed |= self.f.alive[block]
         return ~needed
 
     def forget(self, r: int) -> None:
         """A function has written a register in the warp's state."""
         self.values.pop(r, None)
         self.dirty.discard(r)
-        self.e.matrices.changed(r)
+        self.readers.changed(r)

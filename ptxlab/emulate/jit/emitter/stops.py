@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.function import Function
+from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
 
 
-class Stops(Part):
+class Stops:
     """Faults in emitted code."""
+
+    def __init__(self, f: Function, m: LaneMachine) -> None:
+        self.f, self.t, self.m, self.active = f, f.t, m, m.mask
 
     named = ""
     """The number of the instruction, where it is not the one that is emitted."""
 
     def number(self, flag: int = 0) -> str:
         """The number of the instruction, for reports."""
-        return self.named or str(self.e.code.index | flag)
+        return self.named or str(self.f.code.index | flag)
 
     def record(self, kind: int, code: str, lane: str, address: str) -> None:
         """Notes a fault."""
@@ -46,7 +50,7 @@ class Stops(Part):
     def always(self, address: int) -> None:
         """Faults whenever a lane executes this access."""
         lane = self.active.first()
-        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index}", lane, str(address))
+        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.f.code.index}", lane, str(address))
         after = self.t.label()
         self.t.do(f"br i1 {self.active.any()}, label %fault, label %{after}")
         self.t.at(after)

@@ -23,7 +23,7 @@ from ptxlab.isa.actions import Action as A
 from ptxlab.isa.machine import Machine
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 LONG = 2000
 """Instructions from which on a text is long."""
@@ -127,7 +127,7 @@ class Tabled(Part):
     def has(self, code: Code) -> bool:
         """Whether an instruction is a row here. Rows do not know of lanes that have values of their own of what is one
         number elsewhere."""
-        return code.index in self.inside and not self.e.registers.apart
+        return code.index in self.inside and not self.e.loops.apart
 
     def emit(self, code: Code) -> None:
         """A run, at its first instruction: the rows, and the call of the loop over them."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.emitter.groups import Seen, access_shape
 from ptxlab.emulate.jit.emitter.instrument import Instrument
+from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.instruments.tallies import leaders
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
@@ -40,7 +41,7 @@ from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 FULL = 0xFFFFFFFF
 """All lanes."""
@@ -50,7 +51,7 @@ FAR = 1 << 31
 """A multiple of all sizes that keeps the addresses of lanes before the first from being negative."""
 
 
-class Counting(Instrument):
+class Counting(Part, Instrument):
     """Emits what counted code does in addition."""
 
     in_loop = lazy = by_warpgroup = True

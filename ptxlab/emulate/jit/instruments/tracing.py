@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
+from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
@@ -33,7 +34,7 @@ from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRec
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 PACKERS = 2
@@ -66,7 +67,7 @@ def layout(program: Program, code: Code) -> Layout:
     return Layout(tuple(registers), tuple(touches), at)
 
 
-class Tracing(Instrument):
+class Tracing(Part, Instrument):
     """Records the steps of traced warps, in the slow function."""
 
     def __init__(self, e: Emitter) -> None:

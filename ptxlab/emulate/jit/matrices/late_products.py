@@ -22,7 +22,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.isa import fragments
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 STEPS = 16
 """Instructions that add to one sum, at most."""

@@ -15,7 +15,7 @@ from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
 from ptxlab.isa.fragments import Product
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 GROUP = 8
 """Columns of d that one product of `mma.sync` computes."""

@@ -23,7 +23,7 @@ from ptxlab.isa import fragments
 from ptxlab.isa.fragments import Fragment, Product
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 PLACES = {"a": 8, "b": 40}
 """Operands of each kind that are kept. Of those 16 deep an A of 16 rows takes 1 KiB, a B of 8 columns 256 or 512 bytes.
@@ -186,7 +186,7 @@ class WideOperands(Part):
         block, uses, found = self.program.blocks[code.block], self._uses(), dict[Key, Fragment]()
         ends = {r: _after(uses.writes[r], code.index) for r in writes(code)}
         alive = self.e.alive_after(block)
-        if any(end < 0 and (alive >> r & 1 or r in self.e.warpgroups.held) for r, end in ends.items()):
+        if any(end < 0 and (alive >> r & 1 or r in self.e.registers.held) for r, end in ends.items()):
             return {}
         last = {r: end if end >= 0 else block.last for r, end in ends.items()}
         for index in sorted({k for r in ends for k in _between(uses.reads.get(r, []), code.index, last[r])}):

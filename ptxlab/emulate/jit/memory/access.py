@@ -28,7 +28,7 @@ from ptxlab.emulate.jit.memory.transfer import Transfers
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")

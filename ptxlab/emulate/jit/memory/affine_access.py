@@ -24,7 +24,7 @@ from ptxlab.emulate.jit.memory.short_rows import short_rows
 from ptxlab.emulate.jit.memory.sites import Sites
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""

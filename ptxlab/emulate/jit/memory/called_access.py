@@ -15,7 +15,7 @@ from ptxlab.emulate.jit.memory.sites import Sites
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 SHADOW, OFFSETS, PLACED = 8, 64, 64 + 4 * W
 """Where a function leaves the record of writes and the offsets, behind the pointer, and the size of all that."""

@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.sites import Sites
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 MANY = 4

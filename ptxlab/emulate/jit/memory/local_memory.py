@@ -20,7 +20,7 @@ from ptxlab.emulate.rules.filling import fill_to
 from ptxlab.emulate.runtime.state import Warp
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 class LocalMemory(Part):

@@ -19,7 +19,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.emulate.jit.emitter.machine import LaneMachine
 
 WORD, ROW = 4, 4 * W
@@ -111,7 +111,7 @@ class LocalRows(Part):
         if not self._called:
             return self._anywhere(lane, at)
         name = f"local.load.{lane}"
-        self.e.helper(name, f"ptr %local, <{W} x i32> %at, i32 %bits", lambda: self._anywhere(lane, _AT))
+        self.e.calls.write(name, f"ptr %local, <{W} x i32> %at, i32 %bits", lambda: self._anywhere(lane, _AT))
         kind = f"<{W} x {LLVM[lane]}>"
         given = f"ptr %local, <{W} x i32> {self.m.vector(at)}, i32 {self.active.bits}"
         return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
@@ -125,7 +125,7 @@ class LocalRows(Part):
             self._store_anywhere(lane, at, value)
             return
         name, kind = f"local.store.{lane}", f"<{W} x {LLVM[lane]}>"
-        self.e.helper(
+        self.e.calls.write(
             name, f"ptr %local, <{W} x i32> %at, i32 %bits, {kind} %x",
             lambda: self._store_anywhere(lane, _AT, Value("%x", lane, False)),
         )  # fmt: skip

@@ -23,7 +23,7 @@ class Patterns(Part):
         if not self.e.small:
             return self._pattern_by_two(off32, size)
         name, vector = f"pattern.{size}", f"<{W} x i32>"
-        self.e.helper(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
+        self.e.calls.write(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
         return self.t.let(f"call i32 @{name}({vector} {off32}, i32 {self.active.bits})")
 
     def _pattern_by_two(self, off32: str, size: int) -> str:

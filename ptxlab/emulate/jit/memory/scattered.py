@@ -22,7 +22,7 @@ from ptxlab.emulate.jit.memory.patterns import Patterns
 from ptxlab.emulate.jit.memory.widths import Widths
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""

@@ -15,7 +15,7 @@ from ptxlab.emulate.jit.memory.patterns import Patterns
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 Placed = tuple[str, str, str, str, str, str]
 """Where 32 addresses lie: the host's pointer, the record of writes, the pattern, the offsets from the pointer, and the
@@ -103,7 +103,7 @@ class Sites(Part):
             return self._beyond(offsets, end, log2).text
         name, kind = f"outside.{offsets.type}.{log2}", offsets.type
         at, limit = Value("%at", kind, False), Value("%end", kind, True)
-        self.e.helper(name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2))
+        self.e.calls.write(name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2))
         given = f"{offsets.llvm} {offsets.text}, {kind} {end.text}, i32 {self.active.bits}"
         return self.t.let(f"call i32 @{name}({given})")
 

@@ -23,7 +23,7 @@ from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_togeth
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emit import Emitter
+    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 class Transfers(Part):
@@ -200,7 +200,7 @@ class Transfers(Part):
             given = self._passed(seen, self._cells(seen)) if seen.write else None
             self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
 
-        self.e.helper(name, f"ptr %place, {row} %offsets, i32 %pattern, i32 %bits, ptr %data", body)
+        self.e.calls.write(name, f"ptr %place, {row} %offsets, i32 %pattern, i32 %bits, ptr %data", body)
         cells = self._cells(seen)
         self._pass(seen, cells, seen.stored or ())
         if group.site in self.sites.mixed:

@@ -1,0 +1,192 @@
+"""The emitter of one LLVM function, which runs one warp until it must stop: at a barrier, its end, or a fault.
+
+A program has two of them, made from the same blocks by the same semantics: `fast` for a converged warp and `slow` for a
+diverged one (see the modules of those names). They differ in control flow, in where registers are kept and in whether
+writes are masked. Each is written by a driver that has an emitter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxlab.emulate.jit.atomics.atomics import Atomics
+from ptxlab.emulate.jit.bodies import Bodies
+from ptxlab.emulate.jit.bodies.matrices import Matrices
+from ptxlab.emulate.jit.control.execution import Execution
+from ptxlab.emulate.jit.control.warp_loop import CONVENTION, PREDICTED, TURN, TURN_SIGNATURE, WarpLoop
+from ptxlab.emulate.jit.emitter import tabled
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.groups import plan_groups
+from ptxlab.emulate.jit.emitter.instrument import Instrument
+from ptxlab.emulate.jit.emitter.machine import Accesses
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.tabled import Tabled
+from ptxlab.emulate.jit.llvm.irtext import HELD, SIGNATURE, W
+from ptxlab.emulate.jit.llvm.values import Address
+from ptxlab.emulate.jit.memory.access import Memory
+from ptxlab.emulate.jit.memory.called_access import PLACED
+from ptxlab.emulate.jit.memory.neighbours import ROOM, plan_bundles
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.table import Form
+
+CUT = 16
+"""PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
+longer per instruction the longer the block is: 16,000 dependent lines in one block take 2.5 times as long."""
+
+
+class AllAccesses(Accesses):
+    """Loads, stores and atomic operations."""
+
+    def __init__(self, memory: Memory, atomics: Atomics) -> None:
+        self.memory, self.atomics = memory, atomics
+
+    def load(self, address: Address) -> Any:
+        return self.memory.load(address)
+
+    def store(self, address: Address, value: Any) -> None:
+        self.memory.store(address, value)
+
+    def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        return self.atomics.atom(i, address, *values)
+
+
+class Blocks(Part):
+    """What emits the blocks of a function, with all that their instructions need. instruments: makes the build's."""
+
+    def __init__(self, e: Emitter, instruments: Callable[[Blocks], list[Instrument]]) -> None:
+        super().__init__(e)
+        self.memory = Memory(e)
+        self.atomics = Atomics(e, self.memory)
+        e.machine.accesses = AllAccesses(self.memory, self.atomics)
+        self.bodies = Bodies(e, self.memory)
+        self.matrices = self.bodies.part(Matrices)
+        e.registers.readers = self.matrices
+        e.instruments = instruments(self)
+        e.by_warpgroup = any(each.by_warpgroup for each in e.instruments)
+        in_table = e.small and len(self.program.codes) > tabled.LONG and not e.instruments and not e.file.products
+        self.tabled = Tabled(e) if in_table else None
+        self.execution = Execution(e, self.memory, self.bodies, self.tabled)
+        self.uncut = 0
+        """PTX instructions in the LLVM basic block so far."""
+        self.sites_of: list[int] = []
+        """How many sites there were before each block."""
+
+    # -- the function --------------------------------------------------------------------------------------------------
+
+    def function(
+        self, block: Callable[[Block], None], dispatch: Callable[[], None], loop: WarpLoop | None = None,
+        more: Callable[[], None] | None = None,
+    ) -> str:  # fmt: skip
+        """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` the jump from the
+        function's entry to the warp's program counter. loop: that over the warps, if it has one; more: writes what
+        other code is needed besides."""
+        for each in self.program.blocks:
+            self.sites_of.append(self.e.sites)
+            self.plan(each)
+            block(each)
+        if more is not None:
+            more()
+        body, self.t.lines = self.t.lines, []
+        self.enter()
+        self.enter_warp()
+        dispatch()
+        name = f"i32 @{self.e.name}" if loop is None else f"internal {CONVENTION}i32 @{TURN}"
+        given = f"{SIGNATURE}%ws" if loop is None else TURN_SIGNATURE
+        lines = [f"define {name}({given}) nounwind alignstack(64) {PREDICTED} {{", "entry:"]
+        lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
+        tables = self.e.constants + (self.e.far.text() if self.e.far is not None else [])
+        tables += self.tabled.text() if self.tabled is not None else []
+        looping = "" if loop is None else loop.function()
+        return "\n".join(tables) + "\n" + "\n".join(lines) + "\n" + looping
+
+    def plan(self, block: Block) -> None:
+        """The accesses of a block that is next share checks, at sites of their own."""
+        self.memory.laid.taken = 0
+        self.e.groups, self.e.sites = plan_groups(self.program, block.first, block.last, self.e.sites)
+        self.memory.local.plan(block.first, block.last)
+        if not self.e.slow and not self.e.small:
+            self.memory.transfers.bundles = plan_bundles(self.program, block.first, block.last, self.e.groups)
+
+    def enter(self) -> None:
+        """The function's entry: buffers, and fields of the context and the CTA."""
+        t = self.t
+        for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
+            t.do(f"%{buffer} = alloca [{size} x i8], align 64")
+        t.do("%mask.p = alloca i32")
+        self.matrices.room()
+        for word in self.e.words:
+            t.do(f"{word} = alloca i32")
+        for place in range(self.memory.transfers.places):
+            t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
+        self.memory.laid.room()
+        for record, field, kind in (
+            (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "warps", "i64"),
+            (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
+        ):  # fmt: skip
+            self.e.held(record, field, kind)
+        self.e.held(S.Context, "counts", "ptr", "all.counts" if self.e.by_warpgroup else "")
+
+    def enter_warp(self) -> None:
+        """The entry of a warp: fields of its state."""
+        t = self.t
+        self.e.held(S.Warp, "local", "ptr")
+        for name, record, field in (
+            ("live", S.Warp, "live"), ("wait", S.Warp, "wait"), ("fast.pc", S.Warp, "fast_pc"),
+            ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
+            ("pcs", S.Warp, "pc"),
+        ):  # fmt: skip
+            t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
+        if self.e.by_warpgroup:
+            t.do(f"%counts = {self.e.of_warpgroup('%all.counts', len(self.program.blocks))}")
+        for instrument in reversed(self.e.instruments):
+            instrument.enters()
+
+    # -- blocks and instructions ---------------------------------------------------------------------------------------
+
+    def begin(self, bits: str, *, partly: bool = False) -> None:
+        """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
+        self.uncut = 0
+        self.e.registers.begin()
+        self.matrices.wide.begin()
+        self.memory.sites.mixed.clear()
+        self.memory.local.begin()
+        self.m.forget_splats()
+        self.active.begin(bits, partly=partly or self.e.slow)
+        for instrument in reversed(self.e.instruments):
+            instrument.begins()
+
+    def instruction(self, code: Code) -> None:
+        """An instruction is next: its line as a comment, its guard applied."""
+        self.matrices.late.before(code)
+        self.e.code = code
+        if self.tabled is not None and self.tabled.has(code):
+            return
+        if self.e.small and self.uncut == CUT:
+            self.uncut = 0
+            label = self.t.label("cut")
+            self.t.go(label)
+            self.t.at(label)
+        self.uncut += 1
+        self.t.do(f"; {code.line}: {code.form.opcode}")
+        self.e.guarded(code)
+        for instrument in reversed(self.e.instruments):
+            instrument.guarded(code)
+
+    def count(self, block: Block, bits: str) -> None:
+        """Executions of this block, by warps and by threads; and the quantum."""
+        t = self.t
+        executions = self.e.executions(block.index)
+        t.bump(t.field(S.Executions, "warps", executions), "add i64", "1")
+        lanes = self.active.count(bits)
+        t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
+        t.bump("%quantum.at", "sub i64", str(block.last - block.first))
+        self.counted(block)
+
+    def counted(self, block: Block) -> None:
+        """A block has been counted."""
+        t = self.t
+        if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
+            others = ~(1 << self.program.exits.index(block.index))
+            t.bump(t.field(S.Warp, "ended"), "and i32", str(others))

@@ -1,0 +1,45 @@
+"""The emitter of an LLVM function: what all that emits code shares. Parts of other rooms are written against it."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit.emitter.function import Build, Function
+from ptxlab.emulate.jit.emitter.groups import Group
+from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
+from ptxlab.emulate.jit.emitter.machine import LaneMachine
+from ptxlab.emulate.jit.emitter.operands import Operands
+from ptxlab.emulate.jit.emitter.registers import Registers
+from ptxlab.emulate.jit.emitter.stops import Stops
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.runtime import state as S
+
+
+class Emitter(Function):
+    """A function with the parts that write into it: the machine of lanes and its active mask, registers, operands,
+    faults."""
+
+    def __init__(self, build: Build) -> None:
+        super().__init__(build)
+        self.machine = LaneMachine(self)
+        self.active, self.calls = self.machine.mask, self.machine.calls
+        self.loops = LoopRegisters(self)
+        self.registers = Registers(self, self.machine, self.loops)
+        self.operands = Operands(self, self.machine, self.registers)
+        self.stops = Stops(self, self.machine)
+        self.groups: dict[int, Group] = {}
+        """The accesses of the block that share a check, by code index."""
+        own = [code.index for code in self.program.codes if code.properties.atomic or code.properties.lane_copy]
+        self._own_sites = {index: site for site, index in enumerate(own)}
+        """The sites of instructions that are in no group. They are the same in both functions of a program, though one
+        may lack blocks: what a site caches holds for accesses of one size only."""
+        self.sites = len(own)
+
+    def guarded(self, code: Code) -> None:
+        """Narrows the active mask to the lanes whose guard holds."""
+        self.active.all_of_block()
+        if code.guard is not None:
+            register, inverted = code.guard
+            self.active.where_held(self.registers.read(register), inverted=inverted)
+
+    def own_site(self) -> str:
+        """A pointer to the site of an atomic operation or a copy, which caches the allocation that it found last."""
+        return self.t.let(f"getelementptr i8, ptr %sites, i64 {self._own_sites[self.code.index] * S.Site.size}")

@@ -1,0 +1,147 @@
+"""An LLVM function while it is emitted: the program, what is known of its registers, the text, and its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.emitter.instrument import Instrument
+from ptxlab.emulate.jit.emitter.register_file import RegisterFile
+from ptxlab.emulate.jit.llvm.far_constants import LONG, FarConstants
+from ptxlab.emulate.jit.llvm.irtext import HELD, Text, W
+from ptxlab.emulate.jit.llvm.values import BITS
+from ptxlab.emulate.language import Record
+from ptxlab.emulate.program.liveness import bit_set, numbers, successors
+from ptxlab.emulate.program.model import Block, Program
+from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.state import ScalarRegister
+
+
+@dataclass(frozen=True)
+class Build:
+    """What is known of a program before a function is emitted (see `analysis.analyses`), and how to build it.
+
+    uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
+    aligned: how many low bits are 0 in uniform ones; alive: those that may be read after the start of each block, as
+    bit sets; needless: the codes that save and restore registers in vain, unless they are counted or traced; rows: how
+    threads lie in a block. slow: whether it is the function for diverged warps; small: whether to be built quickly
+    counts more than to run fast: what is long and frequent is then called; wide: whether vectors have 512 bits;
+    features: those of the CPU; checked: whether there are checks besides memcheck."""
+
+    program: Program
+    rows: Rows
+    uniform: list[bool]
+    affine: dict[int, Form]
+    aligned: dict[int, int]
+    alive: list[int]
+    needless: frozenset[int] = frozenset()
+    slow: bool = False
+    small: bool = False
+    wide: bool = True
+    features: str = ""
+    checked: bool = False
+
+
+class Function:
+    """The function `name` ("fast" or "slow") of a program."""
+
+    def __init__(self, build: Build) -> None:
+        program, affine = build.program, build.affine
+        self.program, self.uniform, self.alive, self.affine = program, build.uniform, build.alive, affine
+        self.rows, self.needless, self.checked = build.rows, build.needless, build.checked
+        self.slow, self.small, self.wide, self.features = build.slow, build.small, build.wide, build.features
+        self.name = "slow" if build.slow else "fast"
+        self.scalars = [same or r in affine for r, same in enumerate(build.uniform)]
+        """Which registers the fast function keeps as scalars."""
+        self.aligned = {} if build.slow else build.aligned
+        self.file = file = RegisterFile(program, build.uniform, affine)
+        self.instruments: list[Instrument] = []
+        self.by_warpgroup = False
+        """Whether executions are counted for each warpgroup."""
+        self.code = program.codes[0]
+        """The instruction that is being emitted."""
+        self.brief = False
+        """Whether a function of few instructions is being emitted (see `segments`)."""
+        self._kept = bit_set([r for r, at in enumerate(file.scalar) if at])
+        """The registers that are kept as scalars, a bit set."""
+        self.words: list[str] = []
+        """Names of i32 of the function's own."""
+        self.constants: list[str] = []
+        self._shared: dict[tuple[object, ...], str] = {}
+        self.helpers: dict[str, str] = {}
+        """Functions that the function calls, by name."""
+        self.t = Text()
+        self.far = FarConstants(self.t, self.name) if len(program.codes) > LONG else None
+
+    def of_warpgroup(self, all_: str, each: int) -> str:
+        """A pointer to the warpgroup's part of `Executions`, of which each has so many."""
+        number = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'warp_id')}")
+        group = self.t.let(f"zext i32 {self.t.let(f'lshr i32 {number}, {S.LOG_WARPGROUP}')} to i64")
+        return f"getelementptr [{each * S.Executions.size} x i8], ptr {all_}, i64 {group}"
+
+    def executions(self, block: int) -> str:
+        """A pointer to how often a block has run."""
+        return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
+
+    def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
+        """Loads a field when the function begins, as `%field`; underscores become dots."""
+        name = name or field.replace("_", ".")
+        self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
+        self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
+
+    # -- constants -----------------------------------------------------------------------------------------------------
+
+    def constant(self, hint: str, type_: str, values: Iterable[int], *, align: str = "", shared: bool = False) -> str:
+        """A constant table in memory. shared: it may be merged with an equal one."""
+        key = hint, type_, tuple(values), align
+        if shared and key in self._shared:
+            return self._shared[key]
+        listed = [f"{type_} {x}" for x in key[2]]
+        text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"
+        name = f"@{hint}.{self.name}.{len(self.constants)}"
+        self.constants.append(f"{name} = {text}")
+        if shared:
+            self._shared[key] = name
+        return name
+
+    def scalar_table(self, registers: int) -> tuple[str, int]:
+        """A constant table of the uniform and affine registers among a bit set, and how many these are; after it the
+        constants of the affine ones."""
+        kept = numbers(registers & self._kept)
+        if not kept:
+            return "null", 0
+        rows, constants, begin = [], dict[tuple[int, ...], int](), ScalarRegister.size * len(kept)
+
+        def at(steps: tuple[int, ...]) -> int:
+            return begin + 8 * W * constants.setdefault(steps, len(constants))
+
+        for r in kept:
+            form = self.affine.get(r)
+            places = self.file.vector[r], self.file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
+            if form is None:
+                rows.append((*places, 0, 0, 0, 0, 0, 0, 1, 0))
+                continue
+            scale, low, signed = form.scale % (1 << 64), form.low % (1 << 64), form.extension == "sext"
+            times = at(form.times) if form.times else 0
+            scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0)
+            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
+        words = np.array(rows, ScalarRegister.dtype).view(np.uint32).tolist()
+        words += np.array(list(constants), np.int64).reshape(-1).view(np.uint32).tolist()
+        return self.constant("table", "i32", words), len(kept)
+
+    # -- the program ---------------------------------------------------------------------------------------------------
+
+    def pc(self, block: int) -> int:
+        """The program counter of a block's start."""
+        return 2 * self.program.blocks[block].first if block >= 0 else 0
+
+    def alive_after(self, block: Block) -> int:
+        """The registers that any block after this one may read."""
+        alive = 0
+        for successor in successors(self.program, block.index):
+            alive |= self.alive[successor]
+        return alive
