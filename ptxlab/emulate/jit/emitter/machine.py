@@ -78,12 +78,12 @@ class LaneMachine(AffineOps):
     # -- quotients
     def quotients(self, word: str, a: Value, b: Value) -> Value:
         """Of 64 bits by a call: numbers may be too large for f64, and 32 divisions are long."""
-        if self.e.small or a.type != "i64" or b.lanes is not None or (a.uniform and b.uniform):
+        if self.f.small or a.type != "i64" or b.lanes is not None or (a.uniform and b.uniform):
             return super().quotients(word, a, b)
         given = Given()
         x = given.take("a", Value(self.vector(a), "i64", False))
         y = given.take("b", b if b.uniform else Value(self.vector(b), "i64", False))
-        found = self.e.calls.call(word, given, lambda: if_small(self, word, x, y, "%bits"))
+        found = self.calls.call(word, given, lambda: if_small(self, word, x, y, "%bits"))
         return Value(found, "i64", False)
 
     # -- rounding
