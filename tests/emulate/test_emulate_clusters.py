@@ -270,6 +270,54 @@ def test_races_between_blocks_of_a_cluster(engine: str, between: str) -> None:
         )
 
 
+ROUNDS = f"""
+    mapa.shared::cluster.u32 %r10, %r8, %r7;
+    mov.u32 %r12, 0;
+ROUND:
+    st.shared.u32 [%r8], %r9;
+    {SYNC}
+    ld.shared::cluster.u32 %r11, [%r10];
+    bar.sync 0;
+    add.u32 %r12, %r12, 1;
+    setp.lt.u32 %p1, %r12, 3;
+    @%p1 bra ROUND;
+    st.global.u32 [%rd3], %r11;
+    {SYNC}
+"""
+"""What another block still reads is overwritten in the next round."""
+
+
+@pytest.mark.parametrize("body", [
+    *(f"{STORE} bar.sync 0;\n{how}\n st.global.u32 [%rd3], %r11;\n{SYNC}" for how in READS.values()), ROUNDS,
+], ids=[*READS, "in a loop"])  # fmt: skip
+def test_races_between_blocks_of_a_cluster_end_alike(body: str) -> None:
+    """A block's turn ends where all of its threads wait, with every engine: they read and find the same."""
+    given = []
+    for engine in ENGINES:
+        out, report = run(engine, program(body), threads=64, blocks=4, cluster=(2,), checks=ALL_CHECKS)
+        given.append((out.tolist(), [str(found) for found in report.findings]))
+    assert given[0][1]
+    assert given[1:] == given[:-1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", [0, 1])
+def test_what_another_block_writes_is_written_there(engine: str, target: int) -> None:
+    """Rank 0 stores to a block's shared memory, and each thread of rank 1 loads its own."""
+    text = program(f"""
+    setp.eq.u32 %p1, %r5, 0;
+    mov.u32 %r7, {target};
+    mapa.shared::cluster.u32 %r10, %r8, %r7;
+    {SYNC}
+    @%p1 st.shared::cluster.u32 [%r10], %r9;
+    {SYNC}
+    @!%p1 ld.shared.u32 %r11, [%r8];
+    {SYNC}
+    """)
+    _, report = run(engine, text, threads=64, blocks=2, cluster=(2,), checks=ALL_CHECKS)
+    assert [found.kind for found in report.findings] == ([] if target else ["uninitialised read"])
+
+
 REFUSED = {
     "cluster: the grid (3, 1, 1) is not a multiple of the cluster (2, 1, 1)": ("", 3, 2),
     "cluster: a cluster has 1 to 16 blocks, not (32, 1, 1)": ("", 32, 32),

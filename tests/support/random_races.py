@@ -4,7 +4,8 @@ one also atomically, asynchronously, in other sizes and in two allocations at on
     python tests/support/random_races.py COUNT [FIRST SEED]
 
 runs so many programs on both engines and prints those of which the checks do not find the same: the same lines, lanes
-and words, as often. Values do not matter here, nor do programs that poll memory, whose warps take turns otherwise.
+and words, as often. Values do not matter here. No program has a loop, so that none polls: warps that do take turns
+otherwise.
 """
 
 from __future__ import annotations

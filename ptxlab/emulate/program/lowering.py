@@ -89,7 +89,7 @@ class Lowering(Names):
         local_size = self._place_stack()
         self._link()
         codes, blocks, entry = cut(self.codes, [r.start for r in self.routines.values()])
-        exits = mark(codes, blocks)
+        exits = mark(codes, blocks, recursive=bool(self._stack_starts))
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)

@@ -106,9 +106,9 @@ class Code:
     the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
     a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
     arguments; another, `%reduced`, follows `bar.red`. saves, restores: the register that this saves before a call,
-    or restores after it. instruction: the one that this counts as, None if lowering has
-    added it; part_of: the one whose bytes its own bytes are then, if any. `properties` says what it does; `name` is for
-    messages.
+    or restores after it. polls: whether a loop repeats it that may wait for another thread. instruction: the one that
+    this counts as, None if lowering has added it; part_of: the one whose bytes its own bytes are then, if any.
+    `properties` says what it does; `name` is for messages.
     """
 
     index: int
@@ -134,6 +134,7 @@ class Code:
     reason: str = ""
     rounds: int = 0
     leaves: int = -1
+    polls: bool = False
     properties: Properties = field(init=False, repr=False)
     action: Action = field(init=False)
     known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(

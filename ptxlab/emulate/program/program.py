@@ -153,7 +153,7 @@ class Program:
     @functools.cached_property
     def may_wait(self) -> bool:
         """Whether a loop may wait for another thread: it reads flags, or memory that other threads change."""
-        return any(code.properties.polls for code in self.codes)
+        return any(code.polls for code in self.codes)
 
     @functools.cached_property
     def generic_accesses(self) -> int:

@@ -18,20 +18,27 @@ MOST_EXITS = 31
 """Instructions that end threads and that branches may leave by directly: one bit each in a warp's word."""
 
 
-def mark(codes: list[Code], blocks: list[Block]) -> tuple[int, ...]:
-    """Notes on each branch how many loop rounds it counts as, and which `exit` its lanes leave by; returns those
-    exits."""
+def mark(codes: list[Code], blocks: list[Block], *, recursive: bool) -> tuple[int, ...]:
+    """Notes on each branch how many loop rounds it counts as, and which `exit` its lanes leave by, and on each
+    instruction whether it polls; returns those exits. recursive: functions call themselves, which repeats all of it."""
     polling = _polling_blocks(codes, blocks)
+    repeated = set(range(len(blocks))) if recursive else set[int]()
     exits: dict[int, int] = {}
     for code in codes:
         if code.action is not Action.BRANCH:
             continue
         if code.target <= code.block:
-            code.rounds = POLLING if any(polling[code.target : code.block + 1]) else 1
+            loop = range(code.target, code.block + 1)
+            code.rounds = POLLING if any(polling[b] for b in loop) else 1
+            if code.rounds == POLLING:
+                repeated.update(loop)
         end = codes[blocks[code.target].first]
         if code.guard is not None and end.ends_thread and end.guard is None:
             number = exits.setdefault(code.target, len(exits))
             code.leaves = number if number < MOST_EXITS else -1
+    for block in bodies(codes, blocks, repeated):
+        for code in codes[blocks[block].first : blocks[block].last]:
+            code.polls = code.properties.polls
     return tuple(exits)[:MOST_EXITS]
 
 

@@ -27,7 +27,7 @@ class BlockChecks:
     def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
         self.run, self.block = run, run.index
         self.record = launches.block(checker.program, checker.launch, shared_size)
-        race, _ = checker.shadow(run.spaces.shared)
+        race = checker.shadow_shared(run.spaces.shared, self.record.written)
         if race is not None:
             self.record.records, self.record.stride = race.records, race.stride
         started(self.record, run.index)

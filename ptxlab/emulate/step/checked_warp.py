@@ -105,8 +105,7 @@ class CheckedWarp(Warp):
         checker: Checker = self.machine.checker
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
-        if checker.init and region.name == "shared memory":
-            written = block.written
+        own = region is self.spaces.shared or region is self.spaces.shared_window
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
@@ -114,10 +113,10 @@ class CheckedWarp(Warp):
             offsets.array[:] = start - low if low else start
             if written is not None:
                 self._initialised(code, written, region, low, some, size, what)
-            if block.copies and what != "atomic" and code.action is not Action.COPY and region.name == "shared memory":
+            if block.copies and what != "atomic" and code.action is not Action.COPY and own:
                 members, base = checker.members(code, size), int(region.base)
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
-            if block.tile_writes is not None and region.name == "shared memory":
+            if block.tile_writes is not None and own:
                 given = checker.record, block, self.warp, some, offsets, checker.members(code, size), int(region.base)
                 if what != "load":
                     async_proxy.stored(*given)

@@ -124,8 +124,15 @@ class Checker:
             self._shadows[id(region.data)] = found
         return found[1], found[2]
 
+    def shadow_shared(self, region: Region, written: Pointer[int] | None) -> races.Shadow | None:
+        """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of
+        its cluster."""
+        race, _ = self.shadow(region)
+        self._shadows[id(region.data)] = region.data, race, written
+        return race
+
     def forget(self, region: Region) -> None:
-        """Drops the records of a region, a block's shared memory."""
+        """Drops the records of a region, the shared memory of a block that has ended."""
         self._shadows.pop(id(region.data), None)
 
     # -- steps ---------------------------------------------------------------------------------------------------------

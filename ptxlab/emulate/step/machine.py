@@ -49,8 +49,8 @@ SLICE = 2048
 """Instructions that a warp may run before the next warp's turn."""
 SHORT_SLICE = 256
 """The same in a program that may wait for other threads."""
-PATIENT_ROUNDS = 16
-"""Rounds that the resident blocks run before one more becomes resident."""
+PATIENT_TURNS = 16
+"""Turns of the resident blocks before one more becomes resident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,10 @@ class Machine:
         each = launch.cluster_blocks
         several = RESIDENT if self.program.may_wait else 1
         most = launch.blocks if launch.cooperative else several * each
-        rounds, mixed = 0, each if order is None else MIXED * each
+        turns, mixed = 0, each if order is None else MIXED * each
         while begun < len(waiting) or working:
             while begun < len(waiting) and (
-                len(working) <= mixed - each or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)
+                len(working) <= mixed - each or launch.cooperative or (turns >= PATIENT_TURNS and len(working) < most)
             ):
                 for index in blocks_of(launch.grid, launch.cluster_size, waiting[begun]):
                     block = BlockRun(self, index, self.registers)
@@ -162,14 +162,14 @@ class Machine:
                     working.append((block, self._run_recorded if watched else self._run))
                 Cluster(self, [block for block, _ in list(working)[-each:]])
                 begun += 1
-                rounds = 0
+                turns = 0
             block, run = working[0]
-            ended = block.advance(run, self.slice, order)
-            working.popleft()
-            if not ended:
-                working.append((block, run))
-            self.done += ended
-            rounds += 1
+            if block.advance(run, self.slice, order):
+                working.popleft()
+                self.done += 1
+            elif order is not None or not block.goes_on:
+                working.rotate(-1)
+                turns += 1
 
     def _run(self, w: Warp, length: int) -> None:
         """Runs a warp for `length` instructions, or until it stops. The hot loop."""

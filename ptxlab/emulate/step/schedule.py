@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 POLL_SLICE = 16
 """Instructions that a warp may run in a turn after one in which it polled memory."""
+MOST_ROUNDS = 256
+"""Rounds of a block's turn."""
 
 
 class BlockRun:
@@ -51,10 +53,13 @@ class BlockRun:
         self.arrived: dict[int, list[Warp]] = {}
         self.expected: dict[int, int] = {}
         self.pending: dict[int, int] = {}
+        self.rounds = 0
+        self.goes_on = False
+        """Whether the block's turn is not over: a warp can run, and none has spent its instructions or polled."""
 
     def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
-        """Runs every warp that can run for up to `length` instructions; returns whether the block has ended."""
-        moved = False
+        """A round: runs every warp that can run for up to `length` instructions. Whether the block has ended."""
+        moved = spent = False
         running = list(self.running)
         if order is not None:
             order.shuffle(running)
@@ -65,12 +70,14 @@ class BlockRun:
             warp.polled = False
             run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
             moved = True
+            spent |= warp.polled or not warp.stopped
             if warp.done:
                 self.running.remove(warp)
                 if not self.running:
                     self.cluster.ended()
                 if self.check is not None and not self.running:
                     self.check.phases.ended()
+                    self.machine.checker.forget(self.spaces.shared)
             else:
                 self._arrive(warp)
             self._open(counted=True)
@@ -78,6 +85,8 @@ class BlockRun:
                 self.cluster.open()
         self._open(counted=False)
         self._idle(moved=moved)
+        self.rounds = 0 if spent else self.rounds + 1
+        self.goes_on = self.rounds % MOST_ROUNDS > 0 and any(warp.arrived == RUNS for warp in self.running)
         if not self.running:
             self._warpgroups()
         return not self.running

@@ -118,7 +118,7 @@ class Translator:
         form = code.form
         sem, readers, write = form.op.sem, self.readers(code), self.write(code)
         if any(isinstance(s, Mem) for s in code.sources):
-            return _memory(sem, form, readers, write, Site(code, form), form.properties.polls)
+            return _memory(sem, form, readers, write, Site(code, form), code.polls)
         direct = [self._direct(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
         dest = self._direct_dest(code)
         if dest is not None and all(n is not None for n in direct) and 1 <= len(direct) <= 3:

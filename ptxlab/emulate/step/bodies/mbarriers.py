@@ -77,7 +77,7 @@ def _operation(t: Translator, code: Code) -> Step:
         return True
 
     def run(w: Warp) -> int | None:
-        w.polled = True
+        w.polled |= code.polls
         addresses = reads["a"](w).astype(np.uint64)
         touch = Touch("atomic", code.space, addresses, 8, w.mask)
         if w.touches is not None:
