@@ -34,7 +34,7 @@ PARTITIONS = 4
 """A multiprocessor has this many partitions with equal shares of the registers; a warp belongs to one of them [2]."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Target:
     """The limits of one target; sizes in bytes, "per SM" means per streaming multiprocessor.
 

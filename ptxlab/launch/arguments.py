@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import Array, Const, DeviceBuffer, Out, as_numbers, is_number
 from ptxlab.launch.parameters import Bound, Parameter, Where
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ptxlab.launch.plan import Plan
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture

@@ -9,15 +9,17 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from ptxlab.errors import LaunchError, shown_file
 from ptxlab.options import is_whole
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+Array: TypeAlias = "NDArray[Any]"
 
 BUFFERS_BASE = 0x0000_0300_0000_0000
 """Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""

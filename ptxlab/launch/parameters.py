@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ptxlab.launch.buffers import Array, DeviceBuffer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A kernel parameter: PTX `type`, `size` and `align` in bytes, `array` for `.b8 name[n]`; `element` is the PTX type
     pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open. `box`
     and `swizzle` are of the tiles that a builder kernel copies by way of this tensor map."""
@@ -42,7 +42,7 @@ class Parameter:
 NOTHING = np.zeros(0, np.uint8)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Bound:
     """A parameter with its argument: `scalar` holds the bytes, or `buffer` is a device buffer, or `array` is copied
     in (unless `poison`) and out (if `back`)."""

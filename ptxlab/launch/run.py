@@ -16,17 +16,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ptxlab.collection import resting
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
-from ptxlab.findings import Finding
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.counters import Counters
+    from ptxlab.findings import Finding
     from ptxlab.launch.parameters import Bound
     from ptxlab.launch.plan import Plan
     from ptxlab.launch.textures import Surface, Texture
@@ -334,6 +335,8 @@ def _unwritten(b: Bound, missing: Any) -> list[Finding]:
     """A finding if elements of an output were not written: `missing` is one truth value for each."""
     if b.array is None or not missing.any():
         return []
+    from ptxlab.findings import Finding
+
     first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
     count = int(missing.sum())
     says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"

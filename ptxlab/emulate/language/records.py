@@ -80,6 +80,8 @@ class Field:
         self.name, self.kind, self.shape = name, annotation, None
         self.offset = self.count = 0
         self.pointer = self.ref = False
+        if isinstance(annotation, Scalar):  # most are
+            return
         if get_origin(annotation) in (Union, UnionType):  # a pointer that may be null
             (annotation,) = (told for told in get_args(annotation) if told is not type(None))
         if get_origin(annotation) is Array:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Rule:
     """A function of the rules' language: what the translator reads. See `rule`."""
 

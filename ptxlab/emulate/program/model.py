@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ptxlab.emulate.program.program import Global, Param, Program, System, lower
+from ptxlab.emulate.program.program import Global, Program, System, lower
 from ptxlab.isa import types
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.actions import Action
@@ -208,3 +208,16 @@ class Register:
     type: str
     lane: str
     function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One kernel parameter in the parameter block. `pointer`: declared `.ptr`, or 64 bits wide and so possibly one."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+    align: int
+    array: bool
+    attributes: tuple[str, ...] = ()

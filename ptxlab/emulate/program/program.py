@@ -12,8 +12,8 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ptxlab.collection import uncollected
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Block, Code, Register
+    from ptxlab.emulate.program.model import Block, Code, Param, Register
     from ptxlab.errors import Span
     from ptxlab.text.model import Module
 
@@ -32,27 +32,13 @@ _LARGE_LOCAL = 1 << 25
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
-    """One kernel parameter in the parameter block. `pointer`: declared `.ptr`, or 64 bits wide and so possibly one."""
-
-    name: str
-    type: str
-    offset: int
-    size: int
-    align: int
-    array: bool
-    attributes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Global:
+class Global(NamedTuple):
     """A module-scope variable with its device address and first contents."""
 
     name: str
     space: str
     address: int
-    initial: np.ndarray = field(repr=False)
+    initial: np.ndarray
     valued: bool = True  # whether the text gives any of it
 
     def contents(self) -> np.ndarray:
@@ -64,8 +50,7 @@ class Global:
             raise LaunchError(says) from None
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """What `ptxlab.emulate.runtime.system` has put into a program: where `printf` leaves its records (0: nowhere) and
     the words of arguments in each, the line and the record of each `assert`; the bytes of local memory that are a
     stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from it, and the
@@ -80,7 +65,7 @@ class System:
     frees: tuple[int, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Program:
     """Everything an engine needs to run one kernel.
 
@@ -120,7 +105,7 @@ class Program:
     cluster: tuple[int, ...]
     explicit_cluster: bool
     most_rank: int
-    found: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    found: dict[object, object] = field(default_factory=dict, init=False)
     """What an engine has found out about it."""
 
     @functools.cached_property
@@ -226,7 +211,7 @@ def kept(program: Program) -> tuple[dict[str, Any], bytes]:
     valued = [v for v in program.globals if v.valued]
     notes = {
         "facts": {name: getattr(program, name) for name in _FACTS},
-        "system": astuple(program.system),
+        "system": program.system,
         "globals": [(v.name, v.space, v.address, v.initial.size, v.valued) for v in program.globals],
     }
     return notes, b"".join(v.initial.tobytes() for v in valued)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,19 +22,19 @@ POISON = 0xFF
 """The contents of shared and local memory before a kernel writes them: NaN as floats, so that a missing store shows."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Allocation:
     """A range of device memory. `data` is its bytes; `written`, where kept, one byte each: 255 once stored to."""
 
     address: int
     size: int
-    data: np.ndarray = field(repr=False)
+    data: np.ndarray
     name: str = ""
     space: str = "global"
     writable: bool = True
     freed: bool = False
     freed_at: str = ""  # the line of Python, where it is known
-    written: np.ndarray | None = field(default=None, repr=False)
+    written: np.ndarray | None = None
 
     @property
     def end(self) -> int:

@@ -19,7 +19,7 @@ WARPGROUP = 4
 """Warps that make up a warpgroup, counted from the first of a block."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Launch:
     """One launch: sizes in x, y, z; `params` the packed parameter block; `shared` bytes of dynamic shared memory;
     `budget` the warp-instructions after which it is stopped (None: no limit)."""
@@ -73,11 +73,11 @@ def unravel(index: Linear, size: Index) -> tuple[Linear, Linear, Linear]:
     return index % size[0], index // size[0] % size[1], index // (size[0] * size[1])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Report:
     """What a launch did."""
 
-    executed: Callable[[], dict[int, tuple[int, int]]] = field(default=dict, repr=False)
+    executed: Callable[[], dict[int, tuple[int, int]]] = dict
     """What makes `lines`, once somebody asks for them: most launches are not asked."""
     seconds: float = 0.0
     findings: list[Any] = field(default_factory=list)

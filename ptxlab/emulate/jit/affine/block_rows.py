@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.targets import WARP as W
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
     in each warp. It is part of what a kernel is built for."""
 

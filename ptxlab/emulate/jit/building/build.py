@@ -8,8 +8,7 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +40,7 @@ CHECKED = 8
 """How many times as much an instruction costs where it is checked."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Half:
+class Half(NamedTuple):
     """One of a program's two functions."""
 
     blobs: tuple[bytes, ...]
@@ -63,7 +61,7 @@ def _notes(half: Half) -> dict[str, Any]:
     """What is kept beside its code in the cache."""
     notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
     notes |= {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
-    return notes | {"outline": vars(half.outline)}
+    return notes | {"outline": half.outline._asdict()}
 
 
 Begun = tuple["ModuleText", list[Callable[[], bytes]]]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
@@ -14,8 +13,7 @@ SPACES = ("global", "generic")
 """In which threads of several workers may be in each other's way."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Outline:
+class Outline(NamedTuple):
     """See the first line of this module. A process that recalls the code needs no instructions."""
 
     block_work: list[int]

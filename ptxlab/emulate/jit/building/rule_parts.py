@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Rules that are built together, by their symbols: what other code may call, and what is known of it."""
 
     symbols: tuple[str, ...]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxlab.emulate.runtime.report import Launch
 
 
-@dataclass(frozen=True)
-class Instruments:
+class Instruments(NamedTuple):
     """Which instruments a build has; part of the key of its cache entry."""
 
     counters: bool = False

@@ -11,7 +11,7 @@ import functools
 import platform
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import llvmlite
 
@@ -20,8 +20,7 @@ from ptxlab.emulate.jit.native.llvm_thread import soon, uninterrupted
 from ptxlab.emulate.runtime import disk_cache
 
 
-@dataclass(frozen=True)
-class Cpu:
+class Cpu(NamedTuple):
     """The CPU that code is compiled for: LLVM's name of it and its feature string."""
 
     name: str

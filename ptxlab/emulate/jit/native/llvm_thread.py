@@ -18,7 +18,6 @@ import functools
 import os
 import queue
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -59,6 +58,8 @@ class _Jobs:
             try:
                 job()
             except Exception:  # nobody waits for this job: reported as for any thread
+                import traceback
+
                 traceback.print_exc()
         self.gone.put(None)
 

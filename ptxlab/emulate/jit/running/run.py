@@ -29,13 +29,13 @@ from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report, by_line
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
-from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.bulk import Reductions, Reports
     from ptxlab.emulate.jit.running.mbarrier_phases import Callback
     from ptxlab.emulate.jit.running.shadows import Watched
     from ptxlab.emulate.runtime.counters import Counters
+    from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
