@@ -17,8 +17,10 @@ ARGS ?=
 JOBS ?= auto
 
 BIN := $(VENV)/bin
-# A file's tests stay in order on one worker: those of the explorer share a browser, others share what they built.
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
+# A file's tests stay in order on one worker: those of the explorer share a browser, others share what they built. The
+# plugins are named because pytest rewrites the assertions of every package that brings one by itself: all of ptxlab.
+PYTEST := $(BIN)/python -m pytest --disable-plugin-autoload -p xdist -p hypothesispytest -p ptxlab.testing.plugin \
+    -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 .PHONY: docs help lab quick test slow check format bench gpu bundle notebooks clean

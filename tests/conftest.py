@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFileAndBrowser(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Every second worker collects from the last file to the first: in a fresh clone a worker finds half of the files
+    compiled, instead of doing the same at the same time as the others."""
+    report = yield
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+    if isinstance(collector, pytest.Directory) and int(worker.removeprefix("gw")) % 2:
+        report.result.reverse()
+    return report
+
+
 def turn(item: pytest.Item) -> int:
     """The place of a test's file in `LONGEST`."""
     file = item.path.as_posix().removeprefix(f"{TESTS.as_posix()}/")
@@ -114,7 +127,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         one = {item.nodeid.partition("[")[0]: item for item in reversed(short)}
         config.hook.pytest_deselected(items=[item for item in items if item not in set(one.values())])
         items[:] = reversed(one.values())
-    items.sort(key=turn)
+    items.sort(key=lambda item: (turn(item), item.path))
     needs = {
         "gpu": (device.available, f"needs an NVIDIA GPU: {device.unavailable()}"),
         "assembler": (
