@@ -30,6 +30,10 @@ def shown_file(file: str) -> str:
     return named[1] if named else file
 
 
+LINE = 1000
+"""Characters of a line of PTX that a message shows: machines write lines of megabytes."""
+
+
 class PtxlabError(Exception):
     """The base of all errors that ptxlab raises on purpose."""
 
@@ -109,9 +113,10 @@ class PtxError(PtxlabError):
         out = [f"{place}: {self.message}" if self.line else self.message]
         if self.source:
             text = self.source.expandtabs(1)
-            out.append("    " + text)
+            first = max(0, self.column - LINE // 2) if len(text) > LINE else 0
+            out.append("    " + text[first : first + LINE])
             if self.column:
-                out.append("    " + " " * (self.column - 1) + "^" + "~" * max(0, self.length - 1))
+                out.append("    " + " " * (self.column - 1 - first) + "^" + "~" * min(LINE, max(0, self.length - 1)))
         if self.syntax:
             out.append(f"  syntax: {self.syntax}")
         if self.hint:

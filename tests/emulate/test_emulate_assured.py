@@ -197,6 +197,44 @@ def test_nothing_is_asked_in_the_loop(what: str) -> None:
     assert not [word for word in ("!prof !0", "switch", "@miss", "ptr %sites", "ptr %params") if word in loop]
 
 
+FORMS = {
+    True: (
+        "add i32 %x, 5", "sub i32 9, %x", "mul i32 %x, 3", "mul i32 %same, %x", "shl i32 %x, 2", "add i32 %x, %x",
+        "add i32 %x, %same", "or i32 %x, 0", "select i1 true, i32 %x, i32 %y",
+    ),
+    False: (
+        "mul i32 %x, %x", "shl i32 3, %x", "shl i32 %x, %same", "lshr i32 %x, 1", "udiv i32 %x, 3", "and i32 %x, 7",
+        "xor i32 %x, %same", "add nsw i32 %x, 5", "add i16 %x, 5", "freeze i32 %x", "select i1 %k, i32 %x, i32 0",
+        "call i32 @llvm.ctpop.i32(i32 %x)", "call i32 @unknown()", "call i32 @unknown(i32 %same)", "load i32, ptr %ws",
+        "load i32, ptr @memory", "load volatile i32, ptr %params", "load atomic i32, ptr %params", "add i32 %y, 0",
+        "extractelement <32 x i32> %v, i64 0", "phi i32 [%x, %b0], [%y, %b0]", "frobnicate i32 %x",
+    ),
+}  # fmt: skip
+"""Whether a number that is made so of `%x`, which grows from warp to warp, is known to grow; `%y` comes from data."""
+
+
+@pytest.mark.parametrize(("text", "known"), [(text, known) for known, texts in FORMS.items() for text in texts])
+def test_what_is_not_known_of_the_text_is_asked_in_the_loop(text: str, known: bool) -> None:
+    from ptxlab.emulate.jit.control.assured import Assured
+    from ptxlab.emulate.jit.llvm.irtext import COLD
+    from ptxlab.emulate.runtime.state import Warp
+
+    made = Assured([
+        "b0:",
+        f"  %at = getelementptr i8, ptr %ws, i64 {Warp.offset('tid_x')}",
+        "  %x = load i32, ptr %at",
+        "  %same = load i32, ptr %params",
+        "  %k = icmp ult i32 %x, 4",
+        "  %data = load ptr, ptr %params",
+        "  %y = load i32, ptr %data",
+        f"  %number = {text}",
+        "  %fits = icmp slt i32 %number, 1000",
+        f"  br i1 %fits, label %warp.done, label %fault{COLD}",
+    ], Warp.size, (32, 0))  # fmt: skip
+    assert made.body[-1].startswith("  br label %warp.done" if known else "  br i1 %fits.f,")
+    assert (made.sure != "true") == known
+
+
 def test_what_depends_on_data_is_asked_in_the_loop() -> None:
     loop = loop_of(
         "ld.global.u32 %r5, [%rd3]; setp.gt.u32 %p1, %r5, 7; @%p1 exit; st.global.u32 [%rd3], %r1;", (96, 1, 1)

@@ -178,6 +178,10 @@ DONE:
         ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    @!%p2 bra WAIT;", True),
         ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    mov.u32 %r11, 1;\n"
          "    @!%p2 bra WAIT;", False),  # the next time it asks for another phase
+        ("WAIT:\n    mov.u32 %r11, 0;\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n"
+         "    @!%p2 bra WAIT;", True),
+        ("WAIT:\n    mov.u32 %r11, 0;\n    xor.b32 %r11, %r11, %r1;\n"
+         "    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    @!%p2 bra WAIT;", False),
         ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    xor.b32 %r10, %r10, 8;\n"
          "    @!%p2 bra WAIT;", False),  # and here for that of another mbarrier
         ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    st.shared.u32 [%r10+8], 1;\n"

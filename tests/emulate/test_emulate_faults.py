@@ -390,3 +390,8 @@ def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
 )  # fmt: skip
 def test_engines_stop_random_programs_at_the_same_place(first: int, count: int) -> None:
     assert differences(first, count) == []
+
+
+def test_an_empty_list_of_branch_targets() -> None:
+    with pytest.raises(PtxError, match=r"the \.branchtargets list 'T' is empty"):
+        run("step", kernel("T: .branchtargets ; brx.idx %r1, T;"))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
+from ptxlab.emulate import lower
 from ptxlab.emulate.program.printf import arguments_of, formatted, named
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
+from ptxlab.text import parse
 
 FACTORIAL = """
 .func (.param .b32 r) factorial(.param .b32 n)
@@ -115,6 +119,13 @@ def test_every_activation_has_its_own_local_variables(engine: str) -> None:
     assert out.tolist() == [1 + n * (n + 1) // 2 for n in (0, 1, 2, 3)] * 2
 
 
+def test_calls_may_be_nested_deeper_than_python_recurses() -> None:
+    depth = sys.getrecursionlimit() + 100
+    functions = ".func f0() { ret; }\n" + "".join(f".func f{k}() {{ call f{k - 1}; ret; }}\n" for k in range(1, depth))
+    program = lower(parse(kernel(f"call f{depth - 1};", functions)))
+    assert [code.callee for code in program.codes if code.callee] == [f"f{k}" for k in range(depth)]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_endless_recursion_runs_out_of_stack(engine: str) -> None:
     endless = FACTORIAL.replace("@%p bra DONE;", "")
@@ -122,6 +133,7 @@ def test_endless_recursion_runs_out_of_stack(engine: str) -> None:
         run(engine, kernel("    call (%r6), factorial, (%r1);", endless), threads=1)
     assert stopped.value.kind == "memcheck"
     assert stopped.value.message.endswith(" bytes of local memory, 16384 of them for the frames of recursive functions")
+    assert stopped.value.hint == "look for a recursion that does not end, or goes too deep"
 
 
 TAKES = """

@@ -272,3 +272,10 @@ def test_windows_line_ends_do_not_show() -> None:
     assert _message(".version 8.0\r\n.targt sm_80\r\n") == (
         "k.ptx:2:1: unknown directive '.targt'\n    .targt sm_80\n    ^~~~~~\n  write:  .target"
     )
+
+
+def test_of_a_line_of_megabytes_a_part_is_shown() -> None:
+    said = _message(".global .u32 x[2] = {" + "1," * 50_000 + "?};\n").splitlines()
+    assert said[0] == "k.ptx:1:100022: expected a constant; found '?'"
+    assert said[1][said[2].index("^")] == "?"
+    assert max(map(len, said)) < 1100

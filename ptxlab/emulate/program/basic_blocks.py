@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Block, Code
@@ -109,16 +109,22 @@ class _Graph:
 
     def routines(self, kernel: int) -> list[int]:
         """Where the functions begin that the kernel may call, callees before callers."""
-        found: list[int] = []
-        begun: set[int] = set()
-
-        def visit(routine: int) -> None:
-            begun.add(routine)
-            for block in running_order(self.onward, self.block_at[routine]):
-                last = self.codes[self.ends[block] - 1] if block >= 0 else None
-                if last is not None and last.action is Action.CALL and last.target not in begun:
-                    visit(last.target)
-            found.append(routine)
-
-        visit(kernel)
+        found, begun = list[int](), {kernel}
+        open_ = [(kernel, self._called(kernel))]  # functions that call each other, each with its calls that are left
+        while open_:
+            routine, calls = open_[-1]
+            called = next((called for called in calls if called not in begun), None)
+            if called is None:
+                open_.pop()
+                found.append(routine)
+            else:
+                begun.add(called)
+                open_.append((called, self._called(called)))
         return found
+
+    def _called(self, routine: int) -> Iterator[int]:
+        """Where the functions begin that a function calls, in running order."""
+        for block in running_order(self.onward, self.block_at[routine]):
+            last = self.codes[self.ends[block] - 1]
+            if block >= 0 and last.action is Action.CALL:
+                yield last.target

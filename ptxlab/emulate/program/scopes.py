@@ -285,6 +285,8 @@ class Names:
         """The labels of a `.branchtargets` list."""
         for where in scope:
             if name in where.tables:
+                if not where.tables[name]:
+                    raise self.error(f"the .branchtargets list {name!r} is empty", line)
                 return where.tables[name]
         raise self.error(f"there is no .branchtargets list {name!r}", line)
 

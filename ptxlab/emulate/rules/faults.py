@@ -64,7 +64,13 @@ def access_fault(
     if line in program.system.frees:  # for a second time
         message = f"free of {address:#x}: "
     message += _why(program, launch, memory, what, space, address, size, align or size, fragment)
-    return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
+    hint = "look for a recursion that does not end, or goes too deep" if message.endswith(FRAMES) else ""
+    return fault(
+        program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address, hint=hint
+    )
+
+
+FRAMES = "for the frames of recursive functions"
 
 
 def _why(
@@ -89,7 +95,7 @@ def _why(
     if where == LOCAL:
         text = f"each thread has {program.local_size} bytes of local memory"
         stack = program.system.stack
-        return f"{text}, {stack} of them for the frames of recursive functions" if stack else text
+        return f"{text}, {stack} of them {FRAMES}" if stack else text
     if where == PARAM:
         return f"the kernel's parameters take {program.param_size} bytes"
     return memory.describe(address, size)

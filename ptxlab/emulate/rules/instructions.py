@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
+from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup
 
@@ -102,7 +102,7 @@ def cuts(code: Code) -> bool:
 def spins(program: Program, wait: Code) -> bool:
     """Whether a thread whose wait for an mbarrier fails can only wait again, for the same phase of the same mbarrier:
     on the way back are only branches on its result, `nanosleep`, and computations whose results neither such a branch
-    nor the wait itself reads."""
+    nor the wait itself reads, but for constants that are moved to registers right before it."""
     answer = wait.dests[0] if wait.dests else None
     if not isinstance(answer, Reg) or wait.guard is not None:
         return False
@@ -137,8 +137,17 @@ def spins(program: Program, wait: Code) -> bool:
         else:
             return False
         if at == wait.index:
-            return written.isdisjoint(reads(wait))
+            return written.isdisjoint(set(reads(wait)) - _constants(codes[blocks[wait.block].first : at]))
     return False
+
+
+def _constants(codes: Sequence[Code]) -> set[int]:
+    """The registers that hold constants when these instructions have been executed, one after the other."""
+    found = set[int]()
+    for code in codes:
+        given = code.action is Action.MOVE and code.guard is None and isinstance(code.sources[0], Literal | Symbol)
+        found = found | set(writes(code)) if given else found - set(writes(code))
+    return found
 
 
 def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:

@@ -16,6 +16,10 @@ Where an answer is another one, the CTA runs in the loop that asks. Each scalar 
   allocations ask, holds for all warps if it does for the first and the last, since steps are small;
 - any other.
 
+It reads text because these questions come from all parts of the emitter, each of which would otherwise have to say what
+it knows of every value that it emits; a form that is not known here is of the last kind and stays in the loop, so that
+what this does not understand costs time and is never wrong.
+
 Registers that the blocks of a segment hand on in the warp's state are handed on as values.
 """
 
