@@ -9,15 +9,16 @@ from __future__ import annotations
 from ptxlab.emulate.jit.analysis.sides import Sides, sides_of
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control import Control
+from ptxlab.emulate.jit.control.converged import Converged
 from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.segments import Segments
-from ptxlab.emulate.jit.control.warp_loop import ELSEWHERE, WarpLoop
+from ptxlab.emulate.jit.control.warp_loop import ELSEWHERE
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, USUAL, W
+from ptxlab.emulate.jit.llvm.irtext import COLD, USUAL
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
-from ptxlab.emulate.program.model import Block, Code, Literal
-from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.rounds import NONE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -28,14 +29,13 @@ class Fast(Part):
     def __init__(self, blocks: Blocks) -> None:
         super().__init__(blocks.e)
         self.blocks = blocks
-        self.control, self.regions = Control(blocks, self), Regions(blocks, self)
-        self.segments = Segments(blocks, self)
-        self.loop = WarpLoop(self.e) if all(each.in_loop for each in self.e.instruments) else None
-        """The loop over warps, unless an instrument needs each to have its turn from the scheduler."""
+        self.control, self.converged = Control(blocks, self), Converged(self.e)
+        self.regions = Regions(blocks, self.control, self.converged)
+        self.segments = Segments(blocks, self.converged, self.regions, self.block)
 
     def function(self) -> str:
         """Its LLVM text."""
-        text = self.blocks.function(self.block, self.dispatch, self.loop, self._more)
+        text = self.blocks.function(self.block, self.dispatch, self.converged.loop, self._more)
         return "\n".join([text, *self.segments.texts])
 
     def _more(self) -> None:
@@ -54,7 +54,7 @@ class Fast(Part):
         loops.ways()
         ways, t.lines = t.lines, before
         loops.declare()
-        if self.loop is None:
+        if self.converged.loop is None:
             t.do("%start = load i32, ptr %fast.pc.at")
         begins = t.let(f"icmp eq i32 %start, {self.e.pc(first)}")
         t.do(f"br i1 {begins}, label %{labels[first]}, label %within")
@@ -67,11 +67,11 @@ class Fast(Part):
         t = self.t
         t.at(f"b{block.index}")
         self.e.loops.begin(self.e.loops.of[block.index])
-        bits = t.let("load i32, ptr %live.at") if self.segments.here is None else "-1"
+        bits = t.let("load i32, ptr %live.at") if self.converged.segment is None else "-1"
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
         self.blocks.begin(bits)
-        if self.segments.here is None:
+        if self.converged.segment is None:
             self.blocks.count(block, bits)
         else:
             self.segments.count(block)
@@ -93,20 +93,10 @@ class Fast(Part):
         diverges."""
         waiting = self.control.waiting(block, bits)
         with self.t.ends_unless(self.t.let(f"icmp eq i32 {waiting}, 0")):
-            self._split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
+            self.converged.split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
 
     def go(self, block: int) -> None:
-        """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
-        if block > self.e.code.block or self.segments.here is not None:
-            self.t.do(f"br label %{self.e.loops.label(block)}")
-            return
-        left = self.t.let("load i64, ptr %quantum.at")
-        goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
-        self.t.do(f"br i1 {goes_on}, label %{self.e.loops.label(block)}, label %{stop}{COLD}")
-        self.t.at(stop)
-        self.e.loops.settle(self.e.alive[block])
-        self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
-        self.t.do(f"ret i32 {S.SUSPENDED}")
+        self.converged.go(block)
 
     def jump(self, block: Block, target: Value) -> None:
         t = self.t
@@ -125,16 +115,7 @@ class Fast(Part):
             return
         if self.regions.enter(block, target):
             return
-        self.part(block, target)
-
-    def part(self, block: Block, target: Value) -> None:
-        """The warp diverges at the end of a block: lanes whose guard holds go to `target`."""
-        t = self.t
-        others = f"splat (i32 {self.e.pc(block.next)})"
-        pcs = t.let(
-            f"select <{W} x i1> {self.active.vector}, <{W} x i32> {self.m.vector(target)}, <{W} x i32> {others}"
-        )
-        self._split(pcs, self.e.alive_after(block))
+        self.converged.part(block, target)
 
     def _run_sides(self, sides: Sides) -> None:
         """The lanes disagree at a branch with short sides: each side for its lanes, that of the smaller program counter
@@ -167,22 +148,6 @@ class Fast(Part):
         code = self.e.code
         return code.targets[0] if code.action is Action.INDEXED_BRANCH else code.target
 
-    def _split(self, pcs: str, alive: int) -> None:
-        """The warp diverges: each lane gets its own program counter and its own copy of what was kept as scalars."""
-        if self.e.code.rounds:
-            self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
-        self.diverge(pcs, alive, 0)
-
-    def diverge(self, pcs: str, alive: int, changed: int) -> None:
-        """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
-        those of which lanes have their own values already."""
-        self.e.loops.settle(alive)
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
-        self.t.do(f"store i64 {changed}, ptr {self.t.field(S.Warp, 'changed')}")
-        name, count = self.e.scalar_table(alive)
-        self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
-        self.t.do(f"ret i32 {S.DIVERGED}")
-
     def _uniform_jump(self, block: Block, target: Value) -> None:
         t = self.t
         if self.active.guard is not None:
@@ -204,21 +169,21 @@ class Fast(Part):
         t.do(f"switch i32 {target.text}, label %fault [{cases}]")
 
     def leave(self, block: Block) -> None:
-        t, code, in_segment = self.t, self.e.code, self.segments.here is not None
+        t, code, in_segment = self.t, self.e.code, self.converged.segment is not None
         if code.guard is None or block.next < 0:
             self.control.end_by_branch(code)
-            self.exited()
+            self.converged.exited()
             return
         with t.ends_if(self.active.none(), USUAL):
             self.go(block.next)
         if in_segment:
             with t.ends_if(self.active.whole_block()):
                 self.segments.leaves(code)
-                self.exited()
+                self.converged.exited()
         self.control.end_by_branch(code)
         if not in_segment:
             with t.ends_if(self.active.whole_block()):
-                self.exited()
+                self.converged.exited()
         t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
         t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
         if in_segment:
@@ -227,15 +192,9 @@ class Fast(Part):
             return
         self.go(block.next)
 
-    def exited(self) -> None:
-        """All lanes of the warp have exited."""
-        if self.loop is None or not self.loop.lazy:
-            self.t.do("store i32 0, ptr %live.at")
-        self._done(EXITED)
-
     def pause(self, block: Block) -> None:
         self._goes_on_at(block)
-        self._done(NONE)
+        self.converged.done(NONE)
 
     def _goes_on_at(self, block: Block) -> None:
         """The next turn begins behind this block."""
@@ -246,29 +205,12 @@ class Fast(Part):
         t = self.t
         self._goes_on_at(block)
         if self.e.code.guard is None:
-            self._done(self.barrier(self.e.code))
+            self.converged.done(self.converged.barrier(self.e.code))
             return
         # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
         with t.ends_if(self.active.whole_block()):
-            self._done(self.barrier(self.e.code))
-        self._split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
+            self.converged.done(self.converged.barrier(self.e.code))
+        self.converged.split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
 
     def notes_later(self, code: Code) -> bool:
-        return self.loop is not None and self.loop.lazy and self.barrier(code) != NONE
-
-    def barrier(self, code: Code) -> int:
-        """How a turn ends where all lanes wait: at a barrier whose number is known and which asks for nothing more, or
-        otherwise."""
-        if self.loop is not None and self.loop.lazy and code.guard is not None:
-            return NONE
-        if code.action is not Action.BARRIER or code.form.red:
-            return NONE
-        number, *others = (source for source in code.sources if source is not None)
-        return AT_BARRIER + int(number.value) if isinstance(number, Literal) and not others else NONE
-
-    def _done(self, ended: int) -> None:
-        """The warp's turn is over (see `rules.rounds` for `ended`): it is the next warp's, in the loop if it can be."""
-        if self.loop is None or ended == NONE:
-            self.t.do(f"ret i32 {S.DONE}")
-        else:
-            self.loop.next_warp(ended, in_segment=self.segments.here is not None)
+        return self.converged.loop is not None and self.converged.loop.lazy and self.converged.barrier(code) != NONE

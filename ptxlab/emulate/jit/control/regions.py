@@ -24,10 +24,9 @@ have to be the same in all lanes there, or the warp stays diverged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control import Control
+from ptxlab.emulate.jit.control.converged import Converged
 from ptxlab.emulate.jit.control.masked import Masked, masked_regions
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
@@ -38,17 +37,14 @@ from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.control.fast import Fast
-
 
 class Regions(Part):
     """Writes the masked copies of blocks, and the ways in and out."""
 
-    def __init__(self, blocks: Blocks, fast: Fast) -> None:
+    def __init__(self, blocks: Blocks, control: Control, converged: Converged) -> None:
         super().__init__(blocks.e)
         self.blocks = blocks
-        self.fast = fast
+        self.control, self.converged = control, converged
         self.of = {} if self.e.slow else masked_regions(self.program, self.e.uniform, self.e.scalars)
         """The regions by the block of their branch."""
         self.entered: dict[int, Masked] = {}
@@ -76,7 +72,7 @@ class Regions(Part):
         waiting, others = self._ways(region, block, target)
         if others:
             with t.ends_unless(t.let(f"icmp eq i32 {others}, 0")):
-                self.fast.part(block, target)
+                self.converged.part(block, target)
         alive, own = self.e.alive_after(block), bit_set(region.apart)
         apart = [r for r in sorted(region.apart) if alive >> r & 1]
         for r in apart:
@@ -168,18 +164,18 @@ class Regions(Part):
     def _end(self, block: Block, code: Code) -> Value | None:
         """The end of a block: where it leads, if lanes may jump and stay in the kernel."""
         if code.action is not Action.TRAP and code.leaves < 0:
-            return self.fast.control.target(block, code)
+            return self.control.target(block, code)
         for instrument in self.e.instruments:
             instrument.ends(code)
         if code.action is Action.TRAP:
-            self.fast.control.trap()
+            self.control.trap()
         return None
 
     def _leave(self) -> None:
         """The lanes whose guard holds leave the kernel, by a branch."""
         t = self.t
         with t.unless(self.active.none()):
-            self.fast.control.end_by_branch(self.e.code)
+            self.control.end_by_branch(self.e.code)
             t.bump("%live.at", "and i32", t.let(f"xor i32 {self.active.bits}, -1"))
             t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
 
@@ -188,10 +184,10 @@ class Regions(Part):
         have gone backwards."""
         t, code = self.t, self.e.code
         if code.leaves >= 0:
-            self.fast.control.branches(None)
+            self.control.branches(None)
             self._leave()
         if target is not None:
-            self.fast.control.branches(target)
+            self.control.branches(target)
             if code.rounds:
                 rounds = t.let(f"select i1 {self.active.any()}, i32 {code.rounds * W}, i32 0")
                 t.bump(self._rounds(region), "add i32", rounds)
@@ -226,7 +222,7 @@ class Regions(Part):
         t.at(region.label(region.joins[0]))
         if any(self._last(at).leaves >= 0 for at in region.blocks):
             with t.ends_if(t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, 0")):
-                self.fast.exited()
+                self.converged.exited()
         if len(region.joins) == 1:
             self._meet(region, region.joins[0])
             return
@@ -288,7 +284,7 @@ class Regions(Part):
         for r in region.apart:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
-        self.fast.diverge(pcs, alive, changed)
+        self.converged.diverge(pcs, alive, changed)
 
     def _resume(self, region: Masked) -> None:
         """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""

@@ -18,11 +18,13 @@ kind of end: no warp has to be told from the others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ptxlab.emulate.jit.analysis.sides import sides_of
 from ptxlab.emulate.jit.control.assured import Assured
 from ptxlab.emulate.jit.control.blocks import Blocks
+from ptxlab.emulate.jit.control.converged import Converged
+from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
@@ -33,9 +35,6 @@ from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, begin_in_place
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.control.fast import Fast
 
 LONGEST = 64
 """PTX instructions of a segment. In longer ones what surrounds them counts for little."""
@@ -49,18 +48,16 @@ IN_ALL = 256
 class Segments(Part):
     """Finds segments and writes their functions."""
 
-    def __init__(self, blocks: Blocks, fast: Fast) -> None:
+    def __init__(self, blocks: Blocks, converged: Converged, regions: Regions, block: Callable[[Block], None]) -> None:
         super().__init__(blocks.e)
         self.blocks = blocks
-        self.fast = fast
+        self.converged, self.regions, self.block = converged, regions, block
         self.found: list[Segment] = []
         self.texts: list[str] = []
-        self.here: Segment | None = None
-        """The one that is being written."""
 
     def emit(self) -> None:
         """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
-        if self.e.small or self.e.far is not None or self.fast.loop is None or not self.fast.loop.lazy:
+        if self.e.small or self.e.far is not None or self.converged.loop is None or not self.converged.loop.lazy:
             return
         left = IN_ALL
         for start in self._starts():
@@ -74,11 +71,11 @@ class Segments(Part):
         sites, body = self.e.sites, self.t.lines
         self.e.brief = True
         for segment in self.found:
-            self.here = segment
+            self.converged.segment = segment
             self._function(segment)
-        self.e.brief, self.here = False, None
+        self.e.brief, self.converged.segment = False, None
         self.e.sites, self.t.lines = sites, body
-        self.fast.loop.segments = self.found
+        self.converged.loop.segments = self.found
 
     # -- where they are ------------------------------------------------------------------------------------------------
 
@@ -92,7 +89,7 @@ class Segments(Part):
         code = self.program.codes[block.last - 1]
         if code.ends_thread or code.leaves >= 0:
             return EXITED
-        return self.fast.barrier(code) if code.action is Action.BARRIER and block.next >= 0 else NONE
+        return self.converged.barrier(code) if code.action is Action.BARRIER and block.next >= 0 else NONE
 
     def _size(self, blocks: tuple[int, ...]) -> int:
         return sum(self.program.blocks[b].last - self.program.blocks[b].first for b in blocks)
@@ -157,7 +154,7 @@ class Segments(Part):
         lanes_part = last.guard is not None and not self.e.uniform[last.guard[0]]
         if not lanes_part or sides_of(self.program, self.e.scalars, self.e.alive, block, last) is not None:
             return True
-        return block.index not in self.fast.regions.of
+        return block.index not in self.regions.of
 
     # -- a function ----------------------------------------------------------------------------------------------------
 
@@ -168,7 +165,7 @@ class Segments(Part):
             e.sites = self.blocks.sites_of[at]
             block = self.program.blocks[at]
             self.blocks.plan(block)
-            self.fast.block(block)
+            self.block(block)
         blocks = self._leaving(t.lines)
         t.lines = []
         self.blocks.enter()

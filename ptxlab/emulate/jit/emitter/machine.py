@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.byte_products import dot_of_bytes, pair_products
 from ptxlab.emulate.jit.llvm.irtext import W
-from ptxlab.emulate.jit.llvm.quotients import if_small
+from ptxlab.emulate.jit.llvm.quotients import EXACT, by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
@@ -83,8 +83,25 @@ class LaneMachine(AffineOps):
         given = Given()
         x = given.take("a", Value(self.vector(a), "i64", False))
         y = given.take("b", b if b.uniform else Value(self.vector(b), "i64", False))
-        found = self.calls.call(word, given, lambda: if_small(self, word, x, y, "%bits"))
+        found = self.calls.call(word, given, lambda: self._divided(word, x, y))
         return Value(found, "i64", False)
+
+    def _divided(self, word: str, a: Value, b: Value) -> Value:
+        """In a function: by f64 where all of the active lanes have numbers small enough."""
+        t, outside = self.t, "0"
+        for value in (a, b):
+            most, at = 1 << EXACT, value
+            if word[0] == "s":
+                most, at = 2 * most, self.add(value, self.const("i64", most))
+            large = self.all_bits(self.ule(self.const("i64", most), at))
+            outside = t.let(f"or i32 {outside}, {large}")
+        outside = t.let(f"and i32 {outside}, %bits")
+        with t.if_else(t.let(f"icmp eq i32 {outside}, 0")) as (small, large_):
+            with small, self.own_splats():
+                quick, first = by_floats(t, self.vector, word, a, b, signed=True).text, t.here
+            with large_, self.own_splats():
+                each, second = t.let(f"{word} <{W} x i64> {self.vector(a)}, {self.vector(b)}"), t.here
+        return Value(t.let(f"phi <{W} x i64> [{quick}, %{first}], [{each}, %{second}]"), "i64", False)
 
     # -- rounding
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:

@@ -189,7 +189,7 @@ class Ops:
     def of_bits(self, bits: str) -> Value:
         """The predicate whose lanes are the bits of an i32."""
         if not self.masks:
-            return Mask(self, bits)
+            return Mask(self.t, self.lanes_of, bits)
         value = Value(self.lanes_of(bits), "i1", False)
         value.bits = bits
         return value
@@ -208,7 +208,7 @@ class Ops:
         """A predicate that is to be read in other basic blocks: without mask registers as its bits."""
         if self.masks or value.uniform or value.bits or value.lanes is not None:
             return value
-        return Mask(self, self.bits_of(value), value.text)
+        return Mask(self.t, self.lanes_of, self.bits_of(value), value.text)
 
     def lane_0(self, value: Value) -> Value:
         """The value of lane 0 in all lanes."""
@@ -283,7 +283,7 @@ class Ops:
         if uniform or b.lanes is not None or a.type == "i64":
             x, y = (v.text if uniform else self.vector(v) for v in (a, b))
             return Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
-        return by_floats(self, word, a, b, signed=word[0] == "s")
+        return by_floats(self.t, self.vector, word, a, b, signed=word[0] == "s")
 
     def not_(self, a: Value) -> Value:
         return self.xor(a, self.const(a.type, -1 if a.type != "i1" else 1))

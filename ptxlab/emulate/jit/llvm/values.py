@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.jit.llvm.irtext import W
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.llvm.operations import Ops
+from ptxlab.emulate.jit.llvm.irtext import Text, W
 
 LLVM = {"i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
@@ -52,16 +49,16 @@ class Mask(Value):
     Its vector is made of them in each basic block of LLVM that needs it: a vector of i1 that lives across blocks takes
     some ninety instructions on a CPU without mask registers."""
 
-    __slots__ = ("home", "ops")
+    __slots__ = ("home", "lanes_of", "t")
 
-    def __init__(self, ops: Ops, bits: str, vector: str = "") -> None:
+    def __init__(self, t: Text, lanes_of: Callable[[str], str], bits: str, vector: str = "") -> None:
         super().__init__(vector, "i1", False)
-        self.ops, self.bits, self.home = ops, bits, ops.t.here if vector else None
+        self.t, self.lanes_of, self.bits, self.home = t, lanes_of, bits, t.here if vector else None
 
     @property
     def text(self) -> str:
         """Its vector: the one that it was made of where that is near."""
-        return self._text if self.home == self.ops.t.here else self.ops.lanes_of(self.bits)
+        return self._text if self.home == self.t.here else self.lanes_of(self.bits)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from ptxlab.emulate.rules.bulk import reduce_bytes
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.run import Run
+    from ptxlab.emulate.jit.running.launched import Launched
+    from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+    from ptxlab.emulate.jit.running.workers import Worker
 
 _COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 
@@ -26,8 +28,8 @@ class Reports:
     """The functions by which compiled rules tell of bulk copies: the checks, and a trace. A launch with either has one
     worker, and only such a launch has these."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, run: Launched, workers: list[Worker], callback: Callback | None) -> None:
+        self.run, self.workers, self.callback = run, workers, callback
         self.functions = _ISSUED(self._issued), _COMPLETED(self._completed)
         self.issued, self.completed = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self.functions)
 
@@ -39,20 +41,20 @@ class Reports:
 
     def _told(self, queue: int, transfer: int, before: int) -> int:
         try:
-            (worker,) = self.run.workers
+            (worker,) = self.workers
             held: Queue = next(
                 s.cta.cluster.queue[0]
                 for s in worker.slots
                 if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
             )
             found = held.transfers[(transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size]
-            if self.run.callback is not None:
+            if self.callback is not None:
                 if before < 0:
-                    self.run.callback.issued(held, found)
+                    self.callback.issued(held, found)
                 else:
                     raw = found.buffer[Transfer.offset("word") :][:8].view(np.uint64)
                     word = ctypes.c_uint64.from_address(int(raw[0])).value if raw[0] else None
-                    self.run.callback.completed(held, found, before, word)
+                    self.callback.completed(held, found, before, word)
             if worker.tape is not None:
                 now, order = worker.tape.made, self.run.launch.trace.order
                 if before < 0:

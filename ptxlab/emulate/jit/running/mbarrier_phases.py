@@ -19,8 +19,8 @@ from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.run import Run
-    from ptxlab.emulate.jit.running.workers import Slot
+    from ptxlab.emulate.jit.running.launched import Launched
+    from ptxlab.emulate.jit.running.workers import Slot, Worker
 
 CALL = ctypes.CFUNCTYPE(
     ctypes.c_uint32,
@@ -34,8 +34,8 @@ _WORDS = ctypes.c_uint64 * 32
 class Callback:
     """The function that compiled code calls, and its records. A launch with checks has one worker."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.launch, self.program = run, run.launch, run.program
+    def __init__(self, run: Launched, workers: list[Worker]) -> None:
+        self.run, self.workers, self.launch, self.program = run, workers, run.launch, run.program
         self.notes: dict[tuple[int, int, int], Note] = {}
         self.early: Early = {}
         self.blocks: dict[int, Phases] = {}  # by the address of the CTA's record
@@ -66,7 +66,7 @@ class Callback:
             return 1
 
     def _slot(self, cta: int) -> Slot:
-        return next(s for w in self.run.workers for s in w.slots if address_of(s.cta) == cta)
+        return next(s for w in self.workers for s in w.slots if address_of(s.cta) == cta)
 
     def _phases(self, cta: int) -> Phases:
         found, slot = self.blocks.get(cta), self._slot(cta)
@@ -85,11 +85,11 @@ class Callback:
 
     def _mate(self, first: int, rank: int) -> Phases:
         """What is known of the block of a rank; `first`: the slot of rank 0."""
-        return self._phases(address_of(self.run.workers[0].slots[first + rank].cta))
+        return self._phases(address_of(self.workers[0].slots[first + rank].cta))
 
     def _bulk(self, first: int) -> BulkChecks:
         """What the checks know of the bulk copies of a cluster."""
-        slots = self.run.workers[0].slots
+        slots = self.workers[0].slots
 
         def block(rank: int) -> Block:
             found = slots[first + rank].checked

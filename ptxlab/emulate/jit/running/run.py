@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,8 +17,10 @@ from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.building.crowding import Comparison
 from ptxlab.emulate.jit.instruments.chosen import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
+from ptxlab.emulate.jit.running.image import Image
+from ptxlab.emulate.jit.running.launched import Launched
 from ptxlab.emulate.jit.running.threads import Team
-from ptxlab.emulate.jit.running.workers import ENDLESS, Image, Worker
+from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
@@ -33,7 +35,6 @@ from ptxlab.errors import DeviceFault
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.bulk import Reductions, Reports
     from ptxlab.emulate.jit.running.mbarrier_phases import Callback
-    from ptxlab.emulate.jit.running.shadows import Watched
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
 
@@ -55,7 +56,7 @@ _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 _announcing = threading.Lock()
 
 
-class Run:
+class Run(Launched):
     """One launch: what all workers share, and the workers."""
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
@@ -68,13 +69,15 @@ class Run:
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
-        self.checks: Watched | None = None
+        self.checks = None
         self.callback: Callback | None = None
-        self.errors: list[BaseException] = []
+        self.errors = []
         self.bulk = built.bulk
         self.reductions: Reductions | None = None
         self.reports: Reports | None = None
-        self.chosen: tuple[Any, Any] | None = None
+        self.chosen, self.functions = None, {}
+        self.workers: list[Worker] = []
+        """Those that are made."""
         self._add_what_is_asked_for()
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
@@ -87,7 +90,7 @@ class Run:
         self.params = zeroed(max(program.param_size, 16) + 16)
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
         given = (self.next, self.stop, self.budget, self.params)
-        self.pointers: list[Pointer[Any]] = [Pointer(array) for array in given]
+        self.pointers = [Pointer(array) for array in given]
         self.blocks = None if launch.seed is None else np.array(block_order(program, launch), np.uint64)
         live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, live)
@@ -99,8 +102,7 @@ class Run:
         self.resident = resident * launch.cluster_blocks
         self.asked, self.crowded = 1, False
         """How many threads have been or will be begun for a worker; whether the first is to go on alone."""
-        self.workers = [Worker(self)]
-        """Those that are made."""
+        self.workers.append(Worker(self))
 
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
@@ -108,13 +110,16 @@ class Run:
             from ptxlab.emulate.jit.running.mbarrier_phases import Callback
             from ptxlab.emulate.jit.running.shadows import Watched
 
-            self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
+            self.checks, self.callback = Watched(self.program, self.launch), Callback(self, self.workers)
+            self.functions["phases"] = self.callback.address
         if self.bulk:
             from ptxlab.emulate.jit.running.bulk import Reductions, Reports
 
             self.reductions = Reductions(self.errors, self.stop)
+            self.functions["combine"] = self.reductions.address
             if self.checks is not None or self.launch.trace is not None:
-                self.reports = Reports(self)
+                self.reports = Reports(self, self.workers, self.callback)
+                self.functions |= {"issued": self.reports.issued, "completed": self.reports.completed}
         if self.launch.trace is not None:
             from ptxlab.emulate.jit.instruments.tracing import chosen
 

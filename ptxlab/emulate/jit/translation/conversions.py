@@ -27,6 +27,7 @@ class Conversions(Folding):
     """The part of the translator that changes kinds."""
 
     b: ir.Builder
+    intrinsics: dict[str, ir.Called]
 
     def constant(self, value: Any) -> Val:
         """A number without a type yet; True and False have one."""
@@ -58,6 +59,10 @@ class Conversions(Folding):
     @staticmethod
     def _widens(narrow: Scalar, wide: Scalar) -> bool:
         return 1 < narrow.bits < wide.bits and not narrow.signed
+
+    def named(self, name: str, result: Any, parameters: list[Any]) -> Any:
+        """An LLVM intrinsic, declared once."""
+        return self.intrinsics.setdefault(name, ir.Called(result, parameters, f"@{name}"))
 
     def broadcast(self, scalar: Any, kind: Vector) -> Any:
         """One number in all lanes."""

@@ -10,14 +10,10 @@ one before does not do:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxlab.emulate.jit.translation import ir
+from ptxlab.emulate.jit.translation.conversions import Conversions
 from ptxlab.emulate.jit.translation.kinds import I1, I32, VECTORS
 from ptxlab.emulate.language.types import W
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
 
 ALL = ir.Constant(I32, -1)
 NONE = ir.Constant(I32, 0)
@@ -27,7 +23,7 @@ NARROW = ir.vector(I32, W)
 class Distinct:
     """Writes the code where the translator is."""
 
-    def __init__(self, into: Intrinsics) -> None:
+    def __init__(self, into: Conversions) -> None:
         self.into, self.b = into, into.b
 
     def count(self, values: ir.Value, mask: ir.Value) -> ir.Value:

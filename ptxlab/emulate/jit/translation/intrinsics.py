@@ -31,7 +31,6 @@ from ptxlab.emulate.language.types import ROW, Scalar, Vector, W
 class Intrinsics(Expressions):
     """Expressions, and calls of the functions that every rule may use."""
 
-    intrinsics: dict[str, ir.Called]
     entry: ir.Builder  # at the start of the function, for what lives on the stack
 
     def intrinsic(self, function: Any, node: ast.Call) -> Val | None:
@@ -39,10 +38,6 @@ class Intrinsics(Expressions):
         return None if made is None else made(self, node)
 
     # -- helpers
-
-    def named(self, name: str, result: Any, parameters: list[Any]) -> Any:
-        """An LLVM intrinsic, declared once."""
-        return self.intrinsics.setdefault(name, ir.Called(result, parameters, f"@{name}"))
 
     def vector(self, node: ast.expr) -> Val:
         """An argument that must be lanes or a row."""
