@@ -180,6 +180,40 @@ def arrows_between(folder: Path, package: str) -> dict[tuple[str, str], list[str
     return found
 
 
+def files_imported(path: Path) -> set[Path]:
+    """The package's files that a file imports, in functions and for type checkers as well."""
+    found = set[Path]()
+    for node in ast.walk(tree(path)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            for known in (parts, parts[:-1]):
+                places = (ROOT / Path(*known)).with_suffix(".py"), ROOT.joinpath(*known, "__init__.py")
+                there = next((place for place in places if place.is_file()), None)
+                if there is not None:
+                    found.add(there)
+                    break
+    return found
+
+
+def test_no_files_of_the_compiling_engine_form_a_circle() -> None:
+    done = set[Path]()
+
+    def visit(path: Path, trail: tuple[Path, ...]) -> None:
+        circle = (*trail[trail.index(path) :], path) if path in trail else ()
+        assert not circle, " -> ".join(str(each.relative_to(PACKAGE)) for each in circle)
+        if path not in done:
+            for other in sorted(files_imported(path) & ours - {path}):
+                visit(other, (*trail, path))
+            done.add(path)
+
+    ours = set((PACKAGE / "emulate" / "jit").rglob("*.py"))
+    for each in sorted(ours):
+        visit(each, ())
+
+
 def rooms_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.is_dir()} - {"__pycache__"}
 
