@@ -25,6 +25,7 @@ from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
     race_later,
+    race_order,
     race_rows,
     race_watch,
 )
@@ -165,14 +166,14 @@ class Later(World):
 
     writes = 0.15
 
-    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
+    def __init__(self, call: Call, *, shared: bool, room: int = 40, granule: int = 4) -> None:
         given: list[Any] = []  # the tables of reads that are put off stay where they are
 
         def keeping(rule: Call, *arguments: Any) -> Any:
             given.append(arguments)
             return call(rule, *arguments)
 
-        super().__init__(keeping, 4, summaries=True)
+        super().__init__(keeping, granule, summaries=True)
         self.shared, self.put_off = shared, 0
         if shared:
             del self.blocks[1]
@@ -180,7 +181,7 @@ class Later(World):
             self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
         self.later = self.block.later if shared else self.launch.later
         if room:
-            race_later.make_room(self.later, room, 0 if shared else CODES, 4 * WORDS if shared else 0)
+            race_later.make_room(self.later, room, 0 if shared else CODES, 4 * WORDS if shared else 0, granule)
         if shared:
             call(started, self.block, 0)
 
@@ -195,23 +196,24 @@ class Later(World):
 
     def state(self) -> dict[str, Any]:
         """What there is once everything has been recorded."""
-        self.call(race_accesses.work_off, self.launch, self.blocks[0], self.later)
+        self.call(race_accesses.work_off, self.launch, self.blocks[0], self.later, self.shared)
         found = super().state()
         names = ("masks", "notes") if self.shared else ("masks", "notes", "records")
         return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
 
 
-def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded() -> None:
-    compiled, watched, rows, hazards = compiled_rules(4), 0, 0, 0
-    for seed in range(80):
-        worlds = [Watched(compiled, shared=True), Watched(compiled, shared=True, room=0)]
-        worlds += [Watched(in_python, shared=True)] * (seed < 3)
+@pytest.mark.parametrize("granule", [4, *(pytest.param(narrow, marks=pytest.mark.long) for narrow in (2, 1))])
+def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded(granule: int) -> None:
+    compiled, seen = compiled_rules(granule), dict.fromkeys(["watched", "rows", "hazards"], 0)
+    for seed in range(120):
+        worlds = [Watched(compiled, shared=True, granule=granule)]
+        worlds += [Watched(compiled, shared=True, room=0, granule=granule)]
+        worlds += [Watched(in_python, shared=True, granule=granule)] * (seed < 3)
         world = that_agree(worlds, seed)
-        watched, hazards = watched + world.watched, hazards + len(world.state()["notes"])
-        rows += world.rows
-    assert watched > 200
-    assert rows > 100
-    assert hazards > 20
+        seen["hazards"] += len(world.state()["notes"])
+        seen["watched"] += world.watched
+        seen["rows"] += world.rows
+    assert min(seen.values()) > 100, seen
 
 
 @pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFFFFFFFE, 0x7FFFFFFF, 0x00F0F000, 0x80000000, 0x3, 0xFFFF0000])
@@ -269,12 +271,15 @@ def test_launches_have_the_room_for_their_reads_one_after_the_other() -> None:
 
 
 class Watched(Later):
-    """Most accesses are those of lanes to words of their own, reads and writes; `watched` counts after how many steps
-    writes are put off, `rows` how many accesses of rows are, with no look at the lanes' offsets."""
+    """Most accesses are those of lanes to places of their own, or of a warp whose lanes synchronize in between, reads
+    and writes; `watched` counts after how many steps writes are put off, `rows` how many accesses of rows are, with no
+    look at the lanes' offsets."""
 
     writes, watched, rows = 0.5, 0, 0
 
     def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.2:
+            self.call(race_order.sync_warp, self.block, draw.randrange(3))
         super().step(draw)
         kept = self.shadow.records.array[3 * self.shadow.stride :]
         self.watched += int(kept[race_rows.LATER] == race_later.WATCHED)
@@ -283,29 +288,34 @@ class Watched(Later):
         if draw.random() < 0.03:
             super()._access(draw, block, warp, mask)
             return
-        code = draw.randrange(CODES) << CODE
-        size, lane = draw.choice([4, 4, 8]), np.arange(32)
-        words = size // 4
+        code, lane = draw.randrange(CODES) << CODE, np.arange(32)
+        size = draw.choice([4, 4, 8, 16, self.granule])
+        members = Pointer[int](np.array([1, 0, size, code], np.uint64))
+        words = size // self.granule
         pieces = Pointer[int](np.array([1, 0, words, *[code] * words, *[0] * (16 - words)], np.uint64))
-        members, memory = (
-            Pointer[int](np.array([1, 0, size, code], np.uint64)),
-            (self.shadow.records, self.shadow.stride),
-        )
+        memory = self.shadow.records, self.shadow.stride
         write = draw.random() < self.writes and not self.reading
-        layout = draw.choice([lane, lane, 31 - lane, lane ^ 5, lane, lane, lane % 16 + 16 * (lane // 16)])
-        at = 4 * (32 * warp + layout // words * words + draw.choice([0] * 30 + [1, 2, 8]) // words * words)
-        mask = mask & 0x55555555 or 1 if words == 2 else mask  # lanes have words of their own
-        whole = mask == ALL and draw.random() < 0.5
+        fit = min(32, 128 // size)  # lanes whose places fit into those of the warp
+        layout = draw.choice([lane, lane, lane, 31 - lane, lane ^ 5, lane ^ 1, 2 * lane, 4 * lane]) % fit
+        beside = draw.choice([0] * 20 + [size, 2 * size, 32]) // size * size
+        at = 128 * warp + size * layout + (beside if warp < 2 else -beside)
+        mask = (mask if fit == 32 else mask & (1 << fit) - 1) or 1
+        if write and draw.random() < 0.9:
+            mask = sum(1 << k for k in range(32) if mask >> k & 1 and layout[k] not in layout[:k])
+        if draw.random() < 0.1:
+            given = mask, *memory, int(at[0]), START, pieces, members, write
+            self.call(race_accesses.at_one_address, self.launch, block, warp, *given)
+            return
         state = int(self.shadow.records.array[3 * self.shadow.stride + race_rows.LATER])
         if state == race_later.WATCHED or (state == race_later.TO_BLOCK and write):
-            if (layout == lane).all():
-                pattern = IN_A_ROW if whole else race_later.PARTS_OF_ROWS
-                rows = mask, *memory, int(at[0]), int(at[16]), pattern, members, pieces, write
+            if (layout == lane % fit).all() and (fit == 32 or mask >> fit == 0):
+                pattern = IN_A_ROW if mask == ALL else race_later.PARTS_OF_ROWS
+                rows = mask, *memory, int(at[0]), int(at[0]) + 16 * size, pattern, members, pieces, write
                 if self.call(race_watch.watched_rows, self.launch, block, warp, *rows):
                     self.rows += 1
                     return
-        given = mask, *memory, Pointer[int](at.astype(np.uint32)), IN_ONE_ALLOCATION, START, pieces, members, write
-        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+        rest = Pointer[int](at.astype(np.uint32)), IN_ONE_ALLOCATION, START, pieces, members, write
+        self.call(race_accesses.at_addresses, self.launch, block, warp, mask, *memory, *rest)
 
 
 @pytest.mark.long

@@ -22,7 +22,6 @@ from ptxlab.emulate.language import (
     narrow,
     rule,
     splat,
-    store_lanes,
     u32,
     u64,
 )
@@ -49,7 +48,7 @@ from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
 from ptxlab.emulate.rules.race_rows import LATER, SCATTERED
 from ptxlab.emulate.rules.race_strides import joint_lines
-from ptxlab.emulate.rules.race_watch import watched
+from ptxlab.emulate.rules.race_watch import watched, watched_word
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
 
@@ -198,18 +197,21 @@ def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, w
     if kept[LATER] != TO_LAUNCH:
         kept[LATER] = NOW
         block.later.wasted += block.later.count
-        work_off(launch, block, block.later)
+        work_off(launch, block, block.later, True)
     else:
         if write or full(launch.later):
             kept[LATER] = NOW
-        work_off(launch, block, launch.later)
+        work_off(launch, block, launch.later, False)
 
 
 @rule
-def work_off(launch: Launch, block: Block, later: Later) -> None:
-    """Records all reads that have been put off, in their order, as if it were then. Series that go on side by side lie
-    between `begin` and `end`."""
-    now, full = block.now, block.full
+def work_off(launch: Launch, block: Block, later: Later, shared: boolean) -> None:
+    """Records all accesses that have been put off, in their order, as if it were then. Series that go on side by side
+    lie between `begin` and `end`. shared: they are those to shared memory; for reads of global memory, which nobody has
+    written to, it does not matter when lanes have synchronized."""
+    now, full, synced = block.now, block.full, local(u32, 32)
+    for warp in range(32):
+        synced[warp] = block.sync[warp, warp]
     begin, end = u64(0), u64(0)
     while begin < later.count:
         which = begin
@@ -222,6 +224,9 @@ def work_off(launch: Launch, block: Block, later: Later) -> None:
         put = later.reads[which]
         block.now = put.stamp >> TIME << TIME
         block.full = put.stamp >> BLOCK << BLOCK | (put.stamp >> CODE & LAST_CODE) << TIME
+        if shared:
+            warp = put.stamp >> WARP & 31
+            block.sync[warp, warp] = put.synced
         read_then(launch, block, put, later.offsets)
         put.count -= 1
         if put.count != 0:
@@ -231,6 +236,8 @@ def work_off(launch: Launch, block: Block, later: Later) -> None:
             begin += 1
     later.count, later.apart = 0, 0
     block.now, block.full = now, full
+    for warp in range(32):
+        block.sync[warp, warp] = synced[warp]
 
 
 @rule
@@ -278,9 +285,7 @@ def at_one_address(
     taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]
     if later == WATCHED or (later == TO_BLOCK and write and may_watch(block, records, stride)):
-        places = local(u32, 32)
-        store_lanes(places, narrow(splat(offset)))
-        if watched(launch, block, warp, mask, records, stride, places, members, pieces, write):
+        if watched_word(launch, block, warp, mask, records, stride, offset, members, pieces, write):
             return
     elif not write and later != NOW and offset >> 32 == 0:
         if put_off(launch, block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):

@@ -48,8 +48,11 @@ TO_LAUNCH, NOW, TO_BLOCK, WATCHED = range(4)
 """Where reads of an allocation are noted: in the launch's notes, nowhere, in the block's; there, and writes as well."""
 NOTED_WRITE = 16
 """What the note of a write has in its stamp besides the pattern."""
-SINCE, FRONT = 12, 32
-"""Of the numbers in `Later.who` (`race_watch`): where it stands since which barrier; how many lie before the words'."""
+SINCE, FRONT = 14, 64
+"""Of the numbers in `Later.who` (`race_alone`): where the interval begins; how many lie before the words', as many as
+lanes that do not take part may lie in front of others."""
+LAST_INTERVAL = (1 << 32 - SINCE) - 1
+"""Where there is no room for another interval until the next barrier."""
 LAUNCH_ROOM, LEAST_ROOM, BLOCK_ROOM = 1 << 17, 1 << 14, 1 << 12
 """How many reads of global memory may be put off at most, how many anyway, and how many of a block's shared memory."""
 PATIENCE = 64
@@ -78,14 +81,17 @@ def room(words: int) -> int:
     return min(max(2 * words >> LINE, LEAST_ROOM), LAUNCH_ROOM)
 
 
-def make_room(later: Later, room: int, codes: int = 0, words: int = 0) -> None:
-    """Makes room for so many reads; of global memory: of how many instructions; of shared memory: of how many words."""
+def make_room(later: Later, room: int, codes: int = 0, size: int = 0, granule: int = 4) -> None:
+    """Makes room for so many reads; of global memory: of how many instructions; of shared memory: of how many bytes."""
     later.reads, later.offsets = _taken(room)  # clearing it takes as long as using it
     later.limit = room
     if codes:
         later.open = Pointer(np.zeros(codes, np.uint64))
-    if words:
-        later.who, later.words = Pointer(np.zeros(words + 2 * FRONT, np.uint32)), words + 2 * FRONT
+    if size:
+        words = size // 4 + 2 * FRONT
+        later.words = words + (size // granule + 2 * FRONT if granule < 4 else 0)
+        later.who = Pointer(np.zeros(later.words, np.uint32))
+        later.narrow = later.who + words if granule < 4 else later.who
 
 
 def give_back(later: Later) -> None:
@@ -135,13 +141,23 @@ def forget_reads(block: Block) -> None:
     Reads are put off again, if that has been of use."""
     records, stride = block.records, block.stride
     if block.later.limit != 0 and records is not None:
-        if block.later.interval + 1 >> 32 - SINCE != 0:
+        if block.later.interval >= LAST_INTERVAL:
             fill_bytes(block.later.who.cast(u8), 0, 4 * block.later.words)
+            fill_bytes(block.later.synced.cast(u8), 0, 128)
             block.later.interval = 0
         block.later.interval += 1
+        block.later.since = block.later.interval
         block.later.spared += block.later.count
         block.later.count, block.later.apart = 0, 0
         records[3 * stride + LATER] = TO_BLOCK if block.later.spared + PATIENCE > block.later.wasted else NOW
+
+
+@rule(inline=True)
+def synchronized(later: Later, warp: u32) -> None:
+    """The lanes of a warp have synchronized."""
+    if later.limit != 0 and later.interval < LAST_INTERVAL:
+        later.interval += 1
+        later.synced[warp] = u32(later.interval)
 
 
 @rule(inline=True)
@@ -171,6 +187,7 @@ def put_off(
     put = later.reads[later.count]
     put.stamp, put.places, put.records, put.extent = stamp | pattern, places, records, extent
     put.members, put.pieces, put.serial, put.count = members, pieces, later.serial, 1
+    put.synced = block.sync[warp, warp]
     later.count += 1
     later.serial += u64(where == TO_LAUNCH)
     if offsets is not None:

@@ -24,6 +24,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.rules.clock import tick
+from ptxlab.emulate.rules.race_later import synchronized
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
@@ -49,6 +50,7 @@ def sync_warp(block: Block, warp: u32) -> None:
     """All lanes of a warp have synchronized."""
     block.syncs = 1
     block.sync[warp, warp] = tick(block)
+    synchronized(block.later, warp)
 
 
 @rule

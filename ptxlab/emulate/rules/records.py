@@ -84,6 +84,7 @@ class Put(Record):
     who: u64  # these three of the read that would be one more
     next: u64
     due: u64
+    synced: u32  # of shared memory: when the warp's lanes had last synchronized
 
 
 class Later(Record):
@@ -97,9 +98,12 @@ class Later(Record):
     spared: u64  # of shared memory: how many were never recorded
     wasted: u64  # and how many were
     serial: u64  # of global memory: how many reads have been put off
-    who: Pointer[u32]  # of shared memory: who has accessed each word since the last barrier (`race_watch`)
-    words: u64  # how many there are
-    interval: u64  # and which barrier that was
+    who: Pointer[u32]  # of shared memory: who has accessed each word since the last barrier (`race_alone`)
+    narrow: Pointer[u32]  # and each granule that is narrower, behind those
+    words: u64  # how many numbers these are
+    interval: u64  # the number of the interval that is under way
+    since: u64  # that of the interval which the last barrier has begun
+    synced: Array[u32] = array(32)  # and, of each warp, its last `.sync` instruction
     open: Pointer[u64]  # of global memory: for each code index which of `reads` is its last
 
 

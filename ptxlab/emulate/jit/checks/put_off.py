@@ -112,6 +112,8 @@ class PutOff(Part):
             }  # fmt: skip
             if alone:
                 put = self._put(record, name, count)
+                if shared:
+                    kept["synced"] = f"i32 {self._synced()}"
                 for field, value in kept.items():
                     t.do(f"store {value}, ptr {t.field(Put, field, put)}")
                 t.bump(t.field(record, "later.count", name), "add i64", "1")
@@ -149,6 +151,13 @@ class PutOff(Part):
         """A pointer to one of the notes of a block or of the launch."""
         reads = self.t.let(f"load ptr, ptr {self.t.field(record, 'later.reads', name)}")
         return self.t.let(f"getelementptr i8, ptr {reads}, i64 {self.t.let(f'mul i64 {number}, {Put.size}')}")
+
+    def _synced(self) -> str:
+        """When the warp's lanes have last synchronized."""
+        t, diagonal = self.t, Block.fields["sync"].columns + 1
+        at = t.let(f"mul i32 %check.warp, {diagonal}")
+        place = t.let(f"getelementptr i32, ptr {t.field(Block, 'sync', '%check.block')}, i32 {at}")
+        return t.let(f"load i32, ptr {place}")
 
     def _taking_part(self, seen: Seen, members: str) -> None:
         if self._partly(seen):

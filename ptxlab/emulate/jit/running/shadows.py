@@ -71,7 +71,7 @@ class Watched:
             made = races.Shadow(shared, self.granule, by_rows=self.record.summaries)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
             if self.later:
-                race_later.make_room(block.later, race_later.BLOCK_ROOM, words=shared // self.granule)
+                race_later.make_room(block.later, race_later.BLOCK_ROOM, size=shared, granule=self.granule)
         return block
 
     def notes(self) -> Iterator[Note]:
