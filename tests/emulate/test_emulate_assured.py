@@ -36,6 +36,27 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         @%p1 bra END;
         st.global.u32 [%rd3], %r4;
         END:"""),
+    "a tile and its border": ((16, 10), """
+        mov.u32 %r5, %tid.y;
+        mad.lo.u32 %r6, %r2, 16, %r1;
+        setp.lt.u32 %p1, %r6, 3;
+        setp.ge.u32 %p2, %r6, 121;
+        or.pred %p1, %p1, %p2;
+        setp.ge.u32 %p2, %r5, 6;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra END;
+        mad.lo.u32 %r7, %r5, 144, %r6;
+        mul.wide.u32 %rd6, %r7, 4;
+        add.u64 %rd7, %rd6, %rd2;
+        add.u64 %rd6, %rd6, %rd1;
+        ld.global.u32 %r8, [%rd7];
+        ld.global.u32 %r9, [%rd7+-4]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+4]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+8]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+-8]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+-12]; mad.lo.u32 %r8, %r8, 33, %r9;
+        st.global.u32 [%rd6], %r8;
+        END:"""),
     "a number wraps around twice before it is compared": ((32, 5), Y + """
         shl.b32 %r8, %r5, 30;
         add.u32 %r8, %r8, %r2;
@@ -189,11 +210,14 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
     return text.partition("\nswift:")[2].partition("\nwarp:")[0]
 
 
-@pytest.mark.parametrize("what", ["all of it is sure", "the last warps of a block are behind the end"])
+SURE = ("all of it is sure", "the last warps of a block are behind the end", "a tile and its border")
+
+
+@pytest.mark.parametrize("what", SURE)
 def test_nothing_is_asked_in_the_loop(what: str) -> None:
     threads, body = PROGRAMS[what]
-    loop = loop_of(body, (threads, 1, 1))
-    assert "store <32 x i32>" in loop
+    loop = loop_of(body, (threads, 1, 1) if isinstance(threads, int) else (*threads, 1))
+    assert re.search(r"store <(32|16) x i32>", loop)
     assert not [word for word in ("!prof !0", "switch", "@miss", "ptr %sites", "ptr %params") if word in loop]
 
 

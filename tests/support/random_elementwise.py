@@ -57,6 +57,8 @@ class Program:
         lines = [self.index("%r10"), *self.guard(), *self.access("%r10", loads=True)]
         if draw.random() < 0.4:
             lines += [self.index("%r11"), *self.access("%r11", loads=True)]
+        if draw.random() < 0.2:  # too long for blocks of which not all is known
+            lines += [line for _ in range(5) for line in self.access("%r10", loads=True)]
         lines += self.access("%r10", loads=False) if draw.random() < 0.4 else ["st.global.u32 [%rd3], %r20;"]
         self.text = kernel("\n".join(["mov.u32 %r20, %r1;", *lines, "END:"]))
 
@@ -70,10 +72,19 @@ class Program:
         draw = self.random
         if draw.random() < 0.4:
             return []
+        leave = draw.choice(("@%p1 bra END;", "@%p1 bra END;", "@%p1 exit;", "@!%p1 bra END;"))
+        lines = [self.comparison("%p1")]
+        if draw.random() < 0.4:
+            lines += [self.comparison("%p2"), f"{draw.choice(('or', 'and', 'xor'))}.pred %p1, %p1, %p2;"]
+        if draw.random() < 0.1:
+            lines.append("not.pred %p1, %p1;")
+        return [*lines, leave]
+
+    def comparison(self, predicate: str) -> str:
+        draw = self.random
         number = draw.choice((0, 1, 31, 32, 64, 100, 500, 777, 1024, 3000, 0x7FFFFFFF, 0x80000010))
         test = f"setp.{draw.choice(('lt', 'le', 'gt', 'ge', 'ge', 'ge', 'eq'))}.{draw.choice(('s32', 'u32'))}"
-        leave = draw.choice(("@%p1 bra END;", "@%p1 bra END;", "@%p1 exit;", "@!%p1 bra END;"))
-        return [f"{test} %p1, {draw.choice(('%r10', '%r4', '%r1'))}, {number};", leave]
+        return f"{test} {predicate}, {draw.choice(('%r10', '%r4', '%r1'))}, {number};"
 
     def access(self, register: str, *, loads: bool) -> list[str]:
         """A load from `x`, or a store there; in some programs only where it is inside."""

@@ -31,7 +31,7 @@ from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import successors
-from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.model import Block, Code, Special
 from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, begin_in_place
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
@@ -41,6 +41,9 @@ LONGEST = 64
 LOADS = 5
 """Loads and stores of one of more than half that length. LLVM moves what is computed of many loads behind them all, and
 keeps it on the stack."""
+WHOLE = 128
+"""PTX instructions of a segment that is all of a CTA. If it is too long for the others, only CTAs of which all is known
+before run in it."""
 IN_ALL = 256
 """PTX instructions of all segments together: they are emitted a second time."""
 
@@ -68,12 +71,13 @@ class Segments(Part):
             if left < 0:
                 break
             self.found.append(segment)
+        along_y = any(source == Special("%tid.y") for code in self.program.codes for source in code.sources)
         sites, body = self.e.sites, self.t.lines
         self.e.brief = True
         for segment in self.found:
-            self.converged.segment = segment
+            self.converged.segment, self.e.tiles = segment, segment.whole and along_y
             self._function(segment)
-        self.e.brief, self.converged.segment = False, None
+        self.e.brief, self.e.tiles, self.converged.segment = False, False, None
         self.e.sites, self.t.lines = sites, body
         self.converged.loop.segments = self.found
 
@@ -94,8 +98,9 @@ class Segments(Part):
     def _size(self, blocks: tuple[int, ...]) -> int:
         return sum(self.program.blocks[b].last - self.program.blocks[b].first for b in blocks)
 
-    def _too_long(self, blocks: list[int]) -> bool:
-        size = self._size(tuple(blocks))
+    def _too_long(self, blocks: tuple[int, ...]) -> bool:
+        """Whether blocks are too long to run in them whatever is known."""
+        size = self._size(blocks)
         if size <= LONGEST // 2:
             return False
         codes = [
@@ -121,7 +126,7 @@ class Segments(Part):
             if not self._simple(block, ended):
                 return None
             order.append(at)
-            if self._too_long(order):
+            if self._size(tuple(order)) > WHOLE:
                 return None
             if ended != NONE:
                 ends.add(ended)
@@ -134,7 +139,11 @@ class Segments(Part):
         goes_back = any(s <= at for at in goes_on for s in successors(self.program, at))
         ended = ends.pop()
         whole = start == self.program.entry and ended == EXITED and not goes_back
-        return Segment((start, *sorted(set(order) - {start})), ended, goes_back, whole)
+        blocks = (start, *sorted(set(order) - {start}))
+        sure = self._too_long(blocks)
+        if sure and (not whole or self.e.instruments):
+            return None
+        return Segment(blocks, ended, goes_back, whole, sure)
 
     def _simple(self, block: Block, ended: int) -> bool:
         """Whether a block is of the kinds that segments may have."""
@@ -190,10 +199,13 @@ class Segments(Part):
         t.do(f"store ptr %ws, ptr %{KEPT}.ws")
         t.lines += entering
         counter = t.let("load i32, ptr %fast.pc.at")
-        at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
-        full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
-        t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
-        t.lines += blocks
+        if segment.sure:
+            t.go("elsewhere")
+        else:
+            at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
+            full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
+            t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
+            t.lines += blocks
         t.at("warp.done")
         goes_on = "warp.group" if e.by_warpgroup else "warp.next"
         t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %{goes_on}")

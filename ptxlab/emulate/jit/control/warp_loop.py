@@ -58,12 +58,14 @@ of a warp on Zen 4)."""
 class Segment:
     """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
     and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards. whole: whether it is all that
-    the warps of a CTA run, so that the next CTA may follow in its function."""
+    the warps of a CTA run, so that the next CTA may follow in its function. sure: whether only CTAs of which all is
+    known before run in it."""
 
     blocks: tuple[int, ...]
     ended: int
     goes_back: bool
     whole: bool
+    sure: bool
 
     @property
     def start(self) -> int:
@@ -264,7 +266,7 @@ class WarpLoop(Part):
         if not self.segments:
             t.go("round.first")
             return
-        few = 1 if self.segments[0].whole else FEW
+        few = 1 if self.segments[0].whole and not self.segments[0].sure else FEW
         t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {few}')}, label %round.choose, label %round.first")
         t.at("round.choose")
         cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)

@@ -66,6 +66,8 @@ class Function:
         """The instruction that is being emitted."""
         self.brief = False
         """Whether a function of few instructions is being emitted (see `segments`)."""
+        self.tiles = False
+        """Whether that is all that the warps of a CTA run, and their rows lie in tiles."""
         self._kept = bit_set([r for r, at in enumerate(file.scalar) if at])
         """The registers that are kept as scalars, a bit set."""
         self.words: list[str] = []

@@ -60,11 +60,13 @@ def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
 
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops` that combines bits: without mask registers, those of predicates are combined as words."""
+    """A method of `Ops` that combines bits. Those of predicates are combined as words without mask registers, and
+    where both are known as words: such are comparisons of affine registers, of which whole warps are `assured`."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:
-        if self.masks or not any(isinstance(value, Mask) for value in (a, b)):
+        words = all(value.bits or value.lanes is not None for value in (a, b)) and bool(a.bits or b.bits)
+        if not words and (self.masks or not any(isinstance(value, Mask) for value in (a, b))):
             return lane_by_lane(self, a, b)
         words = ", ".join(self.all_bits(value) for value in (a, b))
         return self.of_bits(self.t.let(f"{word} i32 {words}"))

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""
+LINE = 64
+"""Bytes of a cache line, on most CPUs."""
+AHEAD = 4 * LINE
+"""How far behind a row lies what is prefetched."""
 FAR = 1 << 40
 """A stride that makes no pattern of its own."""
 LANES = tuple(range(W))
@@ -109,6 +113,8 @@ class AffineAccesses(Part):
         if extent.first.type == "i32":
             off = t.let(f"sext i32 {off} to i64")
         group.halves = off, self._half(at.form, extent, off)
+        if self.e.tiles and not shared:
+            self._prefetch(group, size)
         if way:
             group.rows = short_rows(at.form, size)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
@@ -116,6 +122,18 @@ class AffineAccesses(Part):
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)
         return True
+
+    def _prefetch(self, group: Group, size: int) -> None:
+        """What lies behind rows of a line or two: the next CTAs will ask for it, which no CPU foresees. Of shorter rows
+        several are in a line."""
+        rows = group.halves if ROWS in group.patterns else group.halves[:1] if ROW in group.patterns else ()
+        length = size * W // max(1, len(rows))
+        for row in rows if LINE <= length <= 2 * LINE else ():
+            for line in range(0, length, LINE):
+                place = self.t.let(f"add i64 {row}, {AHEAD + line}")
+                place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {place}")
+                self.t.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 {int(group.write)}, i32 3, i32 1)")
+                self.t.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
 
     def _extent(self, group: Group, at: Affine) -> Extent:
         """From where to where the lanes go."""
