@@ -26,9 +26,9 @@ Registers that the blocks of a segment hand on in the warp's state are handed on
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
+from ptxlab.emulate.jit.control.growing import OTHER, SAME, Growing, Kind, Need, Other, Truth
 from ptxlab.emulate.jit.llvm.instruction_text import (
     COMPARED,
     IF,
@@ -45,7 +45,10 @@ from ptxlab.emulate.jit.llvm.instruction_text import (
     WAY,
     WIDTH,
     folded,
+    made_type,
+    names_in,
     size,
+    without_unused,
 )
 from ptxlab.emulate.jit.llvm.irtext import KEPT, USUAL
 from ptxlab.emulate.runtime import state as S
@@ -57,35 +60,6 @@ _GRID = {S.Context.offset(f"{of}_{axis}") for of in ("grid", "block", "cluster")
 _INDEX = {S.Cta.offset(f"ctaid_{axis}") for axis in "xyz"}
 _GROWING = [S.Warp.offset(field) for field in ("tid_x", "tid_y", "tid_z", "warp_id")]
 """Fields of a warp's state that grow from warp to warp."""
-
-Need = tuple[str, ...]
-"""What is to be asked: ("exact", name, "sext" or "zext"); ("alike", name of a comparison); ("inside", name of a
-comparison, its limit, the step, bits that must be 0 in the step)."""
-
-
-@dataclass(frozen=True)
-class Growing:
-    """A number that grows by `step`, an i64. needs: what makes it so. zeros: it is rotated by so many bits."""
-
-    step: str
-    needs: frozenset[Need] = frozenset()
-    zeros: int = 0
-
-
-@dataclass(frozen=True)
-class Truth:
-    """An i1, or an integer made of some, that is the same in all warps where its needs are met."""
-
-    needs: frozenset[Need]
-
-
-@dataclass(frozen=True)
-class Other:
-    """A value of which nothing is known."""
-
-
-SAME, OTHER = Truth(frozenset()), Other()
-Kind = Growing | Truth | Other
 
 
 class Assured:
@@ -122,6 +96,9 @@ class Assured:
             self.sure = each if self.sure == "true" else self._let(f"and i1 {self.sure}, {each}")
         if not any(f"ptr %{KEPT}.result" in line for line in self.body):  # nobody goes on from the warp's state
             self._drop_stores()
+        self.counted, self.onward = list[str](), list[str]()
+        """Of what grows from warp to warp: the values at the beginning of the loop, and what is added at its end."""
+        self._count_up()
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
@@ -248,6 +225,34 @@ class Assured:
         used = {name for line in rest for name in NAME.findall(line.partition(" = ")[2] or line)}
         if not used & pointers:
             self.body = rest
+
+    def _count_up(self) -> None:
+        """What grows is not made anew in each warp of the number of its threads: it goes on from the warp before, or
+        from what does."""
+        growing = {f"{name}.f": name for name, kind in self._kinds.items() if self._goes_on(name, kind)}
+        used = names_in(without_unused(self.body, growing))
+        beside = {name for name in used & set(growing) if f"{self._beside(self._text[growing[name]])}.f" in used}
+        self.body = without_unused(self.body, set(growing) - beside)
+        for name in sorted(names_in(self.body) & set(growing) - beside):
+            kind, type_ = self._kinds[growing[name]], made_type(self._text[growing[name]])
+            assert isinstance(kind, Growing)
+            step = self._let(f"trunc i64 {kind.step} to i32") if type_ == "i32" else kind.step
+            first = self._at(growing[name], "a")
+            self.counted.append(f"  {name} = phi {type_} [{first}, %ask], [{name}.next, %swift.next]")
+            self.onward.append(f"  {name}.next = add {type_} {name}, {step}")
+
+    def _beside(self, text: str) -> str:
+        """Of what is a number that grows and one that does not, the first; "" of anything else."""
+        found = TWO.match(text)
+        a, b = found.groups()[2:] if found and found[1] in ("add", "sub") else ("", "")
+        return a if self._kind_of(b) == SAME and isinstance(self._kind_of(a), Growing) else ""
+
+    def _goes_on(self, name: str, kind: Kind) -> bool:
+        """Whether a value grows by a known step if what is asked before the loop holds."""
+        if not isinstance(kind, Growing) or kind.zeros or not kind.needs <= self._met:
+            return False
+        far = kind.step.lstrip("-").isdigit() and abs(int(kind.step)) >= FAR
+        return made_type(self._text[name]) in ("i32", "i64") and not far
 
     # -- kinds ---------------------------------------------------------------------------------------------------------
 

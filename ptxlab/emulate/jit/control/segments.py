@@ -296,12 +296,14 @@ class Segments(Part):
         t.do(f"br i1 {assured.sure}, label %swift, label %warp")
         t.at("swift")
         t.do("%fw = phi ptr [%fw.0, %ask], [%fw.next, %swift.next]")
+        t.lines += assured.counted
         t.do(f"store ptr %fw, ptr %{KEPT}.ws")
         t.go(f"{lines[0][:-1]}.f")
         t.lines += assured.body
         t.at("warp.done.f")
         t.do(f"br i1 {t.let('icmp eq ptr %fw, %last')}, label %through, label %swift.next")
         t.at("swift.next")
+        t.lines += assured.onward
         t.do(f"%fw.next = getelementptr i8, ptr %fw, i64 {e.file.size}")
         t.go("swift")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 NAME = re.compile(r"%[\w.$-]+")
 LET = re.compile(r"(%[\w.$-]+) = (.*)")
@@ -20,12 +21,42 @@ LABEL = re.compile(r"label %([\w.$-]+)")
 INTRINSIC = re.compile(r"call \w+ @llvm\.(usub\.sat|fsh[lr]|[su]min|[su]max|abs|ctpop|ct[tl]z)\.")
 PURE = ("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "zext", "sext", "trunc", "select")
 """Words of instructions that only compute."""
+_VECTORS = ("getelementptr", "bitcast", "insertelement", "extractelement", "shufflevector", "phi ", "fcmp")
+"""The same of pointers, vectors and floats."""
 
 
 def size(type_: str) -> int:
     """The bytes of a type, or more."""
     lanes, _, element = type_.strip("<>").rpartition(" x ")
     return 8 * int(lanes or 1) if element else 8
+
+
+def made_type(text: str) -> str:
+    """The type of what a load, an addition or the like of integers makes."""
+    found = WIDTH.match(text)
+    return found[4] if found else text.split()[1].rstrip(",")
+
+
+def names_in(lines: list[str]) -> set[str]:
+    """The names that stand in lines."""
+    return {name for line in lines for name in NAME.findall(line)}
+
+
+def without_unused(lines: list[str], known: Container[str]) -> list[str]:
+    """Lines without those that only make what no later line reads, or what is known already."""
+    out, used = list[str](), set[str]()
+    for line in reversed(lines):
+        found = LET.match(line.strip())
+        if found and (found[1] in known or (found[1] not in used and _only_makes(found[2]))):
+            continue
+        out.append(line)
+        used.update(NAME.findall(found[2] if found else line))
+    return out[::-1]
+
+
+def _only_makes(text: str) -> bool:
+    """Whether nothing is lost with an instruction but what it makes."""
+    return text.startswith((*PURE, *_VECTORS)) or bool(LOAD.match(text) or INTRINSIC.match(text))
 
 
 def folded(text: str) -> str | None:

@@ -1,0 +1,34 @@
+"""What is known of a scalar as a CTA goes from warp to warp (see `assured`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Need = tuple[str, ...]
+"""What is to be asked: ("exact", name, "sext" or "zext"); ("alike", name of a comparison); ("inside", name of a
+comparison, its limit, the step, bits that must be 0 in the step)."""
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A number that grows by `step`, an i64. needs: what makes it so. zeros: it is rotated by so many bits."""
+
+    step: str
+    needs: frozenset[Need] = frozenset()
+    zeros: int = 0
+
+
+@dataclass(frozen=True)
+class Truth:
+    """An i1, or an integer made of some, that is the same in all warps where its needs are met."""
+
+    needs: frozenset[Need]
+
+
+@dataclass(frozen=True)
+class Other:
+    """A value of which nothing is known."""
+
+
+SAME, OTHER = Truth(frozenset()), Other()
+Kind = Growing | Truth | Other
