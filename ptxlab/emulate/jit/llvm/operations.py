@@ -65,8 +65,8 @@ def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:
-        words = all(value.bits or value.lanes is not None for value in (a, b)) and bool(a.bits or b.bits)
-        if not words and (self.masks or not any(isinstance(value, Mask) for value in (a, b))):
+        known = all(value.bits or value.lanes is not None for value in (a, b)) and bool(a.bits or b.bits)
+        if not known and (self.masks or not any(isinstance(value, Mask) for value in (a, b))):
             return lane_by_lane(self, a, b)
         words = ", ".join(self.all_bits(value) for value in (a, b))
         return self.of_bits(self.t.let(f"{word} i32 {words}"))
