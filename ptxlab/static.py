@@ -147,13 +147,11 @@ def register_pressure(program: Program) -> dict[int, int]:
     """PTX line -> the most 32-bit registers alive before or after an instruction of that line."""
     from ptxlab.emulate.program.liveness import live_at
 
-    sizes = [{"i1": 0, "i64": 2, "f64": 2}.get(r.lane, 1) for r in program.registers]
-    known: dict[int, int] = {}
+    counted = sum(1 << at for at, register in enumerate(program.registers) if register.lane != "i1")
+    double = sum(1 << at for at, register in enumerate(program.registers) if register.lane in ("i64", "f64"))
 
     def size(live: int) -> int:
-        if live not in known:
-            known[live] = sum(sizes[r] for r in range(live.bit_length()) if live >> r & 1)
-        return known[live]
+        return (live & counted).bit_count() + (live & double).bit_count()
 
     out: dict[int, int] = {}
     for code, (before, behind) in zip(program.codes, live_at(program), strict=True):

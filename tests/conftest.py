@@ -37,6 +37,12 @@ with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and
 
 
 BROWSER = "lab/test_browser_"
+TOGETHER = (
+    (BROWSER,),  # a JupyterLab and a browser, which take ten seconds to start
+    ("emulate/test_rules_races", "emulate/test_checks_atomics.py"),  # the compiled rules of races
+    ("project/test_architecture.py", "project/test_opcodes.py", "project/test_lists.py"),  # the package's syntax trees
+)
+"""What the tests of some files share is made by one worker, for all of them."""
 LONGEST = (
     "project/test_notebooks.py", "course/test_course_grade.py", "course/test_course_hostile.py",
     "course/test_course_release.py", BROWSER, "kernels/", "benchmarks/test_benchmarks_prefill.py",
@@ -54,17 +60,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All browser tests go to one worker: each that has some starts a JupyterLab and a browser, for ten seconds."""
+    """Files that begin like one of `TOGETHER` go to one worker."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFileAndBrowser(LoadFileScheduling):
+    class ByFiles(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
-            return BROWSER if BROWSER in file else file
+            return next((names[0] for names in TOGETHER if any(name in file for name in names)), file)
 
-    return ByFileAndBrowser(config, log)
+    return ByFiles(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -108,7 +108,7 @@ class Model(RuleBasedStateMachine):
             assert sorted(self.cache._free) == list(range(self.pages))
 
 
-Model.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
+Model.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
 test_any_sequence_of_steps = Model.TestCase
 
 

@@ -124,6 +124,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("checks", [ALL_CHECKS, ("memcheck", "racecheck")], ids=["all", "racecheck"])
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("name", PROGRAMS)

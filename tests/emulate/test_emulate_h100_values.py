@@ -177,6 +177,7 @@ def test_a_sum_per_lane(space: str, old: bool) -> None:
     assert left == [expected] * len(left)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("old", [False, True], ids=["red", "atom"])
 @pytest.mark.parametrize(("scale", "threads"), [(2.0**-126, 32), (2.0**-126, 7), (2.0**-102, 32), (1.0, 32)])

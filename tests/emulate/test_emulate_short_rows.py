@@ -49,6 +49,7 @@ def text(type_: str) -> str:
     return kernel(BODY.format(type=type_, size=size, registers=registers, pitch=size * 12), SHARED)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("stride", [8, 40, 5, 0], ids=["dense", "apart", "overlapping", "one row"])
 @pytest.mark.parametrize("block", [(8, 8), (4, 16), (8, 3), (4, 2)])
 @pytest.mark.parametrize("type_", TYPES)

@@ -176,6 +176,7 @@ def test_every_second_and_every_fourth_element(
     assert set(made) == ({times} if "+avx512f" in host().features else set())
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("end", ["first", "last"])
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", SMALL)

@@ -18,8 +18,8 @@ FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
 @pytest.mark.parametrize(
     ("engine", "first", "count"),
     [
-        *((engine, 0, 40) for engine in ENGINES),
-        *(pytest.param(engine, 40, 60, marks=pytest.mark.rest) for engine in ENGINES),
+        *((engine, 0, 15) for engine in ENGINES),
+        *(pytest.param(engine, 15, 85, marks=pytest.mark.rest) for engine in ENGINES),
         *slow((ENGINES[-1], first, 500) for first in range(1000, 5000, 500)),
     ],
 )

@@ -126,6 +126,7 @@ bulk reduce; attribute 2; other block: runs
 """
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", CLUSTERS.strip().splitlines())
 def test_what_goes_into_the_cluster(device: str, line: str) -> None:
@@ -278,6 +279,7 @@ TILES = """
 """
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", TILES.strip().splitlines())
 def test_tiles(device: str, line: str) -> None:

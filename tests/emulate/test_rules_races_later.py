@@ -15,6 +15,7 @@ from race_worlds import (
     Call,
     World,
     compiled_rules,
+    few_and_many,
     in_python,
     one_of_those_that_agree,
     that_agree,
@@ -46,23 +47,25 @@ from ptxlab.emulate.rules.records import (
 
 
 @pytest.mark.long
-def test_records_of_lines_are_those_of_their_words() -> None:
+@few_and_many(60)
+def test_records_of_lines_are_those_of_their_words(seeds: range) -> None:
     """Whole lines, parts of them, and now and then a scattered access or another block with the same memory."""
     compiled, seen = compiled_rules(4), dict.fromkeys(["lines", "words", "by words", "hazards"], 0)
-    for seed in range(60):
+    for seed in seeds:
         world = one_of_those_that_agree(Lines, compiled, seed)
         seen["hazards"] += len(world.state()["notes"])
         for name in world.seen:
             seen[name] += world.seen[name]
-    assert min(seen.values()) > 20, seen
+    assert min(seen.values()) > len(seeds) / 3, seen
 
 
 @pytest.mark.long
-def test_reads_that_are_checked_together_leave_what_they_leave_one_by_one() -> None:
+@few_and_many(80)
+def test_reads_that_are_checked_together_leave_what_they_leave_one_by_one(seeds: range) -> None:
     compiled, together = compiled_rules(4), 0
-    for seed in range(80):
+    for seed in seeds:
         together += one_of_those_that_agree(Groups, compiled, seed).together
-    assert together > 1000
+    assert together > 12 * len(seeds)
 
 
 class Lines(World):
@@ -150,15 +153,16 @@ class Groups(Lines):
 
 
 @pytest.mark.long
+@few_and_many(120)
 @pytest.mark.parametrize("shared", [False, True], ids=["global", "shared"])
-def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool) -> None:
+def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool, seeds: range) -> None:
     """In global memory the same records; in shared memory the same notes, since a barrier forgets what was put off."""
     compiled, forgotten = compiled_rules(4), 0
-    for seed in range(120):
+    for seed in seeds:
         worlds = [Later(compiled, shared=shared), Later(compiled, shared=shared, room=0)]
         worlds += [Later(in_python, shared=shared)] * (seed < 4)
         forgotten += that_agree(worlds, seed).put_off
-    assert forgotten > 1000
+    assert forgotten > 8 * len(seeds)
 
 
 class Later(World):
@@ -202,10 +206,11 @@ class Later(World):
         return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
 
 
-@pytest.mark.parametrize("granule", [4, *(pytest.param(narrow, marks=pytest.mark.long) for narrow in (2, 1))])
-def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded(granule: int) -> None:
+@few_and_many(120)
+@pytest.mark.parametrize("granule", [4, *(pytest.param(narrow, marks=pytest.mark.rest) for narrow in (2, 1))])
+def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded(granule: int, seeds: range) -> None:
     compiled, seen = compiled_rules(granule), dict.fromkeys(["watched", "rows", "hazards"], 0)
-    for seed in range(120):
+    for seed in seeds:
         worlds = [Watched(compiled, shared=True, granule=granule)]
         worlds += [Watched(compiled, shared=True, room=0, granule=granule)]
         worlds += [Watched(in_python, shared=True, granule=granule)] * (seed < 3)
@@ -213,7 +218,7 @@ def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded(granul
         seen["hazards"] += len(world.state()["notes"])
         seen["watched"] += world.watched
         seen["rows"] += world.rows
-    assert min(seen.values()) > 100, seen
+    assert min(seen.values()) > 0.8 * len(seeds), seen
 
 
 @pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFFFFFFFE, 0x7FFFFFFF, 0x00F0F000, 0x80000000, 0x3, 0xFFFF0000])
@@ -319,16 +324,16 @@ class Watched(Later):
 
 
 @pytest.mark.long
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("room", [8, 200])
-def test_reads_in_series_leave_what_they_leave_at_once(room: int) -> None:
+@few_and_many(60)
+@pytest.mark.parametrize("room", [8, pytest.param(200, marks=pytest.mark.rest)])
+def test_reads_in_series_leave_what_they_leave_at_once(room: int, seeds: range) -> None:
     """Loops whose reads alternate, warps that read one after the other, blocks; and what lies between them."""
     compiled, spared = compiled_rules(4), 0
-    for seed in range(60):
+    for seed in seeds:
         worlds = [Series(compiled, shared=False, room=room), Series(compiled, shared=False, room=0)]
         worlds += [Series(in_python, shared=False, room=room)] * (seed < 3)
         spared += that_agree(worlds, seed).spared
-    assert spared > 10 * room
+    assert spared > room * len(seeds) / 6
 
 
 class Series(Later):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +47,31 @@ LOST = (
 )
 
 
+SERVER = (
+    HEAD
+    + """
+import json
+import os
+import sys
+
+import cuda.core  # it takes longer than most tests, and does not look for a driver yet
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    for number, file in enumerate(asked["files"], 1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
+    exec(asked["code"])
+    break
+"""
+)
+"""Imports once what the tests need, and runs the code of each in a process forked before there is any CUDA."""
+
+
 class Done(NamedTuple):
     """What a process with the stand-in wrote."""
 
@@ -51,14 +80,46 @@ class Done(NamedTuple):
     log: str
 
 
-def run(code: str, log: Path, **options: object) -> Done:
-    """Python code in a process whose GPU is the stand-in."""
-    environment = stand_in.environment(log=log, **options)
-    environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent), environment.get("PYTHONPATH", "")])
-    code = HEAD + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
-    assert done.returncode == 0, done.stderr
-    return Done(done.stdout, done.stderr, log.read_text())
+@functools.cache
+def server() -> subprocess.Popen[str]:
+    """A process with `SERVER`, which ends with this one: its input is closed then."""
+    command = [sys.executable, "-c", SERVER]
+    environment = environment_of() | {"OPENBLAS_NUM_THREADS": "1"}  # a process with threads had better not fork
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def environment_of(**options: object) -> dict[str, str]:
+    """The stand-in's, in which the modules of the tests are found."""
+    environment = stand_in.environment(**options)
+    places = [str(TESTS), str(TESTS.parent), environment.get("PYTHONPATH", "")]
+    return environment | {"PYTHONPATH": os.pathsep.join(places)}
+
+
+def run(code: str, log: Path, *, fresh: bool = False, **options: object) -> Done:
+    """Python code in a process whose GPU is the stand-in. fresh: in one that has not imported cuda.core yet."""
+    environment, code = environment_of(log=log, **options), textwrap.dedent(code)
+    if fresh:
+        command = [sys.executable, "-c", HEAD + code]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        assert done.returncode == 0, done.stderr
+        return Done(done.stdout, done.stderr, log.read_text())
+    out, err = (log.with_name(name) for name in ("out.txt", "err.txt"))
+    for file in (out, err):
+        file.unlink(missing_ok=True)
+    files, process = [str(out), str(err)], server()
+    print(json.dumps({"environment": environment, "files": files, "code": code}), file=process.stdin, flush=True)
+    assert select.select([process.stdout], [], [], 120)[0], "it does not end"
+    assert process.stdout.readline() == "0\n", err.read_text()
+    return Done(out.read_text(), err.read_text(), log.read_text())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _server_ends() -> Iterator[None]:
+    yield
+    if server.cache_info().currsize:
+        server().kill()
+        server().communicate()
+        server.cache_clear()
 
 
 @pytest.fixture
@@ -299,6 +360,7 @@ def test_threads_launch_at_the_same_time(log: Path) -> None:
             thread.join()
         """,
         log,
+        fresh=True,
     )
     assert (done.out, done.err) == ("", "")
     assert "at exit: 80 launches; alive: 0 allocations (0 bytes), 0 streams," in done.log
@@ -488,8 +550,7 @@ def test_ctrl_c_while_the_launch_returns(log: Path) -> None:
 
 
 def test_a_copy_behind_a_kernel_that_never_ends_is_ended_from_outside(log: Path) -> None:
-    environment = stand_in.environment(log=log, hang="bump")
-    environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    environment = environment_of(log=log, hang="bump")
     code = """
     from cuda.bindings import driver
 

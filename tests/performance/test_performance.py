@@ -37,7 +37,7 @@ TEXT = """
 
 def run_of(body: list[str], grid: int = 1, stride: int = 4) -> Estimate:
     text = TEXT.format(body="\n".join("    " + line for line in body), stride=stride)
-    run = pl.launch(text, grid, 32, np.zeros(32, np.float32), counters=True, device="step", checks=())
+    run = pl.launch(text, grid, 32, np.zeros(32, np.float32), counters=True, device="cpu", checks=())
     return estimate(run, kernel=text)
 
 

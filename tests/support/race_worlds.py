@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from compiled_rules import Compiled
 
 from ptxlab.emulate.jit.checks.records_at_once import (
@@ -206,6 +207,14 @@ def compiled_rules(granule: int) -> Compiled:
         whole_row,
     ]
     return Compiled(rules, {"Launch.granule": granule})
+
+
+def few_and_many(count: int) -> pytest.MarkDecorator:
+    """The argument `seeds`: a sixth of so many seeds in the normal run, the others in the long one."""
+    few = count // 6
+    return pytest.mark.parametrize(
+        "seeds", [range(few), pytest.param(range(few, count), marks=pytest.mark.rest)], ids=["few", "many"]
+    )
 
 
 def that_agree(worlds: Sequence[Any], seed: int, steps: int = 60) -> Any:
