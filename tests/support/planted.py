@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from planted_async import BYTES, FLIGHT, GONE, PROXY, RACES
 from planted_bug import Bug
+from planted_clusters import CLUSTERS
 from planted_copies import COPIES
 from planted_global import GLOBAL
 from planted_init import UNWRITTEN
@@ -20,7 +21,7 @@ from planted_sync import BARRIERS, MASKS, SHUFFLES
 BUGS: dict[str, Bug] = {}
 for _topic in (
     SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
-    UNORDERED, MBARRIER_COPIES, MBARRIER_RACES, SCOPES, PROXY, FLIGHT, BYTES, RACES, GONE,
+    UNORDERED, MBARRIER_COPIES, MBARRIER_RACES, SCOPES, PROXY, FLIGHT, BYTES, RACES, GONE, CLUSTERS,
 ):  # fmt: skip
     assert not BUGS.keys() & _topic.keys()
     BUGS |= _topic

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
-NO_VALUE, OVERRUN = range(32, 34)
 TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART, TILE_UNORDERED = range(40, 47)
-DIVERGENT_BLOCK, LOCKSTEP = 22, 23
+DIVERGENT_BLOCK, LOCKSTEP, MAY_BE_GONE, NO_VALUE, OVERRUN = 22, 23, 31, 32, 33
 TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
@@ -40,9 +39,8 @@ RULES: dict[int, tuple[str, str]] = {
     TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
     WARPS_APART: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
-    LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
-    DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
-    EXITED: ("synccheck", "barrier after exit"),
+    LOCKSTEP: ("racecheck", "relies on lanes in lockstep"), DIVERGENT: ("synccheck", "divergent barrier"),
+    DIVERGENT_BLOCK: ("synccheck", "divergent block"), EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
@@ -53,7 +51,7 @@ RULES: dict[int, tuple[str, str]] = {
     TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
     BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
     INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
-    UNSEEN: ("synccheck", "mbarrier unseen"),
+    UNSEEN: ("synccheck", "mbarrier unseen"), MAY_BE_GONE: ("racecheck", "block may have exited"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -195,7 +193,6 @@ _HAZARD = {
     WAW: "overwrites what another thread writes, and nothing says which write comes last",
 }
 
-
 _SENTENCES = {
     UNINITIALISED: "a thread reads {memory} that has not been written",
     OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
@@ -214,9 +211,7 @@ _SENTENCES = {
     OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
     GONE_LANE: "the mask names lane {note.value}, which has exited",
     SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
-    ENDLESS: (
-        "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it"
-    ),
+    ENDLESS: "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it",
     MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
     UNFENCED: (
         "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
@@ -241,6 +236,10 @@ _SENTENCES = {
     INIT_UNORDERED: (
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
         "yet; a barrier between the two would order them"
+    ),
+    MAY_BE_GONE: (
+        "a thread accesses shared memory of a block of the cluster that may have exited, since nothing makes it wait; "
+        "write barrier.cluster.arrive; barrier.cluster.wait; after the access, in all blocks"
     ),
     INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
     TOO_FEW_BYTES: (

@@ -26,7 +26,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import clusters, memcheck, race_order
+from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
 from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
@@ -230,6 +230,8 @@ def end_round(context: Context, cta: Cta) -> u32:
         if context.bulk_copies:
             complete_copies(context, cta)
         cta.active = 0
+        if context.checked and cluster.count != 1:
+            cluster_ends.ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
         if context.warpgroup_products:
             alone = left_alone(context, cta)
             if alone != 0:

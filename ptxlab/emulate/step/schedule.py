@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.rules import cluster_ends
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
@@ -77,6 +78,8 @@ class BlockRun:
                     self.cluster.ended()
                 if self.check is not None and not self.running:
                     self.check.phases.ended()
+                    if len(self.cluster.blocks) > 1:
+                        cluster_ends.ended(self.machine.checker.record, self.check.record)
                     self.machine.checker.forget(self.spaces.shared)
             else:
                 self._arrive(warp)
