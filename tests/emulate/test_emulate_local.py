@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -222,3 +223,12 @@ def test_structures_by_value(size: int) -> None:
     assert lower(parse(text)).local_rows
     expected = outcome("step", text, 45, ("memcheck",))
     assert [outcome(way, text, 45, ("memcheck",)) == expected for way in WAYS] == [True] * len(WAYS)
+
+
+def test_blocks_that_have_ended_keep_no_local_memory() -> None:
+    text = kernel(".local .b8 much[500000]; st.local.u32 [much], %r1; st.global.u32 [%rd3], %r1;")
+    tracemalloc.start()
+    run("step", text, blocks=24)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 32 * 500_000

@@ -8,6 +8,7 @@ This file is the loop that drives them.
 from __future__ import annotations
 
 import functools
+import gc
 import random
 import time
 from collections import deque
@@ -51,6 +52,10 @@ SHORT_SLICE = 256
 """The same in a program that may wait for other threads."""
 PATIENT_TURNS = 16
 """Turns of the resident blocks before one more becomes resident."""
+
+
+MOST_ENDED = 64 << 20
+"""Bytes of local memory of blocks that have ended, when Python is asked to give them back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,7 @@ class Machine:
         self.clustered = any(code.action is Action.CLUSTER_BARRIER for code in program.codes)
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
+        self.ended_bytes = 0
         self.done = 0
         self.progress = Progress(program.name, launch.blocks, lambda: (self.done, self.executed()))
         self.now: Warp | None = None
@@ -167,9 +173,18 @@ class Machine:
             if block.advance(run, self.slice, order):
                 working.popleft()
                 self.done += 1
+                self._give_back(block)
             elif order is not None or not block.goes_on:
                 working.rotate(-1)
                 turns += 1
+
+    def _give_back(self, block: BlockRun) -> None:
+        """A block has ended. It and its warps refer to each other, so that only the cycle collector finds their memory,
+        and that goes by the number of objects."""
+        self.ended_bytes += sum(warp.local.data.nbytes for warp in block.warps)
+        if self.ended_bytes > MOST_ENDED:
+            self.ended_bytes = 0
+            gc.collect()
 
     def _run(self, w: Warp, length: int) -> None:
         """Runs a warp for `length` instructions, or until it stops. The hot loop."""
