@@ -78,7 +78,7 @@ class BlockRun:
                     self.cluster.ended()
                 if self.check is not None and not self.running:
                     self.check.phases.ended()
-                    if len(self.cluster.blocks) > 1:
+                    if self.machine.clustered and len(self.cluster.blocks) > 1:
                         cluster_ends.ended(self.machine.checker.record, self.check.record)
                     self.machine.checker.forget(self.spaces.shared)
             else:
