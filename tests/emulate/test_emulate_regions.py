@@ -225,6 +225,35 @@ AROUND:
 """
 """Every instruction gives %r11 the same value in all lanes that execute it, and some lanes go around one."""
 
+ASKS = """
+    mad.lo.u32 %r10, %r1, 13, 5;
+    and.b32 %r10, %r10, 15;
+    mov.u32 %r11, 1;
+    and.b32 %r12, %r1, 1;
+    setp.eq.u32 %p3, %r12, 0;
+    selp.b32 %r18, 0x55555555, 0xAAAAAAAA, %p3;
+LOOP:
+    mad.lo.u32 %r11, %r11, 5, %r10;
+    activemask.b32 %r12;
+    and.b32 %r18, %r18, %r12;
+    and.b32 %r13, %r11, 8;
+    setp.ne.u32 %p2, %r13, 0;
+    {before}
+    vote.sync.ballot.b32 %r14, %p2, {mask};
+    match.any.sync.b32 %r15, %r13, {mask};
+    redux.sync.add.u32 %r16, %r11, {mask};
+    vote.sync.any.pred %p4, %p2, {mask};
+    selp.b32 %r17, 3, 5, %p4;
+    mad.lo.u32 %r11, %r16, 7, %r14;
+    mad.lo.u32 %r11, %r15, %r17, %r11;
+    sub.u32 %r10, %r10, 1;
+    setp.gt.s32 %p1, %r10, 0;
+    @%p1 bra LOOP;
+    st.global.u32 [%rd3], %r11;
+"""
+"""Lanes that leave a loop one by one ask each other there: those that name lanes which have left wait until these have
+exited."""
+
 MORE = (f"mad.lo.u32 %r10, %r10, 5, {k}; setp.eq.u32 %p1, %r1, {k}; @%p1 bra END;" for k in range(96))
 LONG_CHAIN = CHAIN.replace("END:\n", "\n".join((*MORE, "END:\n")))
 """A hundred of them, as of a loop that is unrolled and left early."""
@@ -246,6 +275,11 @@ BODIES = {
     "a trap that nobody comes to": TRAPS.format(number=4_000_000_000),
     "memory": MEMORY,
     "steps that some lanes leave out": STEPS,
+    "asking those that are there": ASKS.format(before="", mask="%r12"),
+    "asking every second lane": ASKS.format(before="", mask="%r18"),
+    "asking all lanes": ASKS.format(before="", mask="-1"),
+    "asking behind a load": ASKS.format(before="ld.global.u32 %r16, [%rd2]; add.u32 %r11, %r11, %r16;", mask="%r12"),
+    "asking behind a carry": ASKS.format(before="add.cc.u32 %r9, %r11, %r11; addc.u32 %r11, %r11, 0;", mask="-1"),
 }
 """Bodies of kernels (see `emulate_programs.kernel`)."""
 
@@ -282,6 +316,8 @@ def test_engines_agree(body: str, options: dict[str, Any]) -> None:
         LEAVES.format(number=9),
         COUNTER.format(after="add.u32 %r12, %r12, %r11;"),
         MEMORY,
+        ASKS.format(before="", mask="%r12"),
+        ASKS.format(before="", mask="-1"),
     ],
     ids=[
         "nested",
@@ -291,6 +327,8 @@ def test_engines_agree(body: str, options: dict[str, Any]) -> None:
         "some leave",
         "a counter that is read afterwards",
         "memory",
+        "asking those that are there",
+        "asking all lanes",
     ],
 )
 def test_short_quanta(body: str, seed: int) -> None:

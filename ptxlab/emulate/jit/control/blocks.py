@@ -121,6 +121,7 @@ class Blocks(Part):
         for place in range(self.memory.transfers.places):
             t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
         self.memory.laid.room()
+        self.memory.transfers.chunks.room()
         for record, field, kind in (
             (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "warps", "i64"),
             (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
@@ -174,15 +175,18 @@ class Blocks(Part):
         for instrument in reversed(self.e.instruments):
             instrument.guarded(code)
 
-    def count(self, block: Block, bits: str) -> None:
-        """Executions of this block, by warps and by threads; and the quantum."""
-        t = self.t
+    def count(self, block: Block, bits: str, *, undone: bool = False) -> None:
+        """Executions of this block, by warps and by threads; and the quantum. undone: it has not run after all."""
+        t, more, less = self.t, "add i64", "sub i64"
+        if undone:
+            more, less = less, more
         executions = self.e.executions(block.index)
-        t.bump(t.field(S.Executions, "warps", executions), "add i64", "1")
+        t.bump(t.field(S.Executions, "warps", executions), more, "1")
         lanes = self.active.count(bits)
-        t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
-        t.bump("%quantum.at", "sub i64", str(block.last - block.first))
+        t.bump(t.field(S.Executions, "threads", executions), more, lanes)
+        t.bump("%quantum.at", less, str(block.last - block.first))
         self.counted(block)
+        self.memory.transfers.chunks.enter(block)
 
     def counted(self, block: Block) -> None:
         """A block has been counted."""

@@ -12,6 +12,7 @@ from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.reconvergence import bodies, body
+from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.isa.actions import Action
 
 MOST = 640
@@ -20,6 +21,8 @@ IN_ALL = 1024
 """PTX instructions of all regions together."""
 MOST_JOINS = 8
 """Blocks behind calls where the lanes of a region that is a function may meet."""
+EXCHANGES = (Action.VOTE, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
+"""What lanes of a region may ask of each other: no lane's answer is that of one which does not take part."""
 ENDS = (*BRANCHES, Action.CALL, Action.RETURN, Action.TRAP)
 """What a block of a region may end with."""
 
@@ -53,17 +56,20 @@ class Masked:
         return f"%waiting{self.number}.{block}"
 
 
-def masked_regions(program: Program, uniform: list[bool], scalars: list[bool]) -> dict[int, Masked]:
+def masked_regions(
+    program: Program, uniform: list[bool], scalars: list[bool], *, exchanges: bool = False
+) -> dict[int, Masked]:
     """By the block of their branch, the regions that run under masks. Those with one join share the copies of their
     blocks where that saves half of them: of a chain of conditions, each region is the rest of the one before.
 
-    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars.
+    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars;
+    exchanges: whether lanes may exchange values in them.
     """
     if len(program.codes) >= LARGE:
         return {}
     by_join: dict[int, list[Region]] = {}
     for region in inner_regions(program, uniform):
-        if _fits(program, region):
+        if _fits(program, region, exchanges):
             by_join.setdefault(region.join, []).append(region)
     found: dict[int, Masked] = {}
     known: dict[frozenset[int], Masked] = {}
@@ -86,7 +92,7 @@ def masked_regions(program: Program, uniform: list[bool], scalars: list[bool]) -
         shared = sum(size_of(program, blocks) for blocks in {r.blocks for r in alike}) > 2 * size_of(program, union)
         for region in alike:
             add(region.branch, union if shared else region.blocks, (join,))
-    for blocks, joins, branches in _functions(program):
+    for blocks, joins, branches in _functions(program, exchanges):
         for branch in branches:
             if branch not in found:
                 add(branch, blocks, joins)
@@ -98,10 +104,10 @@ def _union(alike: Iterable[Region]) -> frozenset[int]:
     return frozenset[int]().union(*(region.blocks for region in alike))
 
 
-def _fits(program: Program, region: Region) -> bool:
+def _fits(program: Program, region: Region, exchanges: bool) -> bool:
     """Whether all that lanes do in a region concerns themselves alone, and its blocks run in the order of their program
     counters, the join last."""
-    if not region.blocks or region.join <= max(region.blocks) or not _run_alone(program, region.blocks):
+    if not region.blocks or region.join <= max(region.blocks) or not _run_alone(program, region.blocks, exchanges):
         return False
     inside = region.blocks | {region.join}
     blocks, all_ = program.blocks, region.blocks | {region.branch}
@@ -109,8 +115,9 @@ def _fits(program: Program, region: Region) -> bool:
     return ways <= inside  # jumps may lead to traps behind the join, too
 
 
-def _run_alone(program: Program, blocks: Collection[int]) -> bool:
-    """Whether all that lanes do in some blocks concerns themselves alone."""
+def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
+    """Whether all that lanes do in some blocks concerns themselves alone. exchanges: or may be begun anew with others,
+    from the start of the block, for as long as it has changed registers only."""
     for at in blocks:
         block = program.blocks[at]
         codes = program.codes[block.first : block.last]
@@ -118,19 +125,23 @@ def _run_alone(program: Program, blocks: Collection[int]) -> bool:
         ends = last.action in ENDS
         if ends and (last.ends_thread or (last.leaves >= 0 and block.next < 0)):
             return False
-        if not all(simple(code) for code in (codes[:-1] if ends else codes)) or waits_for_others(codes[0]):
-            return False
+        own = True  # whether what has been done so far in the block can be begun anew
+        for code in codes[:-1] if ends else codes:
+            asks = exchanges and own and code.action in EXCHANGES and members_of(code) is not None
+            if not (simple(code) or asks) or waits_for_others(code):
+                return False
+            own = own and code.form.op.kind in ("pure", "lane") and not code.form.cc
     return True
 
 
-def _functions(program: Program) -> list[tuple[frozenset[int], list[int], list[int]]]:
+def _functions(program: Program, exchanges: bool) -> list[tuple[frozenset[int], list[int], list[int]]]:
     """The functions that may be regions: their blocks with those of all that they call, the blocks where they return
     to, and those where lanes may part."""
     out = []
     for start in sorted({code.target for code in program.codes if code.action is Action.CALL}):
         own = body(program.codes, program.blocks, start)
         blocks = frozenset(bodies(program.codes, program.blocks, own))
-        if not _run_alone(program, blocks):
+        if not _run_alone(program, blocks, exchanges):
             continue
         returns = {to for at in own if _last(program, at) is Action.RETURN for to in program.blocks[at].targets}
         joins = sorted(to for to in returns if to > max(blocks))[:MOST_JOINS]

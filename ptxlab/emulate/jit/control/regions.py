@@ -33,6 +33,7 @@ from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.program.liveness import bit_set, successors
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -45,14 +46,20 @@ class Regions(Part):
         super().__init__(blocks.e)
         self.blocks = blocks
         self.control, self.converged = control, converged
-        self.of = {} if self.e.slow else masked_regions(self.program, self.e.uniform, self.e.scalars)
+        self.of = {} if self.e.slow else self._regions()
         """The regions by the block of their branch."""
         self.entered: dict[int, Masked] = {}
         """Those that are needed, by their numbers."""
         self.left: set[int] = set()
         """The numbers of those that lanes may return from to blocks which they do not lead to."""
+        self.waited: set[int] = set()
+        """The numbers of those in which lanes may wait for others."""
         self.resumed: dict[int, str] = {}
         """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
+
+    def _regions(self) -> dict[int, Masked]:
+        """Those of the program. Instruments see an exchange once, so with them lanes exchange nothing in a region."""
+        return masked_regions(self.program, self.e.uniform, self.e.scalars, exchanges=not self.e.instruments)
 
     def enter(self, block: Block, target: Value) -> bool:
         """The lanes of a converged warp leave a block by different ways, those whose guard holds for `target`: into the
@@ -134,6 +141,8 @@ class Regions(Part):
             if region.number in self.left:
                 self.e.words.append(region.elsewhere)
                 self._give_up(region, left=True)
+            if region.number in self.waited:
+                self._give_up(region, waits=True)
             if self._repeats(region):
                 self._resume(region)
 
@@ -156,10 +165,26 @@ class Regions(Part):
             self.blocks.instruction(code)
             if Control.is_control(code):
                 target = self._end(block, code)
-            else:
-                self.blocks.execution.emit(code)
+                continue
+            if code.properties.converges:
+                self._unless_others_are_named(region, block, code)
+            self.blocks.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self._lead_on(region, block, target, after)
+
+    def _unless_others_are_named(self, region: Masked, block: Block, code: Code) -> None:
+        """Before an exchange: lanes that name others which are not here wait for them in the function for diverged
+        warps, to which they go from the start of the block. Nothing but registers has changed since, which are not
+        written yet."""
+        t, bits = self.t, self.active.block_bits
+        absent = t.let(f"and i32 {t.let('load i32, ptr %live.at')}, {t.let(f'xor i32 {bits}, -1')}")
+        named = self.m.and_(self.e.operands.read(members_of(code), "b32"), Value(absent, "i32", True))
+        waiting = self.active.where(self.m.ne(named, self.m.const("i32", 0)))
+        with t.ends_unless(t.let(f"icmp eq i32 {waiting}, 0")):
+            t.bump(region.word(block.index), "or i32", bits)
+            self.blocks.count(block, bits, undone=True)
+            self.waited.add(region.number)
+            t.go(f"waits{region.number}")
 
     def _end(self, block: Block, code: Code) -> Value | None:
         """The end of a block: where it leads, if lanes may jump and stay in the kernel."""
@@ -254,11 +279,12 @@ class Regions(Part):
             loops.begin(before)
         t.go(f"given.up{region.number}")
 
-    def _give_up(self, region: Masked, *, left: bool = False) -> None:
+    def _give_up(self, region: Masked, *, left: bool = False, waits: bool = False) -> None:
         """The warp stays diverged: each lane gets its program counter, and all its registers. left: some lanes have
-        returned to other blocks, which their program counters already say."""
+        returned to other blocks, which their program counters already say. waits: some wait for others, so that it does
+        not go on here."""
         t = self.t
-        t.at(f"{'left' if left else 'given.up'}{region.number}")
+        t.at(f"{'left' if left else 'waits' if waits else 'given.up'}{region.number}")
         self.e.loops.begin(self._kept(region))
         pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
         if left:
@@ -277,7 +303,7 @@ class Regions(Part):
         rounds = t.let(f"load i32, ptr {self._rounds(region)}")
         t.do(f"store i32 {t.let(f'udiv i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.rounds')}")
         t.do(f"store i32 {t.let(f'urem i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.lane')}")
-        if self._repeats(region):
+        if self._repeats(region) and not waits:
             t.do(f"store i32 {self._resumes_at(region)}, ptr {t.field(S.Warp, 'region')}")
         self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0

@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
 from ptxlab.emulate.jit.memory.interleaved import Interleaved
 from ptxlab.emulate.jit.memory.laid_addresses import LaidAddresses
 from ptxlab.emulate.jit.memory.neighbours import Bundle, Bundles
+from ptxlab.emulate.jit.memory.row_chunks import RowChunks
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.memory.short_rows import ShortRows
 from ptxlab.emulate.jit.memory.sites import Sites
@@ -32,6 +33,7 @@ class Transfers(Part):
     def __init__(self, e: Emitter, sites: Sites, laid: LaidAddresses) -> None:
         super().__init__(e)
         self.sites, self.laid, self.scattered = sites, laid, Scattered(e, sites.patterns)
+        self.chunks = RowChunks(e, self.scattered)
         self.bundles: Bundles = {}
         """The loads of the block that are made together where they are not in a row."""
         self.places = 0
@@ -147,7 +149,12 @@ class Transfers(Part):
         found = Interleaved(self.e).moved(seen, first, stored)
         if found is not None:
             return found
-        return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
+
+        def alone() -> list[str]:
+            return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
+
+        bundled = seen.write or (seen.code.index, 0) in self.bundles
+        return alone() if bundled else self.chunks.load(seen, first, alone)
 
     def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """Rows of 8 lanes or 4."""
