@@ -7,7 +7,7 @@ is more to do than the common case, they do nothing, and the scheduler does it a
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, local, rule, u32, u64
+from ptxlab.emulate.language import boolean, i32, local, rule, u32, u64
 from ptxlab.emulate.rules import barriers, blocks
 from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
 from ptxlab.emulate.rules.records import Block, Launch
@@ -16,6 +16,8 @@ from ptxlab.emulate.runtime.state import Context, Cta, Warp
 ANY, NONE, EXITED, AT_BARRIER = 0, 1, 2, 3
 """How the turns of a round so far have ended: there was none yet; not all alike; all lanes have exited; all wait at
 barrier 0 (the other barriers follow)."""
+UNKNOWN = -1
+"""In place of the program counter of all warps of a CTA: their states say theirs."""
 
 
 @rule
@@ -86,19 +88,30 @@ def next_ticket(context: Context, cta: Cta) -> u64:
 
 
 @rule
-def leave_round(context: Context, cta: Cta, warp: Warp, before: u32, ended: u32, begins: boolean) -> None:
+def leave_round(context: Context, cta: Cta, warp: Warp, before: u32, ended: u32, at: i32) -> None:
     """The scheduler goes on after the turn of this warp: the states say now how the turns before it have ended
-    (`before`), and this one (`ended`; `NONE`: its state says it already). begins: the CTA has begun in this round, so
-    that later warps are still to begin."""
+    (`before`), and this one (`ended`; `NONE`: its state says it already). at: the program counter of later warps, if
+    their states do not say it; else `UNKNOWN`."""
     position = u64(warp.warp_id)
     for k in range(position):
         settle(warp_of(context, cta, k), before)
     if ended != NONE:
         settle(warp, ended)
-    if begins:
+    if at != UNKNOWN:
         for k in range(position + 1, context.warps):
-            warp_of(context, cta, k).fast_pc = context.entry
+            warp_of(context, cta, k).fast_pc = u32(at)
     cta.position = position
+
+
+@rule
+def leave_segment(context: Context, cta: Cta, first: Warp, warp: Warp, start: u32, behind: i32) -> None:
+    """A segment that all warps from the first on have been at stops at a warp: the states say now where the others are.
+    Those before it are at `behind`, unless that is `UNKNOWN`, those after it at the start."""
+    if behind != UNKNOWN:
+        for k in range(u64(first.warp_id), u64(warp.warp_id)):
+            warp_of(context, cta, k).fast_pc = u32(behind)
+    for k in range(u64(warp.warp_id) + 1, context.warps):
+        warp_of(context, cta, k).fast_pc = start
 
 
 @rule(inline=True)

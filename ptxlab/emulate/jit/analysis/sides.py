@@ -57,6 +57,13 @@ def sides_of(program: Program, scalars: list[bool], alive: list[int], block: Blo
     return found
 
 
+def only_side(program: Program, block: Block, code: Code) -> Sides | None:
+    """The side of a branch by which lanes exit, for the others, which then exit there as well."""
+    side = program.blocks[block.next]
+    ordered = block.index < side.index < code.target
+    return Sides(code.target, side, None) if ordered and _onward(program, side) == code.target else None
+
+
 def _onward(program: Program, block: Block) -> int:
     """The block that follows a short one without calls, exits, barriers or exchanges; -1 where it is not like that."""
     codes = program.codes[block.first : block.last]

@@ -44,7 +44,8 @@ SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
 GRID: Functions = (
-    scheduling.run_grid, rounds.end_alike, rounds.begin_in_place, rounds.leave_round, turns.count_ends,
+    scheduling.run_grid, rounds.end_alike, rounds.begin_in_place, rounds.leave_round, rounds.leave_segment,
+    turns.count_ends,
 )  # fmt: skip
 """The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
 

@@ -6,6 +6,7 @@ diverges, the scalars are spread over all lanes and the slow function goes on.
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.analysis.known_sides import KnownSide
 from ptxlab.emulate.jit.analysis.sides import Sides, sides_of
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control import Control
@@ -14,11 +15,11 @@ from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.segments import Segments
 from ptxlab.emulate.jit.control.warp_loop import ELSEWHERE
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, USUAL
+from ptxlab.emulate.jit.llvm.irtext import COLD, USUAL, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code
-from ptxlab.emulate.rules.rounds import NONE
+from ptxlab.emulate.rules.rounds import NONE, UNKNOWN
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -31,7 +32,7 @@ class Fast(Part):
         self.blocks = blocks
         self.control, self.converged = Control(blocks, self), Converged(self.e)
         self.regions = Regions(blocks, self.control, self.converged)
-        self.segments = Segments(blocks, self.converged, self.regions, self.block)
+        self.segments = Segments(blocks, self.converged, self.regions, self.block, self.known_side)
 
     def function(self) -> str:
         """Its LLVM text."""
@@ -135,6 +136,24 @@ class Fast(Part):
         self.blocks.plan(block)
         self.blocks.begin(bits, partly=True)
         self.blocks.count(block, bits)
+        self._within(block)
+
+    def known_side(self, known: KnownSide) -> None:
+        """A side for lanes that are known when the kernel is built, which is counted elsewhere."""
+        block, lanes = known.side, known.lanes
+        self.blocks.begin("-1")
+        for code in known.first:
+            self.blocks.instruction(code)
+            self.blocks.execution.emit(code)
+        self.e.registers.flush(self.e.alive[block.index])
+        self.blocks.plan(block)
+        self.blocks.begin(str(lanes - (lanes >> W - 1 << W)), partly=lanes != (1 << W) - 1)
+        self.e.registers.own = self.e.registers.not_needed([known.join.index]) if self.active.partly else 0
+        self._within(block)
+        self.e.registers.own = 0
+
+    def _within(self, block: Block) -> None:
+        """The instructions of a side."""
         for code in self.program.codes[block.first : block.last]:
             self.blocks.instruction(code)
             if Control.is_control(code):
@@ -199,6 +218,9 @@ class Fast(Part):
     def _goes_on_at(self, block: Block) -> None:
         """The next turn begins behind this block."""
         self.e.loops.settle(self.e.alive[block.next])
+        segment = self.converged.segment
+        if segment is not None and segment.behind != UNKNOWN:
+            return  # it is noted for all warps
         self.t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
 
     def wait(self, block: Block) -> None:

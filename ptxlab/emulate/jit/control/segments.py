@@ -24,6 +24,7 @@ from ptxlab.emulate.jit.analysis.sides import sides_of
 from ptxlab.emulate.jit.control.assured import Assured
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged import Converged
+from ptxlab.emulate.jit.control.known_sides import KnownSides, Side, leaving
 from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
@@ -32,7 +33,7 @@ from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Special
-from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, begin_in_place
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, UNKNOWN, begin_in_place, leave_segment
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
 
@@ -51,20 +52,27 @@ IN_ALL = 256
 class Segments(Part):
     """Finds segments and writes their functions."""
 
-    def __init__(self, blocks: Blocks, converged: Converged, regions: Regions, block: Callable[[Block], None]) -> None:
+    def __init__(
+        self, blocks: Blocks, converged: Converged, regions: Regions, block: Callable[[Block], None], side: Side
+    ) -> None:
         super().__init__(blocks.e)
         self.blocks = blocks
         self.converged, self.regions, self.block = converged, regions, block
         self.found: list[Segment] = []
         self.texts: list[str] = []
+        self.known_sides = KnownSides(blocks, side)
+        self.barriers_pass = False
+        """See `WarpLoop.barriers_pass`."""
 
     def emit(self) -> None:
         """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
         if self.e.small or self.e.far is not None or self.converged.loop is None or not self.converged.loop.lazy:
             return
+        barriers = [code for code in self.program.codes if code.action is Action.BARRIER]
+        self.barriers_pass = not self.e.instruments and all(self.converged.barrier(code) != NONE for code in barriers)
         left = IN_ALL
         for start in self._starts():
-            segment = self._segment(start)
+            segment = self._segment(start) or self._segment(start, stays=True)
             if segment is None:
                 continue
             left -= self._size(segment.blocks)
@@ -79,7 +87,7 @@ class Segments(Part):
             self._function(segment)
         self.e.brief, self.e.tiles, self.converged.segment = False, False, None
         self.e.sites, self.t.lines = sites, body
-        self.converged.loop.segments = self.found
+        self.converged.loop.segments, self.converged.loop.barriers_pass = self.found, self.barriers_pass
 
     # -- where they are ------------------------------------------------------------------------------------------------
 
@@ -108,9 +116,10 @@ class Segments(Part):
         ]
         return size > LONGEST or sum(code.properties.plain for code in codes) > LOADS
 
-    def _segment(self, start: int) -> Segment | None:
-        """The segment that starts at a block, if it is one."""
-        order, open_, ends = list[int](), set[int](), set[int]()
+    def _segment(self, start: int, *, stays: bool = False) -> Segment | None:
+        """The segment that starts at a block, if it is one. stays: what follows the end of a loop is not in it."""
+        left = dict[int, int]()
+        order, open_, ends, behind = list[int](), set[int](), set[int](), set[int]()
         todo = [(start, False)]
         while todo:  # depth first: a way back to a block that is open is a loop
             at, done = todo.pop()
@@ -130,20 +139,30 @@ class Segments(Part):
                 return None
             if ended != NONE:
                 ends.add(ended)
+                behind.add(self.e.pc(block.next) if ended >= AT_BARRIER and self.barriers_pass else UNKNOWN)
             if ended < AT_BARRIER:
                 open_.add(at)
-                todo += [(at, True), *((s, False) for s in successors(self.program, at))]
-        if len(ends) != 1:
+                if stays and self._ends_loop(block):
+                    left[at] = block.next
+                todo += [(at, True), *((s, False) for s in successors(self.program, at) if s != left.get(at))]
+        if len(ends) != 1 or any(self.e.loops.of[at] or at in order for at in left.values()):
             return None
         goes_on = [at for at in order if self._ended(self.program.blocks[at]) < AT_BARRIER]
         goes_back = any(s <= at for at in goes_on for s in successors(self.program, at))
         ended = ends.pop()
         whole = start == self.program.entry and ended == EXITED and not goes_back
+        one = behind.pop() if len(behind) == 1 else UNKNOWN
         blocks = (start, *sorted(set(order) - {start}))
         sure = self._too_long(blocks)
         if sure and (not whole or self.e.instruments):
             return None
-        return Segment(blocks, ended, goes_back, whole, sure)
+        return Segment(blocks, ended, goes_back, whole, sure, one, tuple(sorted(set(left.values()))))
+
+    def _ends_loop(self, block: Block) -> bool:
+        """Whether whole warps go on at the head of a loop, or leave it."""
+        last = self.program.codes[block.last - 1]
+        uniform = last.guard is not None and self.e.uniform[last.guard[0]]
+        return uniform and last.action is Action.BRANCH and last.target <= block.index and block.next >= 0
 
     def _simple(self, block: Block, ended: int) -> bool:
         """Whether a block is of the kinds that segments may have."""
@@ -175,12 +194,17 @@ class Segments(Part):
             block = self.program.blocks[at]
             self.blocks.plan(block)
             self.block(block)
-        blocks = self._leaving(t.lines)
+        for at in segment.left:
+            t.at(f"b{at}")
+            t.do(f"store i32 {e.pc(at)}, ptr %fast.pc.at")
+            t.do(f"ret i32 {ELSEWHERE}")
+        blocks = leaving(t.lines)
         t.lines = []
         self.blocks.enter()
         for at in segment.blocks:
             t.do(f"{self._ran(at)} = alloca i64")
             t.do(f"store i64 0, ptr {self._ran(at)}")
+        self._surely_there()
         t.do(f"%{KEPT}.result = alloca i32")
         t.do(f"%{KEPT}.ws = alloca ptr")
         before, t.lines = t.lines, []
@@ -191,22 +215,28 @@ class Segments(Part):
             self._assured([blocks[0], *entering, *blocks[1:]])
             first = "%fw.0, %begin], [%fw.0, %ask"
         else:
-            t.go("warp")
+            if not self.known_sides.emit(segment, entering):
+                t.go("warp")
             if segment.whole:
                 first += f"], [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}"
         t.at("warp")
         t.do(f"%ws = phi ptr [{first}], [%ws.next, %warp.next]")
         t.do(f"store ptr %ws, ptr %{KEPT}.ws")
         t.lines += entering
+        t.do("br label %look" if segment.sure else f"br i1 %there, label %b{segment.start}, label %look")
+        t.at("look")
         counter = t.let("load i32, ptr %fast.pc.at")
         if segment.sure:
             t.go("elsewhere")
         else:
-            at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, {start}")
+            at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %known, i32 {start}, i32 {counter}')}, {start}")
             full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
             t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
             t.lines += blocks
         t.at("warp.done")
+        if segment.behind != UNKNOWN:
+            with t.unless("%known"):
+                t.do(f"store i32 {segment.behind}, ptr %fast.pc.at")
         goes_on = "warp.group" if e.by_warpgroup else "warp.next"
         t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %{goes_on}")
         if e.by_warpgroup:
@@ -215,13 +245,13 @@ class Segments(Part):
         t.do(f"%ws.next = getelementptr i8, ptr %ws, i64 {e.file.size}")
         t.go("warp")
         t.at("elsewhere")
-        t.do(f"store i32 {t.let(f'select i1 %new, i32 {start}, i32 {counter}')}, ptr %fast.pc.at")
+        t.do(f"store i32 {t.let(f'select i1 %known, i32 {start}, i32 {counter}')}, ptr %fast.pc.at")
         self._result(str(ELSEWHERE))
         t.at("fault")
         self._result(str(S.FAULT))
         t.at("through")
         if segment.whole:
-            t.do("br i1 %new, label %place, label %over")
+            t.do("br i1 %known, label %place, label %over")
             t.at("place")
             t.declared.add(declaration(begin_in_place))
             t.do(f"br i1 {t.let(call(begin_in_place, '%ctx', '%cta'))}, label %another, label %over")
@@ -240,12 +270,26 @@ class Segments(Part):
         self._result(str(OVER + segment.ended))
         t.at("leave")
         self._count(segment)
-        t.do(f"store ptr {t.let(f'load ptr, ptr %{KEPT}.ws')}, ptr %left")
+        t.do(f"%at.last = load ptr, ptr %{KEPT}.ws")
+        t.do("store ptr %at.last, ptr %left")
         t.do(f"%result = load i32, ptr %{KEPT}.result")
+        stopped = t.let(f"icmp ne i32 %result, {OVER + segment.ended}")
+        with t.if_then(t.let(f"and i1 %known, {stopped}")):
+            t.declared.add(declaration(leave_segment))
+            t.do(call(leave_segment, "%ctx", "%cta", "%first", "%at.last", str(start), str(segment.behind)))
         t.do("ret i32 %result")
         head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
-        head += f"ptr noalias %first, ptr %last, i1 %new, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
+        head += f"ptr noalias %first, ptr %last, i1 %known, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
         self.texts.append("\n".join([head, "entry:", *t.lines, "}"]) + "\n")
+
+    def _surely_there(self) -> None:
+        """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
+        t = self.t
+        thinned = t.let(f"load i32, ptr {t.field(S.Cta, 'thinned')}")
+        live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
+        full = t.let(f"icmp eq i32 {live}, -1")
+        whole = t.let(f"and i1 {full}, {t.let(f'icmp eq i32 {thinned}, 0')}")
+        t.do(f"%there = and i1 %known, {whole}")
 
     def _next_group(self, segment: Segment) -> None:
         """The next warp may be of another warpgroup, which has its own counts."""
@@ -278,7 +322,7 @@ class Segments(Part):
         x, y, z = (t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}") for axis in "xyz")
         live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
         t.do("%beyond = sub i64 %warps, 1")
-        steady = "%new"
+        steady = "%known"
         for condition in (
             f"icmp eq i32 {y}, 1" if line else f"icmp eq i32 {x}, {width or -1}",
             f"icmp eq i32 {z}, 1",
@@ -311,17 +355,6 @@ class Segments(Part):
         """The end of the function."""
         self.t.do(f"store i32 {text}, ptr %{KEPT}.result")
         self.t.go("leave")
-
-    @staticmethod
-    def _leaving(lines: list[str]) -> list[str]:
-        """Code that leaves by way of `leave`."""
-        out = []
-        for line in lines:
-            if line.startswith("  ret i32 "):
-                out += [f"  store i32 {line.removeprefix('  ret i32 ')}, ptr %{KEPT}.result", "  br label %leave"]
-            else:
-                out.append(line)
-        return out
 
     @staticmethod
     def _ran(block: int) -> str:

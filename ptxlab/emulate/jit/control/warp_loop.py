@@ -24,7 +24,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.rules.instructions import scheduled
-from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, end_alike, leave_round
+from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, UNKNOWN, end_alike, leave_round
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S
 
@@ -59,13 +59,16 @@ class Segment:
     """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
     and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards. whole: whether it is all that
     the warps of a CTA run, so that the next CTA may follow in its function. sure: whether only CTAs of which all is
-    known before run in it."""
+    known before run in it. behind: the program counter at which all warps go on, `UNKNOWN` where they exit, or where
+    their states have to say it. left: blocks behind the ends of loops, at which warps go on elsewhere."""
 
     blocks: tuple[int, ...]
     ended: int
     goes_back: bool
     whole: bool
     sure: bool
+    behind: int
+    left: tuple[int, ...]
 
     @property
     def start(self) -> int:
@@ -78,7 +81,7 @@ class Segment:
         return f"segment{self.start}"
 
 
-_OF_SEGMENTS = frozenset({"segment.over", "segment.stopped", "round.resumed", "segment.again"})
+_OF_SEGMENTS = frozenset({"segment.through", "segment.stopped", "round.resumed", "segment.again"})
 """Labels of the loop over rounds that are there if the program has segments."""
 
 
@@ -89,6 +92,8 @@ class WarpLoop(Part):
         super().__init__(e)
         self.segments: list[Segment] = []
         """The pieces of code that have functions of their own for all warps in turn."""
+        self.barriers_pass = False
+        """Whether nothing is to be done where all warps wait at a barrier: they go on at once."""
         self._goes_on = False
         """Whether any turn ends so that the next warp may have its own."""
         self.lazy = all(each.lazy for each in e.instruments) and not any(scheduled(self.program.codes).values())
@@ -209,15 +214,19 @@ class WarpLoop(Part):
                 t.do(f"store i32 {live}, ptr {t.field(S.Warp, 'wait', '%ws')}")
 
     def _rounds(self) -> None:
-        """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. Warps of a
-        CTA that has begun here have no program counter in their states yet."""
+        """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. `%at` is the
+        program counter of all warps, or `UNKNOWN`: their states do not say it where a CTA has begun here, nor behind a
+        segment."""
         t, entry = self.t, self.e.pc(self.program.entry)
         t.declared.add(declaration(leave_round))
         t.do(f"%begins = icmp eq i32 %so.far, {EXITED}")
+        t.do(f"%at.first = select i1 %begins, i32 {entry}, i32 {UNKNOWN}")
         t.go("round")
         t.at("round")
-        t.do("%new = phi i1 [%begins, %turn.another], [%begins.again, %round.end]")
-        counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%warp.0')}")
+        onward = ["%segment.behind, %segment.through"] if self.barriers_pass else []
+        self._phi("at", "i32", "%at.first, %turn.another", "%at.again, %round.end", *onward)
+        t.do(f"%known = icmp ne i32 %at, {UNKNOWN}")
+        counter = t.let(f"select i1 %known, i32 %at, i32 {self._counter('%warp.0')}")
         self._choose(counter)
         t.at("round.first")
         t.do(f"%first.result = {self._call('%warp.0', counter)}")
@@ -229,14 +238,16 @@ class WarpLoop(Part):
         t.do(f"br i1 {t.let('icmp eq ptr %rw, %last')}, label %round.end, label %round.step")
         t.at("round.step")
         t.do(f"%rw.next = getelementptr i8, ptr %rw, i64 {self.e.file.size}")
-        counter = t.let(f"select i1 %new, i32 {entry}, i32 {self._counter('%rw.next')}")
+        counter = t.let(f"select i1 %known, i32 %at, i32 {self._counter('%rw.next')}")
         t.do(f"%next.result = {self._call('%rw.next', counter)}")
         alike = t.let("icmp eq i32 %next.result, %alike")
         t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
         t.at("round.end")
-        self._phi("all.alike", "i32", "%alike, %round.next", "%segment.result, %segment.over")
+        self._phi("all.alike", "i32", "%alike, %round.next", "%segment.result, %segment.through")
+        self._phi("all.at", "i32", f"{UNKNOWN}, %round.next", "%segment.behind, %segment.through")
         t.do(f"%all.ended = sub i32 %all.alike, {OVER}")
         t.do(f"%begins.again = icmp eq i32 %all.ended, {EXITED}")
+        t.do(f"%at.again = select i1 %begins.again, i32 {entry}, i32 %all.at")
         another = t.let(call(end_alike, "%ctx", "%cta", "%all.ended", "false"))
         t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
         t.at("round.left")
@@ -251,7 +262,7 @@ class WarpLoop(Part):
         over = t.let(f"icmp uge i32 %leaving.result, {OVER}")
         ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %leaving.result, {OVER}')}, i32 {NONE}")
         before = t.let(f"sub i32 %leaving.before, {OVER}")
-        t.do(call(leave_round, "%ctx", "%cta", "%leaving.warp", before, ended, "%new"))
+        t.do(call(leave_round, "%ctx", "%cta", "%leaving.warp", before, ended, "%at"))
         t.do(f"ret i32 {t.let(f'select i1 {over}, i32 {S.DONE}, i32 %leaving.result')}")
 
     def _phi(self, name: str, kind: str, *ways: str) -> None:
@@ -271,7 +282,7 @@ class WarpLoop(Part):
         t.at("round.choose")
         cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
         t.do(f"switch i32 {counter}, label %round.first [{cases}]")
-        results, alike, starts, again = [], [], [], []
+        results, alike, starts, behind, again = [], [], [], [], []
         for each in self.segments:
             name, pc = each.function, self.e.pc(each.start)
             t.at(f"begin.{name}")
@@ -283,18 +294,30 @@ class WarpLoop(Part):
                 t.go(f"call.{name}")
             t.at(f"call.{name}")
             first = t.let(f"phi ptr [%warp.0, %begin.{name}], [%behind, %segment.again]")
-            given = f"ptr %ctx, ptr %cta, ptr {first}, ptr %last, i1 %new, ptr %stopped.at"
+            known = t.let(f"phi i1 [%known, %begin.{name}], [false, %segment.again]")
+            given = f"ptr %ctx, ptr %cta, ptr {first}, ptr %last, i1 {known}, ptr %stopped.at"
             result = t.let(f"call {CONVENTION}i32 @{name}({given})")
             results.append(f"{result}, %call.{name}")
             alike.append(f"{OVER + each.ended}, %call.{name}")
             starts.append(f"{pc}, %call.{name}")
+            all_there = t.let(f"icmp eq ptr {first}, %warp.0")
+            there = t.let(f"select i1 {all_there}, i32 {each.behind}, i32 {UNKNOWN}")
+            behind.append(f"{there}, %call.{name}")
             again.append(f"i32 {pc}, label %call.{name}")
             t.go("segment.over")
         t.at("segment.over")
         self._phi("segment.result", "i32", *results)
         self._phi("segment.alike", "i32", *alike)
         self._phi("segment.start", "i32", *starts)
-        t.do(f"br i1 {t.let('icmp eq i32 %segment.result, %segment.alike')}, label %round.end, label %segment.stopped")
+        self._phi("segment.behind", "i32", *behind)
+        alike_all = t.let("icmp eq i32 %segment.result, %segment.alike")
+        t.do(f"br i1 {alike_all}, label %segment.through, label %segment.stopped")
+        t.at("segment.through")
+        if self.barriers_pass:
+            goes_on = t.let(f"icmp ne i32 %segment.behind, {UNKNOWN}")
+            t.do(f"br i1 {goes_on}, label %round, label %round.end")
+        else:
+            t.go("round.end")
         t.at("segment.stopped")
         t.do("%stopped = load ptr, ptr %stopped.at")
         goes_on = t.let(f"icmp eq i32 %segment.result, {ELSEWHERE}")
@@ -310,7 +333,7 @@ class WarpLoop(Part):
         there = t.let("icmp eq ptr %stopped, %last")
         t.do(f"%behind = getelementptr i8, ptr %stopped, i64 {self.e.file.size}")
         t.do(f"%looked.at = select i1 {there}, ptr %stopped, ptr %behind")
-        counter = t.let(f"select i1 %new, i32 {self.e.pc(self.program.entry)}, i32 {self._counter('%looked.at')}")
+        counter = self._counter("%looked.at")
         kind = t.let("icmp eq i32 %expected, %segment.alike")
         place = t.let(f"icmp eq i32 {counter}, %segment.start")
         as_before = t.let(f"and i1 {t.let(f'and i1 {kind}, {place}')}, {t.let(f'xor i1 {there}, true')}")
