@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.kernels.yardstick import ATOMIC, TREE, Kernel, Numbers
+from benchmarks.kernels.yardstick import APART, ATOMIC, TREE, Kernel, Numbers
 
 N, BLOCKS = 1 << 20, 4096
 
@@ -124,6 +124,6 @@ extern "C" __global__ void reduce_groups(const float *x, float *y, int n) {
     if (t == 0) atomicAdd(y, s[0]);
 }
 """,
-        TOTAL_C.format(name="reduce_strided"), tolerance=0, shared=1024, reason=TREE,
+        TOTAL_C.format(name="reduce_strided"), tolerance=0, shared=1024, reason=APART,
     ),
 ]  # fmt: skip

@@ -38,7 +38,8 @@ LANES = (
 )
 TREE = (
     "C goes through the data once; the threads also compute indices, exchange values and wait at barriers or shuffles. "
-    "Tried: short sides of branches under masks, barriers without the scheduler (both are in)"
+    "Tried: short sides of branches under masks, barriers without the scheduler, no look at warps without a part in a "
+    "step (all are in)"
 )
 OWN_ROWS = (
     "each lane walks a row of its own: loads are gathers from 32 cache lines, stores scatters; C goes along the row. "
@@ -48,6 +49,14 @@ OWN_ROWS = (
 ATOMIC = (
     "an atomic operation takes one lane after the other, with locks where several workers run. Tried: one address at "
     "once, neighbours as a vector (both are in); a lock of the launch's own loses plain stores beside it"
+)
+APART = (
+    "each warp walks rows that are 16 or 64 kB apart, and waits for the cache in most of the time; C reads on. Tried: "
+    "prefetches 16 rounds ahead, with which other grid-stride loops take up to 1.6 times as long"
+)
+CHAIN = (
+    "the additions at one address wait for each other, in C as well, where they take all of the time; here all else "
+    "comes on top. Tried: sums of a warp in a row without a loop (it is in)"
 )
 DIVERGED = (
     "lanes diverge: most instructions run for few of the 32. Tried: regions under masks in the function for converged "

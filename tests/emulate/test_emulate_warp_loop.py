@@ -107,6 +107,15 @@ PROGRAMS = {
         setp.lt.u32 %p1, %r30, 40;
         @%p1 bra AGAIN;
         st.global.u32 [%rd3], %r14;"""),
+    "warps leave a loop with a barrier one by one": (128, 5, WARP + PUT + """
+        mov.u32 %r30, 0;
+    AGAIN:
+        bar.sync 0;""" + NEXT + """
+        add.u32 %r30, %r30, 1;
+        setp.le.u32 %p1, %r30, %r20;
+        @%p1 bra AGAIN;
+        add.u32 %r14, %r14, %r30;
+        st.global.u32 [%rd3], %r14;"""),
     "a barrier that a warp does not come to": (128, 5, WARP + PUT + """
         setp.eq.u32 %p1, %r20, 3;
         @%p1 exit;
@@ -261,6 +270,8 @@ def test_all_engines_do_the_same(what: str) -> None:
 SEGMENTS = {
     "all alike": 1,
     "a barrier": 2,
+    "barriers in a loop": 3,
+    "warps leave a loop with a barrier one by one": 2,
     "a tree": 3,
     "one thread writes for all, and the others exit": 2,
     "a warp of one block exits early": 1,  # its first turn has two ends
