@@ -131,7 +131,7 @@ def test_rows_say_who_finds_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("said", [True, False])
+@pytest.mark.parametrize("said", [True, pytest.param(False, marks=pytest.mark.rest)])
 def test_a_twin_that_only_the_tool_stops_is_its_false_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bool
 ) -> None:

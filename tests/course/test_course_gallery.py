@@ -101,6 +101,7 @@ def line_of(kernel: Any, line: int) -> str:
     return " ".join(ptx_of(kernel).splitlines()[line - 1].split("//")[0].split())
 
 
+@pytest.mark.long
 @pytest.mark.sweep(8)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_exhibit(number: int) -> None:

@@ -30,8 +30,7 @@ def test_vectors_of_registers_of_many_braces(engine: str) -> None:
     assert out.tolist() == [2 * TIMES] * 32
 
 
-@pytest.mark.long
-@pytest.mark.sweep(2)
+@pytest.mark.rest
 @pytest.mark.parametrize("mode", ["O3", "G"])
 def test_functions_of_f64(mode: str) -> None:
     """Hundreds of braces, in functions that are called and in the kernel."""

@@ -90,7 +90,9 @@ print(*sys.modules)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("checks", ["memcheck", "memcheck initcheck racecheck synccheck"], ids=len)
+@pytest.mark.parametrize(
+    "checks", ["memcheck", pytest.param("memcheck initcheck racecheck synccheck", marks=pytest.mark.rest)], ids=len
+)
 def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: str) -> None:
     """Nor is the translator of rules: a new process's first launch would wait for them."""
     emitter = {

@@ -42,6 +42,7 @@ def launched(kernel: str) -> tuple[np.ndarray, build.Loaded]:
     return np.asarray(out.o), next(reversed(build._recent.values()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["mma", "wmma", pytest.param("pipelined", marks=pytest.mark.rest)])
 def test_functions_apart_do_the_same(
     forget: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, kernel: str

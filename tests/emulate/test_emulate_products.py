@@ -152,7 +152,8 @@ def test_f16_sums_are_rounded_once(engine: str) -> None:
     assert (d == 2050).all()
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.long
+@pytest.mark.sweep(4)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("seed", range(8))
 def test_chains_of_products_with_tiny_numbers(seed: int) -> None:

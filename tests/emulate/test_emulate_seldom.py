@@ -215,7 +215,7 @@ HEAP = (
 
 
 @pytest.mark.long
-@devices
+@pytest.mark.parametrize("device", [DEVICES[-1], *(pytest.param(d, marks=pytest.mark.rest) for d in DEVICES[:-1])])
 def test_the_heap(device: str) -> None:
     out = np.zeros(40, np.uint64)
     body = "st.u32 [%rd3+4], %r1;\n    bar.warp.sync -1;\n    ld.u32 %r2, [%rd3+4];\n    st.global.u32 [%rd1], %r2;"

@@ -133,7 +133,8 @@ def gpu_tests(log: Path, *files: str) -> str:
     environment = stand_in.environment(log=log)
     for name in [name for name in environment if name.startswith("PYTEST_")]:  # those of this run
         del environment[name]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "gpu", *files]
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "gpu", *files]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=TESTS)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()[-1]

@@ -23,17 +23,17 @@ def test_side_by_side(chromium: Any, tmp_path: Path) -> None:
     page.wait_for_selector(f"{card} figure >> nth=1")
     figures = f"{card} figure"
     said = "all => all.map((e) => e.getAttribute('aria-label'))"
-    assert page.eval_on_selector_all(figures, said) == [
-        "shared memory of block 0: 32 words written",
-        "shared memory of block 1: 64 words written, 32 of them by other blocks",
+    assert page.eval_on_selector_all(figures, said) == [  # block 1 came to the barrier last and has gone on first
+        f"shared memory of block {block}: 64 words written, 32 of them by other blocks" for block in (0, 1)
     ]
     lines = PAIR.splitlines()
     load, store = (
         1 + next(k for k, line in enumerate(lines) if f"{op}.shared::cluster" in line) for op in ("ld", "st")
     )
     assert page.eval_on_selector_all(f"{card} .pl-remotes >> nth=0 >> li", "all => all.map((e) => e.textContent)") == [
-        f"block 0, warp 0, line {load}: load of 32 × 4 bytes, shared memory of block 1, from 0x400 on",
-        f"block 0, warp 0, line {store}: store of 32 × 4 bytes, shared memory of block 1, from 0x480 on",
+        f"block {block}, warp 0, line {line}: {what} of 32 × 4 bytes, shared memory of block {1 - block}, from {at} on"
+        for block in (1, 0)
+        for line, what, at in ((load, "load", "0x400"), (store, "store", "0x480"))
     ]
     page.click(f"{card} button:has-text('step this one')")
     page.wait_for_selector('.ptxlab-debugger[data-ready="1:0"]')

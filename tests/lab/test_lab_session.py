@@ -214,6 +214,7 @@ def test_what_was_answered_before_is_answered_at_once(asked: Session, page: Page
     assert page.states[-1]["state"] == "done"
 
 
+@pytest.mark.long
 def test_a_seen_setting_beside_another_pinned_one_is_compared_anew(asked: Session, page: Page) -> None:
     other = {**SHORT, "head_dim": 8}
     for given in (SHORT, other):

@@ -70,6 +70,7 @@ def test_damaged_text(data: st.DataObject) -> None:
     _identical_or_refused(text)
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.sampled_from([" ", "", "\n"]))
 @settings(max_examples=300)
 @example([".const", ".u64", "x", "=", "9" * 5000, ";"], " ")
