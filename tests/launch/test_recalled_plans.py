@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +311,29 @@ def test_a_program_that_was_recalled_becomes_what_it_was(folder: Path) -> None:
     assert "codes" in vars(recalled)
     with pytest.raises(AttributeError, match="Recalled has no such_thing"):
         recalled.such_thing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_recalled_program_is_lowered_once_and_again_after_an_interrupt(folder: Path) -> None:
+    run()
+    forget()
+    run()
+    (loaded,) = build._recent.values()
+    recalled, tries = loaded.program, list[int]()
+    make = vars(recalled)["_make"]
+
+    def slowly() -> programs.Program:
+        tries.append(len(tries))
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        made: programs.Program = make()
+        return made
+
+    vars(recalled)["_make"] = slowly
+    with pytest.raises(KeyboardInterrupt):
+        recalled.codes  # noqa: B018
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda name: getattr(recalled, name), ["codes", "blocks", "lines", "codes"] * 4))
+    assert tries == [0, 1]
+    assert all(found[k] is found[k % 4] for k in range(16))
+    assert found[0] is found[3]
