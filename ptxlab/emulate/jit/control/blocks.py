@@ -185,12 +185,7 @@ class Blocks(Part):
         lanes = self.active.count(bits)
         t.bump(t.field(S.Executions, "threads", executions), more, lanes)
         t.bump("%quantum.at", less, str(block.last - block.first))
-        self.counted(block)
-        self.memory.transfers.chunks.enter(block)
-
-    def counted(self, block: Block) -> None:
-        """A block has been counted."""
-        t = self.t
         if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
             t.bump(t.field(S.Warp, "ended"), "and i32", str(others))
+        self.memory.transfers.chunks.enter(block)

@@ -362,9 +362,8 @@ class Segments(Part):
         return f"%{KEPT}.ran{block}"
 
     def count(self, block: Block) -> None:
-        """A whole warp runs a block."""
+        """A whole warp runs a block. No lane of it has left before, to be counted with it."""
         self.t.bump(self._ran(block.index), "add i64", "1")
-        self.blocks.counted(block)
 
     def leaves(self, code: Code) -> None:
         """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""
