@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import DIVERGED, LANES, OWN_ROWS, Kernel, Numbers
+from benchmarks.kernels.yardstick import BYTES, DIVERGED, OWN_ROWS, Kernel, Numbers
 
 
 def _text(rng: Numbers) -> np.ndarray:
@@ -25,7 +25,7 @@ KERNELS = [
         """void upper_case(const unsigned char *x, unsigned char *y) {
     for (int i = 0; i < 1 << 20; i++) y[i] = x[i] >= 'a' && x[i] <= 'z' ? x[i] - 32 : x[i];
 }
-""", tolerance=0, reason=LANES,
+""", tolerance=0, reason=BYTES,
     ),
     Kernel(
         "hash_lines", "a thread hashes its own line of 128 bytes (FNV-1a)", 64, 128,

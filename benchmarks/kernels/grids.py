@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import LANES, Kernel, Numbers
+from benchmarks.kernels.yardstick import BORDER, LANES, Kernel, Numbers
 
 N = 1024
 
@@ -80,7 +80,7 @@ KERNELS = [
             y[at] = 0.5f * x[at] + 0.125f * (x[at - 1] + x[at + 1] + x[at - n] + x[at + n]);
         }
 }
-""", reason=LANES,
+""", reason=BORDER,
     ),
     Kernel(
         "convolution", "5 x 5, clamped, weights in constant memory", (N // 32, N // 8), (32, 8), _image, (1,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.kernels.yardstick import LANES, Kernel, Numbers
+from benchmarks.kernels.yardstick import COLUMNS, LANES, Kernel, Numbers
 
 
 def normal(rng: Numbers, *shape: int) -> np.ndarray:
@@ -73,7 +73,7 @@ KERNELS = [
     for (int k = 0; k < m; k++)
         for (int i = 0; i < n; i++) y[i] += a[k * n + i] * x[k];
 }
-""", reason=LANES,
+""", reason=COLUMNS,
     ),
     Kernel(
         "matmul_naive", "a thread per element, all from global memory", (16, 16), (16, 16),

@@ -33,8 +33,23 @@ C_PRELUDE = """#include <math.h>
 """
 
 LANES = (
-    "C needs a vector instruction or two for 16 elements; here each element is a thread with its own index and checks. "
-    "Tried: addresses that are checked by their ends, a loop over the warps of a block in compiled code (both are in)"
+    "C needs a vector instruction or two for 16 elements; here each element is a thread with its own index: a warp of "
+    "saxpy_bf16 takes 22 cycles, of stencil_1d 75, where C takes 13 and 28. Tried: what holds for all warps of a block "
+    "asked once, indices that go on by a step (both are in); 16 blocks in one loop (0.9 of the time)"
+)
+BYTES = (
+    "a thread's byte is a number of 32 bits: 14 operations on 512 bits for 32 bytes are 7 cycles at two a cycle, where "
+    "C takes 3. Tried: LLVM's pass that narrows numbers, aggressive-instcombine (0.85 of the time; of four other "
+    "kernels none was faster)"
+)
+BORDER = (
+    "rows of 16 that the CPU does not foresee, and blocks at the border (252 of 4,096), which run under masks and take "
+    "a third of the time. Tried: all of a block asked once, rows of later blocks prefetched (both are in)"
+)
+COLUMNS = (
+    "a warp walks down 32 columns, rows 16 kB apart, and C in that order takes 0.40 ms; with 8 warps side by side "
+    "0.16, row by row 0.14, with rows 64 bytes longer 0.30; pages of 2 MB change nothing. Tried: prefetching 4 to 16 "
+    "rows ahead (no faster)"
 )
 TREE = (
     "C goes through the data once; the threads also compute indices, exchange values and wait at barriers or shuffles. "
