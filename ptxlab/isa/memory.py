@@ -33,6 +33,15 @@ _LD = f"Loads d from memory. {SECTORS}"
 _LD_VECTOR = """Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
    Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU."""
 _SHAREABLE = ("global", "shared", "shared::cta", "shared::cluster")
+
+
+def _mode(words: str, weak: tuple[str, ...]) -> dict[str, Any]:
+    """The spaces of a load or store of this kind, and from which version on; weak: those of a weak one."""
+    if words.startswith(".volatile"):
+        return {"space": (*_SHAREABLE, "local"), "needs": {"local": ((9, 1), 0)}}
+    return {"space": weak if words.startswith("{.weak}") else _SHAREABLE}
+
+
 _MODES = (
     ("{.weak}{.space}{.cop}" + _HINTS, "", (1, 0), 0),
     (".volatile{.space}{.prefetch}", " `.volatile` promises that it really happens, each time: for flags that another "
@@ -45,8 +54,8 @@ for _words, _more, _version, _sm in _MODES:
     for _vec, _says in (("", _LD), (".vec", _LD_VECTOR)):
         op(f"ld{_words}{_vec}.type  d{':vec' if _vec else ''}, [a]{{, policy:b64}}", _says + _more,
            lambda m, i, a, policy=None: m.load(i, a), does=Action.LOAD, version=_version, sm=_sm,
-           space=_SHAREABLE if _more else LOAD_SPACES, cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1,
-           prefetch=PREFETCH, vec=VECTORS, type=TYPES, order=("relaxed", "acquire"), scope=SCOPES)  # fmt: skip
+           cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1, prefetch=PREFETCH, vec=VECTORS, type=TYPES,
+           order=("relaxed", "acquire"), scope=SCOPES, **_mode(_words, LOAD_SPACES))  # fmt: skip
 for _vec, _says in (("", _LD), (".vec", _LD_VECTOR)):
     op(f"ld.global{{.cop}}.nc{_HINTS}{_vec}.type  d{':vec' if _vec else ''}, [a]{{, policy:b64}}",
        _says + " `.nc` reads through the read-only cache: nobody may write that memory while the kernel runs.",
@@ -71,9 +80,9 @@ op("ldu{.space}.b128  d:b128, [a]", """Loads 128 bits through the uniform cache.
 _LD_128 = "Loads 128 bits into one register."
 for _words, _more, _version, _sm in _MODES:
     op(f"ld{_words}.b128  d:b128, [a]{{, policy:b64}}", _LD_128 + _more, lambda m, i, a, policy=None: m.load(i, a),
-       does=Action.LOAD, fixed=WHOLE, version=(8, 3), sm=70, space=_SHAREABLE if _more else LOAD_SPACES,
-       cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1, prefetch=PREFETCH, order=("relaxed", "acquire"),
-       scope=SCOPES, needs={"sys": ((8, 4), 70)})  # fmt: skip
+       does=Action.LOAD, fixed=WHOLE, version=(8, 3), sm=70, cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1,
+       prefetch=PREFETCH, order=("relaxed", "acquire"), scope=SCOPES,
+       **{"needs": {"sys": ((8, 4), 70)}} | _mode(_words, LOAD_SPACES))  # fmt: skip
 op(f"ld.global{{.cop}}.nc{_HINTS}.b128  d:b128, [a]{{, policy:b64}}",
    _LD_128 + " `.nc` reads through the read-only cache.",
    lambda m, i, a, policy=None: m.load(i, a), does=Action.LOAD, fixed=WHOLE | {"space": "global"}, version=(8, 3),
@@ -95,8 +104,8 @@ for _words, _more, _version, _sm in _MODES:
     for _vec, _says in (("", _ST), (".vec", _ST_VECTOR)):
         op(f"st{_words}{_vec}.type  [a], b{':vec' if _vec else ''}{{, policy:b64}}", _says + _more,
            lambda m, i, a, b, policy=None: m.store(i, a, b), does=Action.STORE, version=_version, sm=_sm,
-           space=_SHAREABLE if _more else STORE_SPACES, cop=("wb", "cg", "cs", "wt"), level1=LEVEL1, vec=VECTORS,
-           type=TYPES, order=("relaxed", "release"), scope=SCOPES)  # fmt: skip
+           cop=("wb", "cg", "cs", "wt"), level1=LEVEL1, vec=VECTORS, type=TYPES, order=("relaxed", "release"),
+           scope=SCOPES, **_mode(_words, STORE_SPACES))  # fmt: skip
 for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64", "s64", "f64"))):
     op("st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}",
        _ST_VECTOR + _WIDE, lambda m, i, a, b, policy=None: m.store(i, a, b), does=Action.STORE, version=(8, 8), sm=100,
@@ -113,8 +122,8 @@ op("st.bulk{.weak}{.space}  [a], size:u64, initval:int", """Stores zeros to `siz
 for _words, _more, _version, _sm in _MODES:
     op(f"st{_words}.b128  [a], b:b128{{, policy:b64}}", "Stores a 128-bit register." + _more,
        lambda m, i, a, b, policy=None: m.store(i, a, b), does=Action.STORE, fixed=WHOLE, version=(8, 3), sm=70,
-       space=_SHAREABLE if _more else STORE_SPACES, cop=("wb", "cg", "cs", "wt"), level1=LEVEL1,
-       order=("relaxed", "release"), scope=SCOPES, needs={"sys": ((8, 4), 70)})  # fmt: skip
+       cop=("wb", "cg", "cs", "wt"), level1=LEVEL1, order=("relaxed", "release"), scope=SCOPES,
+       **{"needs": {"sys": ((8, 4), 70)}} | _mode(_words, STORE_SPACES))  # fmt: skip
 
 # -- atomics -----------------------------------------------------------------------------------------------------------
 

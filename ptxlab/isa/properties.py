@@ -144,7 +144,8 @@ def properties_of(form: Form) -> Properties:
     addressed = any(spec.role == "addr" for spec in entry.operands)
     converges = kind == "warp" or any(spec.name == "membermask" for spec in entry.operands)
     flag = mbarrier and action is not Action.MBARRIER_INIT
-    strong = action in ATOMICS or flag or (bool(words & _STRONG_WORDS) and not cluster)
+    own = cluster or "local" in words  # no other thread reads or writes local memory, even if it is volatile
+    strong = action in ATOMICS or flag or (bool(words & _STRONG_WORDS) and not own)
     state = (mbarrier and action is not Action.COPIES_ARRIVE) or action is Action.COUNT_PENDING
     ends = action in (Action.RETURN, Action.EXIT, Action.TRAP)
     stores = touches in ("store", "atomic", "copy")
@@ -158,7 +159,7 @@ def properties_of(form: Form) -> Properties:
         releases=fence or (not mbarrier and not cluster and bool(words & _RELEASE_WORDS)),
         acquires=fence or (not mbarrier and not cluster and bool(words & _ACQUIRE_WORDS)),
         scope=_scope_of(action, words) if strong or fence else "",
-        polls=action is Action.ATOMIC or state or (bool(words & _POLLING_WORDS) and not cluster),
+        polls=action is Action.ATOMIC or state or (bool(words & _POLLING_WORDS) and not own),
         converges=converges,
         aligned=bool(form.aligned) or (barrier and all(slot.name != "aligned" for slot in entry.slots)),
         jumps=action in _JUMPS,

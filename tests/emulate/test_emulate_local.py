@@ -232,3 +232,23 @@ def test_blocks_that_have_ended_keep_no_local_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 32 * 500_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_volatile_local_variable(engine: str) -> None:
+    """As NVRTC writes it; no other thread reads it, so that a loop around it waits for nobody."""
+    body = """
+    .local .align 8 .b8 own[8];
+    st.volatile.local.u32 [own], %r1;
+ROUND:
+    ld.volatile.local.u32 %r5, [own];
+    add.u32 %r5, %r5, 7;
+    st.volatile.local.v2.u32 [own], {%r5, %r5};
+    setp.lt.u32 %p1, %r5, 100;
+    @%p1 bra ROUND;
+    st.global.u32 [%rd3], %r5;"""
+    text = kernel(body).replace(".version 8.0", ".version 9.1")
+    out, report = run(engine, text, checks=ALL_CHECKS)
+    assert out.tolist() == [k + 7 * -(-(100 - k) // 7) for k in range(32)]
+    assert not report.findings
+    assert not lower(parse(text)).may_wait
