@@ -100,6 +100,7 @@ def test_a_race_is_found_at_the_line_of_python() -> None:
     assert any(line_of(without_barrier, "x[t] = tile[63 - t]") in str(each.message) for each in noticed)
 
 
+@pytest.mark.long
 def test_a_store_past_the_end_names_argument_and_line() -> None:
     x = np.zeros(64, np.float32)
     with pl.numba(), pytest.raises(DeviceFault) as fault:

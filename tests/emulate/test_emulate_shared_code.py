@@ -191,6 +191,7 @@ def test_many_stores_from_one_base(quality: str) -> None:
     assert "st.global.u32 [%a1+60], %t" in seen[2]
 
 
+@pytest.mark.long
 def test_stores_to_several_allocations_in_good_code() -> None:
     """They go lane by lane."""
     from ptxlab.emulate.jit.building import build

@@ -206,6 +206,7 @@ class Later(World):
         return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
 
 
+@pytest.mark.long
 @few_and_many(120)
 @pytest.mark.parametrize("granule", [4, *(pytest.param(narrow, marks=pytest.mark.rest) for narrow in (2, 1))])
 def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded(granule: int, seeds: range) -> None:

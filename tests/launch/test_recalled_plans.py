@@ -129,6 +129,7 @@ print(out.sum(), *sys.modules)
 """
 
 
+@pytest.mark.long
 def test_a_new_process_loads_neither_parser_nor_table(folder: Path) -> None:
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
     for already in (False, True):

@@ -198,6 +198,7 @@ def files_imported(path: Path) -> set[Path]:
     return found
 
 
+@pytest.mark.long
 def test_no_files_of_the_compiling_engine_form_a_circle() -> None:
     done = set[Path]()
 
@@ -238,6 +239,7 @@ def test_the_rooms_of_the_compiling_engine_have_their_arrows() -> None:
     assert not unused, f"arrows that nothing needs any more: {unused}"
 
 
+@pytest.mark.long
 def test_nothing_heavy_is_loaded_with_a_module() -> None:
     wrong = []
     for path in files():

@@ -172,6 +172,7 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     assert broken_links(tmp_path) == ["a.html: b.html#here", "b.html: c.png"]
 
 
+@pytest.mark.long
 def test_a_notebook_is_a_page(course_pages: ModuleType, tmp_path: Path) -> None:
     made = course_pages.build.committed(course_pages.ROOT / "notebooks" / "01-scalar.ipynb")
     page = course_pages.notebook_page(made, tmp_path, "01-scalar")

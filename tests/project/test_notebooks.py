@@ -144,6 +144,7 @@ def test_no_cell_uses_what_an_exercise_before_it_binds(source: Path) -> None:
         answers -= stored
 
 
+@pytest.mark.long
 def test_the_generator_says_what_is_out_of_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert build.main(["--folder", str(tmp_path), "--no-run", "01"]) == 0
     assert build.main(["--folder", str(tmp_path), "--check", "01"]) == 1  # it was not run
