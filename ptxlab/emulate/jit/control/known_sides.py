@@ -83,14 +83,14 @@ class KnownSides(Part):
 
     def _count(self, known: KnownSide, taking: str) -> None:
         """All warps run what is ahead of the side and behind it, some the side."""
-        t, side = self.t, known.side
+        t, side, spent = self.t, known.side, "0"
         for block, number in ((known.ahead, "%warps"), (known.join, "%warps"), (side, taking)):
             executions = self.e.executions(block.index)
             lanes = known.lanes.bit_count() if block is side else W
             t.bump(t.field(S.Executions, "warps", executions), "add i64", number)
             t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"mul i64 {number}, {lanes}"))
-            spent = t.let(f"mul i64 {number}, {block.last - block.first}")
-            t.bump(t.field(S.Context, "quantum"), "sub i64", spent)
+            spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {number}, {block.last - block.first}')}")
+        t.bump(t.field(S.Context, "quantum"), "sub i64", spent)
 
 
 def leaving(lines: list[str]) -> list[str]:
