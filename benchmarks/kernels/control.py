@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import BYTES, DIVERGED, OWN_ROWS, Kernel, Numbers
+from benchmarks.kernels.yardstick import BYTES, DIVERGED, OWN_ROWS, RECURSIVE, Kernel, Numbers
 
 
 def _text(rng: Numbers) -> np.ndarray:
@@ -178,7 +178,7 @@ extern "C" __global__ void recursion(int *y) {
 void recursion(int *y) {
     for (int i = 0; i < 1024; i++) y[i] = fibonacci(8 + i % 4);
 }
-""", tolerance=0, reason=DIVERGED,
+""", tolerance=0, reason=RECURSIVE,
     ),
     Kernel(
         "calls", "a device function that is not inlined, in a loop", 64, 256,
