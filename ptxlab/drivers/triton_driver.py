@@ -6,9 +6,9 @@ import contextlib
 import importlib
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,14 @@ from ptxlab.errors import LaunchError
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.frontends.triton import kernel_of
 
-if TYPE_CHECKING:
-    from ptxlab.drivers.triton_session import TritonSession
-
 
 class Driver:
-    """What `triton.runtime.driver.active` is while a session is entered. The device has the limits of its target."""
+    """What `triton.runtime.driver.active` is while a session is entered. The device has the limits of its target.
+    benchmark: counts in the place of times (see `ptxlab.drivers.triton_tuning`)."""
 
-    def __init__(self, session: TritonSession) -> None:
-        self.session, self.utils = session, Utils(session)
-        self.device = f"ptxlab {session.arch}"  # Triton keeps what it has compiled by device
+    def __init__(self, arch: str, benchmark: Callable[..., list[float]]) -> None:
+        self.arch, self.benchmark, self.utils = arch, benchmark, Utils(arch)
+        self.device = f"ptxlab {arch}"  # Triton keeps what it has compiled by device
         self.launcher_cls = self._launcher
 
     @staticmethod
@@ -35,13 +33,13 @@ class Driver:
         return True
 
     def _launcher(self, source: Any, metadata: Any) -> Launcher:
-        return Launcher(self.session.arch, source, metadata)
+        return Launcher(self.arch, source, metadata)
 
     def get_current_target(self) -> Any:
         """The target to compile for."""
         from triton.backends.compiler import GPUTarget
 
-        return GPUTarget("cuda", targets.get(self.session.arch).number, 32)
+        return GPUTarget("cuda", targets.get(self.arch).number, 32)
 
     def get_current_device(self) -> Any:
         """The one device."""
@@ -56,7 +54,7 @@ class Driver:
 
     def get_device_capability(self, device: Any = None) -> tuple[int, int]:
         """The target's compute capability."""
-        return divmod(targets.get(self.session.arch).number, 10)
+        return divmod(targets.get(self.arch).number, 10)
 
     def get_active_torch_device(self) -> Any:
         """Where torch's tensors lie: on the CPU."""
@@ -67,8 +65,8 @@ class Driver:
         return _Interface
 
     def get_benchmarker(self) -> Any:
-        """Counts in the place of times; see `ptxlab.drivers.triton_tuning`."""
-        return self.session.benchmark
+        """What autotuners ask for the times of configurations."""
+        return self.benchmark
 
     def get_empty_cache_for_benchmark(self) -> None:
         """There is no cache to clear between runs."""
@@ -84,8 +82,8 @@ class Driver:
 class Utils:
     """Loads what Triton has compiled, and says what the device has."""
 
-    def __init__(self, session: TritonSession) -> None:
-        self.session = session
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
 
     def load_binary(self, name: str, binary: bytes, shared: int, device: Any) -> tuple[Any, Any, int, int, int]:
         """(module, function, registers, local words of a thread, most threads of a block)."""
@@ -97,7 +95,7 @@ class Utils:
 
     def get_device_properties(self, device: Any = None) -> dict[str, int]:
         """The limits of the target's first GPU."""
-        found = targets.get(self.session.arch)
+        found = targets.get(self.arch)
         return {
             "max_shared_mem": found.optin_shared,
             "max_num_regs": found.registers_per_sm,
@@ -107,7 +105,7 @@ class Utils:
 
     def get_device_capability(self, device: Any = None) -> tuple[int, int]:
         """The target's compute capability."""
-        return divmod(targets.get(self.session.arch).number, 10)
+        return divmod(targets.get(self.arch).number, 10)
 
 
 class _Interface:
@@ -179,13 +177,16 @@ class Launcher:
         self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, launch_metadata: Any, enter: Any,
         leave: Any, *args: Any,
     ) -> None:  # fmt: skip
-        from ptxlab.drivers.triton_session import active
-
         if x * y * z <= 0:
             return
         if enter is not None:
             enter(launch_metadata)
-        active().launch(self, (x * self.blocks, y, z), args)
+        if not running:
+            raise LaunchError(
+                "this kernel was compiled within a session that has ended\n"
+                "  write:  with pl.triton(): ...    around both"
+            )
+        running[-1](self, (x * self.blocks, y, z), args)
         if leave is not None:
             leave(launch_metadata)
 
@@ -212,6 +213,10 @@ class Launcher:
             yield from ((name, "i64", n) for n in strides)
         elif kind != "constexpr":
             yield name, kind, value
+
+
+running: list[Callable[[Launcher, tuple[int, int, int], Sequence[Any]], None]] = []
+"""What runs kernels in the sessions that are entered; the last one does."""
 
 
 def _untyped(ptx: str) -> str:

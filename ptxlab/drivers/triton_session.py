@@ -19,7 +19,7 @@ from typing import Any
 from ptxlab.drivers.noticed import warn
 from ptxlab.drivers.session import MachineSession, Switch
 from ptxlab.drivers.triton_arrays import Addresses, Tensor, _addresses, tensor
-from ptxlab.drivers.triton_driver import Driver, Launcher, installed, scalar, tensor_map
+from ptxlab.drivers.triton_driver import Driver, Launcher, installed, running, scalar, tensor_map
 from ptxlab.drivers.triton_tuning import Tuning, cost, tuning
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel
@@ -50,9 +50,11 @@ class TritonSession(MachineSession):
         _check_installed()
         _active.append(self)
         self._stack.callback(_active.remove, self)
+        running.append(self.launch)
+        self._stack.callback(running.remove, self.launch)
         _addresses.append(self.addresses)
         self._stack.callback(_addresses.remove, self.addresses)
-        self._stack.enter_context(installed(Driver(self)))
+        self._stack.enter_context(installed(Driver(self.arch, self.benchmark)))
         self._stack.enter_context(_arrays_taken())
         return self
 
@@ -136,15 +138,6 @@ def _files() -> tuple[str, ...]:
 
 _active: list[TritonSession] = []
 """Sessions that are entered; the last one runs kernels."""
-
-
-def active() -> TritonSession:
-    """The session that runs kernels; `LaunchError` where there is none, for a kernel that was compiled in one."""
-    if not _active:
-        raise LaunchError(
-            "this kernel was compiled within a session that has ended\n  write:  with pl.triton(): ...    around both"
-        )
-    return _active[-1]
 
 
 def _check_installed() -> None:

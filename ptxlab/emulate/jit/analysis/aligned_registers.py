@@ -86,7 +86,8 @@ def aligned_registers(program: Program, uniform: list[bool], least: dict[int, in
         plain = len(code.dests) == 1 and isinstance(code.dests[0], Reg) and code.copy is None
         if not plain or code.form.op.kind != "pure" or code.form.op.sem is None:
             return 0
-        key = (code.form, *map(of, code.sources))
+        sources = zip(code.sources, code.source_types, strict=True)
+        key = (code.form, *(s.value if t == "int" and isinstance(s, Literal) else of(s) for s, t in sources))
         if key not in results:
             written = code.form.op.sem(Multiples(), *key)
             results[key] = written.zeros if isinstance(written, Multiple) else 0

@@ -1,1 +1,1 @@
-"""Rules to LLVM: the translator and its parts, and the object code of rules, built once and cached."""
+"""Rules to LLVM: the translator and its parts, and how emitted code calls rules."""
