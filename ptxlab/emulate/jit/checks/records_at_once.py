@@ -33,7 +33,7 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.race_accesses import recorded_now
 from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none_written
-from ptxlab.emulate.rules.race_rows import by_words, word_fine
+from ptxlab.emulate.rules.race_rows import by_words, since_synced, word_fine, word_synced
 from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
     BLOCK,
@@ -64,6 +64,13 @@ def no_race(launch: Launch, record: u64, me: u64, strong: boolean) -> boolean:
     return strong and ((record ^ me) & CODE_FIELD == 0 or races.both_strong(launch, record, me))
 
 
+@rule(inline=True)
+def word_before(record: u64, me: u64, low: u64, span: u64, since: u64) -> boolean:
+    """Whether a record is that of no access, of the same thread's, or of one that a barrier, or a `.sync` instruction
+    of the whole warp, orders before this one."""
+    return word_fine(record, me, low, span) or word_synced(record, me, low, since)
+
+
 @rule
 def recorded_writes(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, mask: u32,
@@ -84,19 +91,19 @@ def recorded_writes(
     words, shift = size // launch.granule, first(u32(launch.granule))
     strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
     no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
-    left = mask
+    left, since = mask, since_synced(block, me)
     if not no_writer and no_reader and strong:
-        left = not_yet_told(launch, records, addresses, extra, shift, words, mask, me, low, span)
+        left = not_yet_told(launch, records, addresses, extra, shift, words, mask, me, low, span, since)
     alike = left == 0  # the words of each lane have one record, and go on having one while lanes of this access write
     if not (no_writer and no_reader):
         for lane in lanes_of(left):
             at, mine = records + (u64(addresses[lane] + extra) >> shift), me | lane
-            if not harmless(launch, at, words, mine, low, span, strong):
+            if not harmless(launch, at, words, mine, low, span, since, strong):
                 return False
             if not no_reader:
-                if not harmless(launch, at + stride, words, mine, low, span, strong):
+                if not harmless(launch, at + stride, words, mine, low, span, since, strong):
                     return False
-                if not harmless(launch, at + 2 * stride, words, mine, low, span, strong):
+                if not harmless(launch, at + 2 * stride, words, mine, low, span, since, strong):
                     return False
     accessed(launch, block, records, stride, True)
     for opposite in lanes_of(reversed_bits(mask)):
@@ -114,7 +121,7 @@ def recorded_writes(
 @rule(inline=True)
 def not_yet_told(
     launch: Launch, records: Pointer[u64], addresses: Pointer[u64], extra: u64, shift: u32, words: u64, mask: u32,
-    me: u64, low: u64, span: u64,
+    me: u64, low: u64, span: u64, since: u64,
 ) -> u32:  # fmt: skip
     """Lanes whose words may have several writers, or one that this atomic instruction may race with: the first of
     those, and the lanes above it."""
@@ -126,14 +133,14 @@ def not_yet_told(
             record = at[0]
             if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) != 0:
                 break
-            if not (no_race(launch, record, me, True) or word_fine(record, me | lane, low, span)):
+            if not (no_race(launch, record, me, True) or word_before(record, me | lane, low, span, since)):
                 break
             left &= left - 1
     elif words == 1:
         while left != 0:
             lane = first(left)
             record = records[u64(addresses[lane] + extra) >> shift]
-            if not (no_race(launch, record, me, True) or word_fine(record, me | lane, low, span)):
+            if not (no_race(launch, record, me, True) or word_before(record, me | lane, low, span, since)):
                 break
             left &= left - 1
     return left
@@ -147,7 +154,7 @@ def together(record: u64, me: u64, mine: u64) -> u64:
 
 @rule(inline=True)
 def harmless(
-    launch: Launch, at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, strong: boolean
+    launch: Launch, at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, since: u64, strong: boolean
 ) -> boolean:  # fmt: skip
     """Whether the records of some words in a row are no hazard to an access of one lane."""
     left = words
@@ -155,7 +162,7 @@ def harmless(
         left = 1
     for word in range(left):
         record = at[word]
-        if not (word_fine(record, mine, low, span) or no_race(launch, record, mine, strong)):
+        if not (word_before(record, mine, low, span, since) or no_race(launch, record, mine, strong)):
             return False
     return True
 
