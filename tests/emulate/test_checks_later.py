@@ -438,3 +438,49 @@ def test_reads_of_what_nobody_writes_are_not_recorded() -> None:
     ((count, block),) = seen
     assert count > 3 * len(READS)
     assert block == 1
+
+
+SUMS = {
+    "no race": ("bar.warp.sync -1;", "", ""),
+    "no .sync": ("", "", ""),
+    "another warp reads": ("bar.warp.sync -1;", "ld.shared.u32 %r6, [%r30+132];", ""),
+    "bytes of a word": ("bar.warp.sync -1;", "", "st.shared.u8 [%r21+1], %r1;"),
+    "bytes elsewhere": ("bar.warp.sync -1;", "", "st.shared.u8 [%r22+1024], %r1;"),
+}
+"""What lies between two steps of a sum; what the first warp reads in the end; a byte that each thread writes."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", SUMS)
+def test_sums_of_warps_that_synchronize_their_lanes(what: str, way: str) -> None:
+    """Lanes go on with words that others of their warp have written, beside bytes; there is no barrier in between."""
+    sync, reads, bytes_ = SUMS[what]
+    body = f"""
+    shl.b32 %r20, %r1, 2;
+    add.u32 %r20, %r20, %r30;
+    shr.u32 %r21, %r1, 5;
+    add.u32 %r21, %r21, %r30;
+    add.u32 %r22, %r1, %r30;
+    setp.lt.u32 %p2, %r1, 32;
+    mov.u32 %r7, 0;
+ROUND:
+    st.shared.u32 [%r20], %r1;
+    {sync}
+    xor.b32 %r8, %r20, 4;
+    ld.shared.u32 %r6, [%r8];
+    {bytes_}
+    {sync}
+    xor.b32 %r8, %r20, 64;
+    ld.shared.u32 %r6, [%r8];
+    {sync}
+    {"@%p2 " + reads if reads else ""}
+    add.u32 %r7, %r7, 1;
+    and.b32 %r9, %r7, 1;
+    setp.eq.u32 %p4, %r9, 0;
+    @%p4 bar.sync 0;
+    setp.lt.u32 %p5, %r7, 6;
+    @%p5 bra ROUND;
+"""
+    found = _found(way, body, threads=64, blocks=3)
+    assert (found == []) == (what in ("no race", "bytes elsewhere"))
+    assert found == _found("step", body, threads=64, blocks=3)
