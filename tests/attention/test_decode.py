@@ -14,6 +14,7 @@ from ptxlab.attention import caches
 from ptxlab.attention.heuristics import split_count, suits_gqa
 
 
+@pytest.mark.long
 def test_result_has_the_promised_fields():
     q, k, v = inputs((4, 2), 32, "f32", (40, 300))
     out = pl.decode(q, k, v, [40, 300], splits=3, device="cpu", state=True, counters=True)

@@ -191,6 +191,7 @@ def test_no_sequences():
     assert PagedCache(2, 4, 1, 1).lengths([]).shape == (0,)
 
 
+@pytest.mark.long
 def test_a_growing_conversation():
     """Two answers to one prompt: shared pages, unused slots NaN, one key a step, each step right."""
     random = np.random.default_rng(0)

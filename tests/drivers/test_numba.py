@@ -113,6 +113,7 @@ def test_a_store_past_the_end_names_argument_and_line() -> None:
 # -- the host's functions ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_arrays_stay_on_the_device_between_launches() -> None:
     x = np.arange(100, dtype=np.float32)
     with pl.numba():

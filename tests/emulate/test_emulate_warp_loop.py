@@ -480,6 +480,7 @@ def test_a_budget_ends_blocks_that_would_go_on() -> None:
         assert "budget" in outcome(way, 64, 3, body, budget=50_000)[0]
 
 
+@pytest.mark.long
 def test_who_stops_a_launch_need_not_wait_for_all_of_its_blocks() -> None:
     blocks, heard = (1 << 31) - 1, []
 

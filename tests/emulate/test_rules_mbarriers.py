@@ -94,6 +94,7 @@ def test_arrivals_against_a_plain_model(compiled: Any) -> None:
     assert {problem for problem, _, _ in met} == {M.FINE, Problem.TOO_MANY, Problem.COMPLETES}
 
 
+@pytest.mark.long
 def test_the_other_operations(compiled: Any) -> None:
     word = Gate(4, 3, 16, 1).word
     for given, expected in (

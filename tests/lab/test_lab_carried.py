@@ -47,6 +47,7 @@ def test_another_parameter_follows_and_its_control_says_why(explorer: Any) -> No
     assert explorer.notes == {"head": "head 4 → 0: it is not among those that are run"}
 
 
+@pytest.mark.long
 def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
     explorer.set(heads=2, head_dim=40, dtype="f64", row=3)
     explorer.controls["kernel"].value = "mma"

@@ -119,6 +119,7 @@ def test_the_debugger_opens_at_the_line_and_the_tile(explorer: Any) -> None:
     assert explorer._below.widget is None
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_the_recording(explorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, stopped = threading.Event(), threading.Event()
 

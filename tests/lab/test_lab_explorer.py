@@ -429,6 +429,7 @@ def test_figures_for_papers() -> None:
     assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"
 
 
+@pytest.mark.long
 def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> None:
     q, k, v = pl.reference.random_inputs(1, 1, 1, 4, 64, 16)
     k[:] = k[:, :, :1]  # every key the same: m never moves but for rounding

@@ -53,6 +53,7 @@ def test_a_row_without_keys_is_drawn_too(name):
     assert figure._repr_png_()
 
 
+@pytest.mark.long
 def test_the_state_of_one_warp_key_by_key():
     out = decoded("decode", state=[(0, 3), (2, 0)])
     figure = pl.plot_state(out)

@@ -156,6 +156,7 @@ def test_faults_are_the_same(folder: Path, parsed: list[str], engine: str) -> No
     assert parsed == [TEXT, TEXT]
 
 
+@pytest.mark.long
 def test_counters_findings_and_traces_are_the_same(folder: Path) -> None:
     text = TEXT.replace("    st.shared.u32 [%r3], %r2;\n", "")  # initcheck: it is read and never written
     out = np.zeros(32, np.uint32)

@@ -153,6 +153,7 @@ def test_the_generator_says_what_is_out_of_step(tmp_path: Path, capsys: pytest.C
     assert "01-scalar.ipynb; run: make notebooks" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_source_with_text_below_an_exercise(tmp_path: Path) -> None:
     source = tmp_path / "01-odd.py"
     source.write_text("# %% [exercise] 01-predict\nx = 1\n", encoding="utf-8")

@@ -274,6 +274,7 @@ def test_windows_line_ends_do_not_show() -> None:
     )
 
 
+@pytest.mark.long
 def test_of_a_line_of_megabytes_a_part_is_shown() -> None:
     said = _message(".global .u32 x[2] = {" + "1," * 50_000 + "?};\n").splitlines()
     assert said[0] == "k.ptx:1:100022: expected a constant; found '?'"
