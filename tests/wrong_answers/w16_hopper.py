@@ -39,7 +39,7 @@ WRONG = {
     "16-ring": (
         (RING.starter, "report to 1 mbarrier:"),
         # two stages, one place
-        (RING.starter.replace("k.pipeline(1,", "k.pipeline(2,"), "a thread overwrites what another thread reads"),
+        (RING.starter.replace("k.pipeline(1,", "k.pipeline(2,"), "hazard in shared memory: a thread"),
         # the consumers stay at the first
         (RING.solution.replace("tile + turn.stage * 512 + column", "tile + column"), "y[0] should be"),
         # no room for the second
