@@ -101,7 +101,9 @@ def test_code_generated_without_the_lock_is_the_same() -> None:
     ready: list[None] = []
 
     def both() -> tuple[bytes, bytes]:
-        machine = native.machine_for(host(), 0)
+        cpu = host()  # which initializes the target
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(opt=0, cpu=cpu.name, features=cpu.features, jit=True)
         known = machine.emit_object(llvm.parse_assembly(MODULE, context=llvm.create_context()))
         return known, native.build(MODULE, host(), 0, lambda: ready.append(None))
 

@@ -26,31 +26,12 @@ QUICK, GOOD = 0, 1
 def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
     """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
     Calls `ready` when only code generation is left, or nothing."""
-    import llvmlite.binding as llvm
+    from ptxlab.emulate.jit.native.compile import Passes
+    from ptxlab.emulate.jit.native.compile import build as built
 
-    from ptxlab.emulate.jit.native import compile as native
-
-    try:
-        level = 2 if quality == GOOD else 0
-        context, machine = llvm.create_context(), native.machine_for(cpu, level)
-        module = native.parsed(text, context)
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        options = llvm.create_pipeline_tuning_options(speed_level=level)
-        passes = llvm.create_pass_builder(machine, options)
-        if quality == GOOD:
-            manager = passes.getModulePassManager()
-        else:
-            manager = llvm.create_new_module_pass_manager()
-            manager.add_sroa_pass()
-        manager.run(module, passes)
-        for part in (manager, passes, options):
-            part.close()
-    finally:
-        ready()
-    blob = native.object_code(module, machine)
-    for part in (module, machine, context):
-        part.close()
-    return blob
+    if quality == GOOD:
+        return built(text, cpu, 2, ready, passes=Passes.ALL)
+    return built(text, cpu, 0, ready, passes=Passes.VALUES_OF_LOCALS)
 
 
 _built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()

@@ -1,82 +1,75 @@
-"""LLVM IR to machine code, through llvmlite."""
+"""LLVM IR to machine code."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Any
-
-import llvmlite.binding as llvm
 
 from ptxlab.emulate.jit.llvm.irtext import KEPT
 from ptxlab.emulate.jit.native.code import Cpu
-from ptxlab.emulate.jit.native.library import library
+from ptxlab.emulate.jit.native.library import Library, library
 
 
-def _dispose(*parts: Any) -> None:
-    """Frees LLVM objects in order."""
-    for part in parts:
-        part.close()
+class Passes(Enum):
+    """What is done to a module before code is generated."""
+
+    NONE = auto()
+    VALUES_OF_LOCALS = auto()
+    """Locals become values."""
+    ALL = auto()
+    """All of LLVM's passes, of the level that code is generated with."""
 
 
-def machine_for(cpu: Cpu, level: int = 0) -> Any:
-    """A target machine that makes code. level: how hard code generation tries."""
-    library()  # which initializes the target
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(opt=level, cpu=cpu.name, features=cpu.features, jit=True)
-
-
-def build(text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: None) -> bytes:
-    """Object code of an LLVM module's text. May run in several threads, as each module has a context of its own, but
-    not in the main thread. Calls `ready` when only LLVM's own work is left, or none."""
+def build(
+    text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: None, *, passes: Passes | None = None
+) -> bytes:
+    """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before; where that
+    is not said, values of locals if the text asks for it. May run in several threads, as each module has a context of
+    its own, but not in the main thread. Calls `ready` when only code generation is left, or nothing."""
+    llvm = library()
+    if passes is None:
+        passes = Passes.VALUES_OF_LOCALS if f"%{KEPT}" in text else Passes.NONE
     try:
-        context, machine = llvm.create_context(), machine_for(cpu, level)
-        module = parsed(text, context)
-        if f"%{KEPT}" in text:
-            _values_of_locals(module, machine)
+        context, machine = llvm.ContextCreate(), llvm.machine(cpu.name, cpu.features, level)
+        module = llvm.parsed(context, text)
+        if passes is not Passes.NONE:
+            _run(llvm, passes, module, machine, level)
     finally:
         ready()
-    blob = object_code(module, machine)
-    _dispose(module, machine, context)
+    blob = _object_code(llvm, module, machine)
+    llvm.DisposeModule(module)
+    llvm.DisposeTargetMachine(machine)
+    llvm.ContextDispose(context)
     return blob
 
 
-def _unlocked(name: str) -> Callable[..., Any]:
-    """A function of LLVM without llvmlite's lock, for calls that take long: LLVM's functions may be called in several
-    threads at once, as long as these share no context."""
-    function: Callable[..., Any] = getattr(llvm.ffi.lib, name)
-    unlocked: Callable[..., Any] = getattr(function, "_cfn", function)
-    return unlocked
-
-
-def parsed(text: str, context: Any) -> Any:
-    """What `llvm.parse_assembly` does."""
-    with llvm.ffi.OutputString() as error:
-        module = llvm.ModuleRef(_unlocked("LLVMPY_ParseAssembly")(context, text.encode(), error), context)
-        if error:
-            module.close()
-            raise RuntimeError(f"LLVM IR parsing error\n{error}")
-    return module
-
-
-def object_code(module: Any, machine: Any) -> bytes:
-    """What `machine.emit_object` does."""
-    lib = llvm.ffi.lib
-    with llvm.ffi.OutputString() as error:
-        made = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
-        if not made:
-            raise RuntimeError(str(error))
+def _object_code(llvm: Library, module: Any, machine: Any) -> bytes:
+    made = llvm.made("TargetMachineEmitToMemory", machine, module, 1)
     try:
-        return ctypes.string_at(lib.LLVMPY_GetBufferStart(made), lib.LLVMPY_GetBufferSize(made))
+        return ctypes.string_at(llvm.GetBufferStart(made), llvm.GetBufferSize(made))
     finally:
-        lib.LLVMPY_DisposeMemoryBuffer(made)
+        llvm.DisposeMemoryBuffer(made)
 
 
-def _values_of_locals(module: Any, machine: Any) -> None:
-    """LLVM's pass that makes values of locals."""
-    module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=0)
-    passes, manager = llvm.create_pass_builder(machine, options), llvm.create_new_module_pass_manager()
-    manager.add_sroa_pass()
-    manager.run(module, passes)
-    _dispose(manager, passes, options)
+def _run(llvm: Library, passes: Passes, module: Any, machine: Any, level: int) -> None:
+    """Runs passes on a module."""
+    data = llvm.CreateTargetMachineData(machine)
+    for setter, (_, said) in (
+        ("SetTarget", llvm.text("GetTargetMachineTriple", machine)),
+        ("SetDataLayout", llvm.text("CopyStringRepOfTargetData", data)),
+    ):
+        getattr(llvm, setter)(module, said.encode())
+    llvm.DisposeTargetData(data)
+    options = llvm.CreatePipelineTuningOptions()
+    builder = llvm.CreatePassBuilder(machine, options)
+    if passes is Passes.ALL:
+        manager = llvm.buildPerModuleDefaultPipeline(builder, level)
+    else:
+        manager = llvm.CreateNewModulePassManager()
+        llvm.module_AddSROAPass(manager)
+    llvm.RunNewModulePassManager(manager, module, builder)
+    llvm.DisposeNewModulePassManger(manager)
+    llvm.DisposePassBuilder(builder)
+    llvm.DisposePipelineTuningOptions(options)

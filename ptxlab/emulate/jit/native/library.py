@@ -1,7 +1,7 @@
-"""The functions of LLVM that load code, called without `llvmlite.binding`.
+"""The functions of LLVM that make code and load it, called without `llvmlite.binding`.
 
-A process whose code is in the cache needs no others, and to import that takes three times as long as to load the
-library.
+To import that takes three times as long as to load the library, and it takes a lock around each call, which LLVM does
+not need where the calls share no context.
 """
 
 from __future__ import annotations
@@ -33,9 +33,30 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "CreateTargetMachine": (
         c_void_p, c_void_p, c_char_p, c_char_p, c_char_p, c_int, c_char_p, c_char_p, c_int, c_int, c_char_p,
     ),
+    "GetTargetMachineTriple": (None, c_void_p, POINTER(c_char_p)),
+    "CreateTargetMachineData": (c_void_p, c_void_p),
+    "CopyStringRepOfTargetData": (None, c_void_p, POINTER(c_char_p)),
+    "DisposeTargetData": (None, c_void_p),
+    "DisposeTargetMachine": (None, c_void_p),
+    "TargetMachineEmitToMemory": (c_void_p, c_void_p, c_void_p, c_int, POINTER(c_char_p)),
+    "GetBufferStart": (c_void_p, c_void_p),
+    "GetBufferSize": (c_size_t, c_void_p),
+    "DisposeMemoryBuffer": (None, c_void_p),
     "ContextCreate": (c_void_p,),
     "ContextDispose": (None, c_void_p),
     "ParseAssembly": (c_void_p, c_void_p, c_char_p, POINTER(c_char_p)),
+    "DisposeModule": (None, c_void_p),
+    "SetDataLayout": (None, c_void_p, c_char_p),
+    "SetTarget": (None, c_void_p, c_char_p),
+    "CreatePipelineTuningOptions": (c_void_p,),
+    "DisposePipelineTuningOptions": (None, c_void_p),
+    "CreatePassBuilder": (c_void_p, c_void_p, c_void_p),
+    "DisposePassBuilder": (None, c_void_p),
+    "CreateNewModulePassManager": (c_void_p,),
+    "buildPerModuleDefaultPipeline": (c_void_p, c_void_p, c_int),
+    "module_AddSROAPass": (None, c_void_p),
+    "RunNewModulePassManager": (None, c_void_p, c_void_p, c_void_p),
+    "DisposeNewModulePassManger": (None, c_void_p),
     "CreateMCJITCompiler": (c_void_p, c_void_p, c_void_p, c_bool, POINTER(c_char_p)),
     "DisposeExecutionEngine": (None, c_void_p),
     "CreateObjectFile": (c_void_p, c_char_p, c_size_t),
@@ -74,7 +95,8 @@ class Library:
         return name, ",".join(sorted(features.split(","), key=lambda word: word[1:]))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._loaded, f"LLVMPY_{name}")
+        function = getattr(self._loaded, f"LLVMPY_{name}")
+        return getattr(function, "_cfn", function)  # llvmlite's own has a lock around it
 
     def text(self, name: str, *arguments: Any) -> tuple[Any, str]:
         """What a function returns, and the string that it leaves behind its last argument."""
@@ -92,20 +114,29 @@ class Library:
             raise RuntimeError(said)
         return found
 
-    def machine(self, cpu: str, features: str) -> Any:
-        """A target machine for code that is loaded."""
+    def machine(self, cpu: str, features: str, level: int = 0) -> Any:
+        """A target machine for code that is loaded. level: how hard code generation tries."""
         _, triple = self.text("GetDefaultTargetTriple")
         target = self.made("GetTargetFromTriple", triple.encode())
         elf = "-elf" if os.name == "nt" else ""  # the only objects that are loaded on Windows
         words = [word.encode() for word in (triple + elf, cpu, features)]
-        return self.CreateTargetMachine(target, *words, 0, b"default", b"jitdefault", 0, 1, b"")
+        return self.CreateTargetMachine(target, *words, level, b"default", b"jitdefault", 0, 1, b"")
+
+    def parsed(self, context: Any, text: str) -> Any:
+        """The module of some LLVM text, which belongs to a context."""
+        module, said = self.text("ParseAssembly", context, text.encode())
+        if said:
+            if module:
+                self.DisposeModule(module)
+            raise RuntimeError(f"LLVM IR parsing error\n{said}")
+        return module
 
     def load(self, blobs: Sequence[bytes], cpu: str, features: str) -> tuple[Any, Any]:
         """An engine with object code whose parts call each other, and the context that it lives in."""
         own_memory = platform.machine().lower() in ("arm64", "aarch64")  # as llvmlite has it
         with self.lock:
             context = self.ContextCreate()
-            module = self.made("ParseAssembly", context, b"")
+            module = self.parsed(context, "")
             engine = self.made("CreateMCJITCompiler", module, self.machine(cpu, features), own_memory)
             for blob in blobs:
                 part = self.CreateObjectFile(blob, len(blob))
