@@ -130,7 +130,7 @@ def test_rules_that_others_call_too_are_built_once() -> None:
 
 
 def test_a_program_that_calls_one_rule_is_linked_to_those_that_it_calls() -> None:
-    program = lower(pl.parse(loads(0)))
+    program = lower(pl.parse(kernel("ld.param.u64 %a0, [x];", "cp.async.ca.shared.global [room], [%a0], 4;")))
     linked = {symbol for part in parts(["copies.copy"], program, Instruments(), host()) for symbol in part.symbols}
     assert {"record", "resolve", "copies.copy"} <= linked
     assert not parts([], program, Instruments(), host())

@@ -1,24 +1,23 @@
 """What the compiling engine does for the actions that the table's `sem` does not say: one body for each effect.
 
-    @executes(Action.DISCARD, rules=(discard,))
     class Discards(Body):
+        rules = (discard,)
+
         def emit(self, code): ...
 
-The files of `bodies/` are all read, and each names the actions that it executes. Which bytes an instruction accesses
-stands in the table (`Code.accesses`); counters, checks and traces take them from there, unless a body says more.
+Which actions a body executes stands in `table`. Which bytes an instruction accesses stands in the instruction table
+(`Code.accesses`); counters, checks and traces take them from there, unless a body says more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.program.model import Code
 from ptxlab.isa.accesses import ALL_LANES, Access
-from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.checked import Checks
@@ -26,13 +25,22 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.instrument import After
     from ptxlab.emulate.jit.instruments.counting import Counting
 
+B = TypeVar("B", bound="Body")
+
+
+class Others(Protocol):
+    """The bodies of an emitter, for one that uses another."""
+
+    def part(self, kind: type[B]) -> B:
+        """The one of a class."""
+
 
 class Body(Part):
     """How instructions of some actions are executed. rules: those that its code calls."""
 
     rules: ClassVar[tuple[Function, ...]] = ()
 
-    def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
+    def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
         super().__init__(e)
         self.memory = memory
 
@@ -45,6 +53,15 @@ class Body(Part):
     def emit(self, code: Code) -> None:
         """The instruction, for the lanes of the active mask."""
         raise NotImplementedError
+
+    def room(self) -> None:
+        """At the function's entry: memory that it needs."""
+
+    def begins(self) -> None:
+        """At a label."""
+
+    def before(self, code: Code) -> None:
+        """Before each instruction of the program."""
 
     def count(self, code: Code, counting: Counting) -> None:
         """Before it, in a build with counters: counts its accesses."""
@@ -69,51 +86,3 @@ class Body(Part):
             some = self.m.not_(given) if given.type == "i1" else self.m.ne(given, self.m.const(given.type, 0))
             lanes = self.active.where(some)
         return lanes if access.lanes == ALL_LANES else self.t.let(f"and i32 {lanes}, {access.lanes}")
-
-
-B = TypeVar("B", bound=Body)
-_BODIES: dict[tuple[Action, AsyncGroup | None], type[Body]] = {}
-
-
-def executes(*actions: Action, group: AsyncGroup | None = None) -> Callable[[type[B]], type[B]]:
-    """Registers a body for actions, of one asynchronous group or of all that have no body of their own."""
-
-    def register(body: type[B]) -> type[B]:
-        _BODIES.update(dict.fromkeys(((action, group) for action in actions), body))
-        return body
-
-    return register
-
-
-class Bodies:
-    """The bodies of an emitter."""
-
-    def __init__(self, e: Emitter, memory: Memory) -> None:
-        self._e, self._memory = e, memory
-        self._made: dict[type[Body], Body] = {}
-        for kind in dict.fromkeys(_BODIES.values()):
-            self.part(kind)
-
-    def part(self, kind: type[B]) -> B:
-        """The one of a class, made when it is first asked for: others need it."""
-        made = self._made.get(kind)
-        if made is None:
-            made = self._made[kind] = kind(self._e, self._memory, self)
-        assert isinstance(made, kind)
-        return made
-
-    def of(self, code: Code) -> Body | None:
-        """The one that executes an instruction; None of those whose entries have semantics, or no effect."""
-        kind = body_of(code)
-        return None if kind is None else self._made[kind]
-
-
-def body_of(code: Code) -> type[Body] | None:
-    """The class of what executes an instruction."""
-    return _BODIES.get((code.action, code.properties.group)) or _BODIES.get((code.action, None))
-
-
-def all_rules(*, checks: bool) -> tuple[Function, ...]:
-    """The rules that bodies call, always or in a build with checks."""
-    kinds = dict.fromkeys(_BODIES.values())
-    return tuple(r for kind in kinds for r in (kind.check_rules() if checks else kind.rules))

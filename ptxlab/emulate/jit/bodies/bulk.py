@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.bodies.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.translation.rulecode import call
@@ -16,7 +16,6 @@ COLUMN = 8 * W
 """Bytes of a column of the buffers: a number of 64 bits for each lane."""
 
 
-@executes(Action.COPY, Action.COPY_REDUCE, Action.PREFETCH_TILE, Action.COMMIT, Action.WAIT_GROUP)
 class Bulk(Body):
     """Instructions that copy in bulk, and those that wait for such copies. The rules call counters and checks back."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -13,7 +13,7 @@ from ptxlab.emulate.program.model import Code, Mem, Reg
 from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.copies import copy
 from ptxlab.emulate.runtime import state as S
-from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.checked import Checks
@@ -22,7 +22,6 @@ SIZES = 16 * W
 """Where in the buffer %data the bytes that lanes read are passed: after the addresses."""
 
 
-@executes(Action.COPY, Action.COMMIT, Action.WAIT_GROUP, Action.WAIT_ALL, group=AsyncGroup.CP_ASYNC)
 class Copies(Body):
     """`cp.async` and the instructions that commit to copies or wait for them."""
 

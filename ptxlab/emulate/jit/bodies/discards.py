@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.bodies.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.discards import discard
-from ptxlab.isa.actions import Action
 
 
-@executes(Action.DISCARD)
 class Discards(Body):
     """Bytes become undefined."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies.body import Bodies, Body, executes
+from ptxlab.emulate.jit.bodies.body import Body, Others
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.emitter.registers import LateReaders
@@ -47,16 +47,12 @@ SINK = S.Warp.offset("given.2")
 """The destination of the sink `_`."""
 
 
-@executes(
-    Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.TRANSPOSE, Action.LOAD_ROWS, Action.STORE_ROWS,
-    Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT,
-)  # fmt: skip
 class Matrices(Body, LateReaders):
     """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
 
     rules = (matrix_access.find, matrix_access.mark)
 
-    def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
+    def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
         super().__init__(e, memory, others)
         self._whole = ""
         """The active mask that is known to be of all 32 lanes."""
@@ -65,15 +61,21 @@ class Matrices(Body, LateReaders):
         self._left: frozenset[int] = frozenset()
         self.wide = WideOperands(e, lambda: self.late.finish())
         self.late = LateProducts(e, self.wide)
+        e.registers.readers = self
         self._apart = 0
         """Registers of C that a product takes from elsewhere, at most."""
 
     def room(self) -> None:
-        """At the function's entry: memory for operands."""
         self.wide.room()
         self.late.room()
         if self._apart:
             self.t.do(f"%apart = alloca [{REGISTER * self._apart} x i8], align 64")
+
+    def begins(self) -> None:
+        self.wide.begin()
+
+    def before(self, code: Code) -> None:
+        self.late.before(code)
 
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit.bodies.body import Body, executes
+from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
@@ -15,13 +15,12 @@ from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import operate, operation
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
-from ptxlab.isa.actions import MBARRIER, Action
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.checked import Checks
 
 
-@executes(*MBARRIER)
 class Mbarriers(Body):
     """Instructions that operate on mbarriers."""
 

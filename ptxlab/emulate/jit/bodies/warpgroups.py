@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies.body import Bodies, Body, executes
+from ptxlab.emulate.jit.bodies.body import Body, Others
 from ptxlab.emulate.jit.bodies.matrices import SINK, Matrices
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import Text, W
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
-@executes(
-    Action.WARPGROUP_PRODUCT, Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT,
-)  # fmt: skip
 class Warpgroups(Body):
     """The instructions of `wgmma`."""
 
@@ -50,7 +47,7 @@ class Warpgroups(Body):
 
         return piece_offsets, async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read
 
-    def __init__(self, e: Emitter, memory: Memory, others: Bodies) -> None:
+    def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
         super().__init__(e, memory, others)
         self.wide = others.part(Matrices).wide
         self.held = e.registers.held

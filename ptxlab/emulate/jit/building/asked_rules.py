@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.bodies import all_rules
+from ptxlab.emulate.jit.bodies.table import all_bodies, rules_of
 from ptxlab.emulate.jit.checks import lane_by_lane, records_at_once
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.rules import (
@@ -42,6 +42,6 @@ CHECKS: tuple[Function, ...] = (
     register_values.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
     local_memory.loaded, local_memory.stored, local_memory.copied,
-    local_memory.accessed_anywhere, *all_rules(checks=True),
+    local_memory.accessed_anywhere, *rules_of(all_bodies(), checks=True),
 )  # fmt: skip
 """Of a build with checks."""

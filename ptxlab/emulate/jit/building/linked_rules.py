@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies import all_rules
+from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rulecode import Function
-from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.language.rules import rule_named, rule_of
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import (
     clusters,
@@ -36,9 +35,9 @@ ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.forget, diverging.spread, diverging.gather_up,
     diverging.sync_lanes, diverging.sync_waiting, filling.fill_to, turns.go_on, clusters.arrive, clusters.wait,
-    halves.widened, halves.narrowed, *all_rules(checks=False),
+    halves.widened, halves.narrowed,
 )  # fmt: skip
-"""Of every build; those that bodies call with them."""
+"""Of every build. Programs with instructions that have bodies call the rules of these besides."""
 SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
@@ -50,10 +49,10 @@ GRID: Functions = (
 """The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
 
 
-def linked(instruments: Instruments) -> Functions:
+def linked(program: Program, instruments: Instruments) -> Functions:
     """The rules that a build with these instruments may call."""
     counters, checks = _asked_for(instruments)
-    return ALWAYS + ATOMICS + counters + checks
+    return ALWAYS + rules_of(bodies_of(program.codes)) + ATOMICS + counters + checks
 
 
 def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Functions]:
@@ -68,10 +67,10 @@ def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Funct
     return (COUNTERS if instruments.counters else ()), (CHECKS if instruments.checks else ())
 
 
-def called(text: str, instruments: Instruments) -> Functions:
+def called(text: str, program: Program, instruments: Instruments) -> Functions:
     """The rules that a build's text calls."""
     found = set(_SYMBOL.findall(text))
-    return tuple(function for function in linked(instruments) if rule_of(function).symbol in found)
+    return tuple(function for function in linked(program, instruments) if rule_of(function).symbol in found)
 
 
 _SYMBOL = re.compile(r'@"?([\w.]+)')
@@ -85,7 +84,12 @@ def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cp
     counters, checks = _asked_for(instruments)
     return [
         part
-        for functions, fixed in ((ALWAYS, {}), (ATOMICS, {}), (counters, {}), (checks, constants))
+        for functions, fixed in (
+            (ALWAYS + rules_of(bodies_of(program.codes)), {}),
+            (ATOMICS, {}),
+            (counters, {}),
+            (checks, constants),
+        )
         for part in _files(functions, fixed, cpu)
         if not wanted.isdisjoint(part.symbols)
     ]
@@ -116,22 +120,18 @@ def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
 
 def functions_of(symbols: Iterable[str]) -> list[Function]:
     """The rules that have these symbols."""
-    listed, known = list(symbols), _by_symbol()
-    if not known.keys() >= set(listed):
-        known = _by_symbol(asked_for=True)
-    return [known[symbol] for symbol in listed]
-
-
-@functools.cache
-def _by_symbol(*, asked_for: bool = False) -> dict[str, Function]:
-    counters, checks = _asked_for() if asked_for else ((), ())
-    return {rule_of(function).symbol: function for function in (*ALWAYS, *ATOMICS, *GRID, *counters, *checks)}
+    listed = list(symbols)
+    if any(rule_named(symbol) is None for symbol in listed):  # recalled by a process that has not imported them
+        all_bodies()
+        _asked_for()
+    found = [rule_named(symbol) for symbol in listed]
+    return [rule.function for rule in found if rule is not None]
 
 
 def usual_parts(cpu: Cpu) -> list[Part]:
     """The parts that nearly all launches link."""
     counters, checks = _asked_for()
-    parts = [*_files(ALWAYS + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
+    parts = [*_files(ALWAYS + rules_of(all_bodies()) + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
     parts += [scheduler((), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):

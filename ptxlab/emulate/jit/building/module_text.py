@@ -89,7 +89,7 @@ def module_text(
     if not slow:
         lines.append(_clear_registers(at_start))
     body, helpers = "\n".join(lines), list(e.helpers.values())
-    rules = called("\n".join([*helpers, body]), instruments)
+    rules = called("\n".join([*helpers, body]), program, instruments)
     head = "\n".join([_ALWAYS, declared, metadata, *map(declaration, rules)])
     text = "\n".join([head, *helpers, body])
     pieces = _apart(head, helpers, body) if small else (text,)

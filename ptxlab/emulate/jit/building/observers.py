@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.bodies import Bodies
 from ptxlab.emulate.jit.bodies.body import Body
+from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
 from ptxlab.emulate.jit.instruments.chosen import Instruments

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxlab.emulate.jit.atomics.atomics import Atomics
-from ptxlab.emulate.jit.bodies import Bodies
-from ptxlab.emulate.jit.bodies.matrices import Matrices
+from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.control.execution import Execution
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, PREDICTED, TURN, TURN_SIGNATURE, WarpLoop
 from ptxlab.emulate.jit.emitter import tabled
@@ -61,8 +60,6 @@ class Blocks(Part):
         self.atomics = Atomics(e, self.memory)
         e.machine.accesses = AllAccesses(self.memory, self.atomics)
         self.bodies = Bodies(e, self.memory)
-        self.matrices = self.bodies.part(Matrices)
-        e.registers.readers = self.matrices
         e.instruments = instruments(self)
         e.by_warpgroup = any(each.by_warpgroup for each in e.instruments)
         in_table = e.small and len(self.program.codes) > tabled.LONG and not e.instruments and not e.file.products
@@ -115,7 +112,8 @@ class Blocks(Part):
         for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
             t.do(f"%{buffer} = alloca [{size} x i8], align 64")
         t.do("%mask.p = alloca i32")
-        self.matrices.room()
+        for body in self.bodies.all():
+            body.room()
         for word in self.e.words:
             t.do(f"{word} = alloca i32")
         for place in range(self.memory.transfers.places):
@@ -150,7 +148,8 @@ class Blocks(Part):
         """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
         self.uncut = 0
         self.e.registers.begin()
-        self.matrices.wide.begin()
+        for body in self.bodies.all():
+            body.begins()
         self.memory.sites.mixed.clear()
         self.memory.local.begin()
         self.m.forget_splats()
@@ -160,7 +159,8 @@ class Blocks(Part):
 
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
-        self.matrices.late.before(code)
+        for body in self.bodies.all():
+            body.before(code)
         self.e.code = code
         if self.tabled is not None and self.tabled.has(code):
             return

@@ -25,7 +25,7 @@ class Passes(Enum):
 def build(
     text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: None, *, passes: Passes | None = None
 ) -> bytes:
-    """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before; where that
+    """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before; where it
     is not said, values of locals if the text asks for it. May run in several threads, as each module has a context of
     its own, but not in the main thread. Calls `ready` when only code generation is left, or nothing."""
     llvm = library()

@@ -1,9 +1,9 @@
 """A thread for LLVM, which Ctrl-C cannot interrupt half-way, and others beside it.
 
-Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. Code is loaded under a lock, and
-llvmlite, where others call it, takes one around every call of LLVM, in Python: an interrupt between taking it and giving
-it back would lock LLVM for good, and every launch after it would wait for ever. So the main thread never calls LLVM. It hands the work to this thread, and an interrupt ends its
-waiting, not the work.
+Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. Code is loaded under a lock, and where
+others call LLVM, llvmlite takes one around every call, in Python: an interrupt between taking it and giving it back
+would lock LLVM for good, and every launch after it would wait for ever. So the main thread never calls LLVM. It hands
+the work to this thread, and an interrupt ends its waiting, not the work.
 
 The others generate a program's code, without such a lock (see `compile.build`). Meanwhile the rules that it calls
 are translated, by whoever asks for the program, and built.
