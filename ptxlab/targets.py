@@ -8,7 +8,7 @@ the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.errors import TargetError
 
@@ -34,8 +34,7 @@ PARTITIONS = 4
 """A multiprocessor has this many partitions with equal shares of the registers; a warp belongs to one of them [2]."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Target:
+class Target(NamedTuple):
     """The limits of one target; sizes in bytes, "per SM" means per streaming multiprocessor.
 
     `version` is the lowest PTX version that knows the target [3]. `static_shared` is what a kernel may declare,
@@ -159,8 +158,7 @@ def get(name: str) -> Target:
     return TARGETS[name]
 
 
-@dataclass(frozen=True, slots=True)
-class Occupancy:
+class Occupancy(NamedTuple):
     """How much of a multiprocessor a kernel fills.
 
     `blocks` and `warps` are resident at once on an SM; `share` is warps over the most the target can hold; `limiter` is

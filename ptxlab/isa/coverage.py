@@ -7,8 +7,8 @@ which entry (see tests/support/form_recorder.py); the list is never edited by ha
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ptxlab.isa.table import TABLE, Op
 
@@ -37,8 +37,7 @@ def shown_by(entry: Op) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_shown().get(key(entry), {}).values())) if entry.executed else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(NamedTuple):
     """One opcode: how many entries it has, how many the CPU machine runs, the syntax of those it only assembles, and
     the tests that show the others, with how many entries each of them shows."""
 

@@ -30,6 +30,7 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,7 +43,7 @@ _LANE = np.arange(LANES)
 _GROUP, _IN_GROUP = _LANE >> 2, _LANE & 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Fragment:
     """A matrix as a warp holds it. `row` and `column` (int, shape (registers, elements in a register, 32)) say which
     element lies there, the lowest bits of a register first.
@@ -209,8 +210,7 @@ def words(f: Fragment) -> Fragment:
     return Fragment(rows, columns, "b32", f.width, row, column)
 
 
-@dataclass(frozen=True, eq=False)
-class Product:
+class Product(NamedTuple):
     """The matrices of `d = a*b + c`; bits: "xor" or "and" where that stands for the product of two bits; packed: A is
     sparse and without its zeros (`ptxlab.isa.sparse`)."""
 
@@ -264,8 +264,7 @@ def operands(form: Form) -> Mapping[str, Fragment]:
     return held | {"e": each_lane()} if form.sparse else held
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Up to 16 bytes that lie together in memory and in a matrix: the number of the row (or column, in column-major
     order), the first byte in it, and the lane that is named when the access is wrong."""
 

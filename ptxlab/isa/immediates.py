@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptxlab.isa.actions import MBARRIER, Action
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(NamedTuple):
     """Some integers, and how a message calls them."""
 
     those: Container[int]

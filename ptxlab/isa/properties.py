@@ -9,8 +9,7 @@ opcode's text, so that a new instruction is taught to all of them by its entry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptxlab.isa.accesses import Access, accesses_of
 from ptxlab.isa.actions import ATOMICS, MBARRIER, SAMPLERS, Action, AsyncGroup
@@ -33,8 +32,7 @@ _ORDERING_KINDS = ("flow", "none", "async")
 _SCALAR_MEMORY = ATOMICS | {Action.LOAD, Action.STORE}
 
 
-@dataclass(frozen=True, slots=True)
-class Properties:
+class Properties(NamedTuple):
     """What is known of every instruction with one dotted opcode.
 
     loads, stores: whether it reads or writes memory (an atomic operation does both). space: the state space of its

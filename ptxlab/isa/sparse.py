@@ -29,7 +29,7 @@ from ptxlab.isa.fragments import Fragment, product
 from ptxlab.isa.table import Form
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Metadata:
     """For the packed A of a form: its element in row r and packed column j is in column
     `base[j] + unit * index` of the whole row, index = e of lane `lane[r, j]`, shifted right by `shift[r, j]`, `& mask`.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.isa import types
 
 
-@dataclass(frozen=True, slots=True)
-class SpecialRegister:
+class SpecialRegister(NamedTuple):
     """A read-only register that the hardware provides: its PTX type, what it holds, and whether the lanes of a warp may
     hold different numbers."""
 

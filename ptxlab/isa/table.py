@@ -20,7 +20,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxlab.isa.actions import BODIED, COMPUTES, Action, AsyncGroup
 from ptxlab.isa.modifiers import NEEDS
@@ -28,8 +28,7 @@ from ptxlab.isa.properties import Properties, properties_of
 from ptxlab.isa.types import WIDTH
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A modifier position: its name, whether it may be left out, and the words it may hold (`literal`: its name)."""
 
     name: str
@@ -49,8 +48,7 @@ class Slot:
         return word
 
 
-@dataclass(frozen=True, slots=True)
-class OperandSpec:
+class OperandSpec(NamedTuple):
     """One operand position. role: "dst", "src" or "addr"; type: a PTX type, a slot's name, or a special type."""
 
     name: str
@@ -61,7 +59,7 @@ class OperandSpec:
     negatable: bool = False  # the c of {!}c
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Op:
     """An entry of the table. Its syntax is taken apart when it is first asked for: a launch asks a few entries of many.
 

@@ -9,7 +9,7 @@ writes) are not known here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 BYTES = 128
 TYPES = (
@@ -27,8 +27,7 @@ OOB_NAN = 0x7FF7
 NaN of which `fma.oob` makes 0."""
 
 
-@dataclass(frozen=True)
-class Bits:
+class Bits(NamedTuple):
     """Some bits of a field: `width` of them from bit `at` of the map on. They hold what is left of the value, `less`
     subtracted, when its lowest `skip` bits are taken away."""
 

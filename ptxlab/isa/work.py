@@ -7,8 +7,7 @@ become many machine instructions and count for the pipe of the one they are name
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptxlab.isa import types
 from ptxlab.isa.actions import BODIED, SAMPLERS, Action, AsyncGroup
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """pipe: one of `ptxlab.emulate.runtime.counters.PIPES`. operation: `fadd`, `dfma`, `hmul` ...: the kind of a
     floating-point operation as profilers name it, else "". flops: floating-point operations of one thread, or with
     `type` "tensor" of a whole warp: an fma is two, a matrix product of shape MxNxK is 2*M*N*K, one of integers none.

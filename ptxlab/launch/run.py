@@ -40,7 +40,7 @@ ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 """The checks that there are."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Run:
     """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
 

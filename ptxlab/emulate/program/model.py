@@ -9,6 +9,7 @@ before those that call it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ptxlab.emulate.program.program import Global, Program, System, lower
 from ptxlab.isa import types
@@ -210,8 +211,7 @@ class Register:
     function: str
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """One kernel parameter in the parameter block. `pointer`: declared `.ptr`, or 64 bits wide and so possibly one."""
 
     name: str

@@ -16,7 +16,7 @@ Correct programs must never be reported, so some wrong ones are not:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.program.liveness import live_in, registers_of
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
@@ -31,8 +31,7 @@ _ZEROED = frozenset({Action.AND, Action.MULTIPLY})
 _CANCELLED = frozenset({Action.EXCLUSIVE_OR, Action.SUBTRACT})
 
 
-@dataclass(frozen=True)
-class Flow:
+class Flow(NamedTuple):
     """What an instruction does to the registers that are followed, which have numbers of their own here: it needs a
     value in one register of each group, and its results have a value where all groups have one."""
 
@@ -46,8 +45,7 @@ class Flow:
         return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results]
 
 
-@dataclass(frozen=True)
-class RegisterFlow:
+class RegisterFlow(NamedTuple):
     """What is followed in a program. registers: their indices, in the order of their numbers here. guards, flows: by
     code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
     at the entry that it may be computed from. carried: the loads, by code index, whose results are only passed on:

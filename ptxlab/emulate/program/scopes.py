@@ -24,7 +24,7 @@ STACK = 1 << 41
 _VECTOR = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Scope:
     """What names mean inside one pair of braces; unknown ones are looked up in the scope around it."""
 
@@ -47,7 +47,7 @@ class Scope:
             where = where.parent
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Routine:
     """A function while it is lowered: where its code starts, its formal parameters, its return register. With its frame
     on the stack (see `calls`), `frame_size` bytes that include room for its registers: `saved` (number, offset)."""

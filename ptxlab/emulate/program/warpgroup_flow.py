@@ -10,7 +10,7 @@ instructions are checked while it runs; whether one of them does break a rule is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
 from ptxlab.emulate.program.model import Code, Group, Literal, Program
@@ -20,8 +20,7 @@ MOST_WRITERS = 1024
 """Instructions that are followed until the next fence; programs with more are looked at as far as that goes."""
 
 
-@dataclass(frozen=True)
-class WarpgroupFlow:
+class WarpgroupFlow(NamedTuple):
     """By code index: `touches`, the products whose registers an instruction touches if they are in flight; `writers`,
     the number of an instruction that writes registers of a product which no fence may come before; `unfenced`, those
     instructions for each such product."""

@@ -5,7 +5,7 @@ A wait never blocks: `try_wait` answers at once, which the manual allows, and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
@@ -45,8 +45,7 @@ TOLD = 256
 # -- what an instruction does ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """What an instruction does. action: one of the four above. arrivals, bytes: how many, the name of the operand that
     says it, or "-" and the name for its negative. state: the operand that a wait compares."""
 

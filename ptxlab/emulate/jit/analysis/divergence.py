@@ -9,7 +9,7 @@ block that is missing, the whole function is built, and they continue in it wher
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.liveness import successors, writes
@@ -23,8 +23,7 @@ MOST = 0.25
 """The share of a program's instructions that the function may have in place of all."""
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """The blocks between a block's branch, which lanes may take differently, and `join`, the immediate post-dominator,
     -1 if there is none."""
 
@@ -114,8 +113,7 @@ def in_loops(program: Program, uniform: list[bool]) -> list[Region]:
     return [region for region in found if region.join >= 0 and of[region.branch] == of[region.join]]
 
 
-@dataclass(frozen=True)
-class _Flow:
+class _Flow(NamedTuple):
     """The successors of each block, and its immediate post-dominator."""
 
     after: list[list[int]]

@@ -7,8 +7,7 @@ It is computed by the stepping engine's arithmetic, for all warps that a CTA of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,7 @@ WARPS = 32
 """The most warps of a CTA."""
 
 
-@dataclass(frozen=True)
-class KnownSide:
+class KnownSide(NamedTuple):
     """A side that the same lanes of some warps take, and no lane of others. The block `ahead` ends with the branch, and
     all go on at `join`, a barrier or an exit. first: the instructions ahead that the side needs; lanes, warps: which
     take it, bit sets."""

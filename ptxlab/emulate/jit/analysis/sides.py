@@ -8,7 +8,7 @@ choose groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -18,8 +18,7 @@ LONGEST = 32
 """PTX instructions of a side. They are emitted twice: for all lanes and for some."""
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """What lanes do between a branch and `join`, where all of them continue: those that do not branch run the block
     `falls`, those that do `jumps`, where there is such a block."""
 

@@ -7,7 +7,7 @@ does without it where its code is known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.analyses import analyses
@@ -36,8 +36,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 
-@dataclass(frozen=True)
-class ModuleText:
+class ModuleText(NamedTuple):
     """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, the
     symbols of the rules that it calls, and whether warps begin with registers that must be cleared."""
 

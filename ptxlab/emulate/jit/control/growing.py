@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Need = tuple[str, ...]
 """What is to be asked: ("exact", name, "sext" or "zext"); ("alike", name of a comparison); ("inside", name of a
 comparison, its limit, the step, bits that must be 0 in the step)."""
 
 
-@dataclass(frozen=True)
-class Growing:
+class Growing(NamedTuple):
     """A number that grows by `step`, an i64. needs: what makes it so. zeros: it is rotated by so many bits."""
 
     step: str
@@ -18,15 +17,13 @@ class Growing:
     zeros: int = 0
 
 
-@dataclass(frozen=True)
-class Truth:
+class Truth(NamedTuple):
     """An i1, or an integer made of some, that is the same in all warps where its needs are met."""
 
     needs: frozenset[Need]
 
 
-@dataclass(frozen=True)
-class Other:
+class Other(NamedTuple):
     """A value of which nothing is known."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.emulate.jit.analysis.divergence import BRANCHES, Region, inner_regions, size_of, staying
 from ptxlab.emulate.jit.analysis.sides import simple
@@ -27,8 +27,7 @@ ENDS = (*BRANCHES, Action.CALL, Action.RETURN, Action.TRAP)
 """What a block of a region may end with."""
 
 
-@dataclass(frozen=True)
-class Masked:
+class Masked(NamedTuple):
     """A region as it is emitted: its blocks by rising program counter, the blocks where all lanes may meet, all of them
     behind the region, and the scalars that it writes to."""
 

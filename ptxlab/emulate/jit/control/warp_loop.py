@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, SIGNATURE
@@ -54,8 +53,7 @@ place, then at another one: CPUs predict such comparisons well, and jumps throug
 of a warp on Zen 4)."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
     and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards. whole: whether it is all that
     the warps of a CTA run, so that the next CTA may follow in its function. sure: whether only CTAs of which all is

@@ -15,7 +15,7 @@ from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.values import Value
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Given:
     """What a function is given: the arguments by the names of their parameters, each after its type, and what its code
     depends on besides."""

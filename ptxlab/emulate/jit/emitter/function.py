@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import ScalarRegister
 
 
-@dataclass(frozen=True)
-class Build:
+class Build(NamedTuple):
     """What is known of a program before a function is emitted (see `analysis.analyses`), and how to build it.
 
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;

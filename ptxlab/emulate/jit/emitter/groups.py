@@ -19,7 +19,7 @@ Starts = tuple[tuple[int, int], ...]
 """Where rows of lanes begin (see `memory.short_rows`): bytes from the first lane, and strides."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Group:
     """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
     spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
@@ -129,7 +129,7 @@ def offset_of(code: Code) -> int:
     return mem.offset + int(base)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Run:
     """Accesses that may share a check: the bytes from the lowest to after the highest, and (code index, offset,
     bytes) of each."""

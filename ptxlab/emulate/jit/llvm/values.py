@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,8 +61,7 @@ class Mask(Value):
         return self._text if self.home == self.t.here else self.lanes_of(self.bits)
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """What semantics pass to `load`, `store` and `atom`: a base value and a constant byte offset."""
 
     base: Value

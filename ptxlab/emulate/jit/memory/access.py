@@ -8,8 +8,7 @@ vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,8 +34,7 @@ _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
 """The types of what a `Placed` has."""
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """Code for addresses in a row: it ends in the block `end` and continues at `label`, with `placed`."""
 
     label: str

@@ -9,8 +9,7 @@ that are not affine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,8 +40,7 @@ Source = tuple[str, str, str, str, str, str, str]
 offsets, and the label."""
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """Of the lanes of an access: the first address and the lowest, bytes from there to the highest, bytes that a stride
     adds, if there is one (i64), and what must hold for it (i1)."""
 
@@ -164,7 +162,7 @@ class AffineAccesses(Part):
         span = m.mul(Value(t.let(f"sub i32 {most}, {least}"), "i32", True), m.const("i32", abs(apart)))
         first = extent.first
         lowest = m.add(first, low if first.type == "i32" else m.sext("i64", low))
-        return replace(extent, lowest=lowest, beyond=m.zext("i64", span))
+        return extent._replace(lowest=lowest, beyond=m.zext("i64", span))
 
     def _in_rows(self, at: Affine, size: int) -> bool:
         """Whether full warps are likely, and access rows: then so do some lanes of the last warp of a CTA, with gaps,

@@ -10,7 +10,7 @@ from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Mem, Program, Reg
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Span:
     """Accesses of a block at constant offsets from one register: the lowest of their bytes, the one after the highest,
     what the register must be a multiple of. `fine`: whether all of them are valid (an i1), once that is known, and then

@@ -8,8 +8,7 @@ names its space (`Program.local_rows`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ WORD, ROW = 4, 4 * W
 """Bytes of a word, and of that of all lanes."""
 
 
-@dataclass(frozen=True)
-class Depths:
+class Depths(NamedTuple):
     """Where frames of the lanes that run a block lie, if all of them may lie there. `alike`: all at `first`; `few`:
     those of the lanes `firsts` (an i32) there, and all others at `second`. i1 and i64."""
 

@@ -29,7 +29,7 @@ APART = {"global": ("shared", *_OWN), "const": ("shared", *_OWN), "shared": ("gl
 """For each space the others in which stores leave it alone."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Bundle:
     """Elements of a type that are loaded together: how many of each lane, the offset of the first of them from the
     group's lowest address, and the place that they are put into. loaded: the arms of code in which they have been."""

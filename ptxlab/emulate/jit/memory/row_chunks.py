@@ -40,7 +40,7 @@ MOST = 8
 """Chunks of a function."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Chunk(Bundle):
     """Pieces of rows that one loop walks through; several instructions may load from it."""
 
