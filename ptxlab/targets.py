@@ -8,6 +8,7 @@ the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ptxlab.errors import TargetError
@@ -158,7 +159,8 @@ def get(name: str) -> Target:
     return TARGETS[name]
 
 
-class Occupancy(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Occupancy:
     """How much of a multiprocessor a kernel fills.
 
     `blocks` and `warps` are resident at once on an SM; `share` is warps over the most the target can hold; `limiter` is

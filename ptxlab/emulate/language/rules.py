@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -29,8 +29,8 @@ class Rule:
     @functools.cached_property
     def tree(self) -> ast.FunctionDef:
         """The function's syntax tree, its lines numbered as in its file."""
-        lines, _ = inspect.findsource(self.function)
-        return _functions("".join(lines))[self.function.__code__.co_firstlineno]
+        code = self.function.__code__
+        return _functions(code.co_filename)[code.co_firstlineno]
 
     @functools.cached_property
     def types(self) -> dict[str, Any]:
@@ -49,11 +49,11 @@ class Rule:
 
 
 @functools.lru_cache(maxsize=64)
-def _functions(source: str) -> dict[int, ast.FunctionDef]:
+def _functions(file: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by the line at which they begin, that of the first decorator. A file is parsed once for
     all of its rules: to cut out and parse each by itself takes ten times as long."""
     found: dict[int, ast.FunctionDef] = {}
-    waiting: list[ast.stmt] = list(ast.parse(source).body)
+    waiting: list[ast.stmt] = list(ast.parse("".join(linecache.getlines(file))).body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef):

@@ -96,7 +96,7 @@ Source = Reg | Literal | Special | Symbol | Inverted | Group | Mem
 # -- code --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Code:
     """One instruction, resolved. `dests` and `sources` follow the table entry's operands, an absent optional one is
     None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
@@ -136,14 +136,10 @@ class Code:
     rounds: int = 0
     leaves: int = -1
     polls: bool = False
-    properties: Properties = field(init=False, repr=False)
+    properties: Properties = field(init=False)
     action: Action = field(init=False)
-    known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(
-        default=None, init=False, repr=False, compare=False
-    )
-    known_writes: tuple[object, int, tuple[int, ...]] | None = field(
-        default=None, init=False, repr=False, compare=False
-    )
+    known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(default=None, init=False)
+    known_writes: tuple[object, int, tuple[int, ...]] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.properties = _PSEUDO.get(self.name) or self.form.properties
@@ -188,7 +184,7 @@ COPY = Form(Op("%copy", "%copy", {}, "", None, Action.PASS_ARGUMENTS, (1, 0), 0)
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Block:
     """Instructions `first` to `last - 1`, left only at its end. `next` is the block it falls through to, -1 after the
     last; `targets` are the blocks that its last instruction may jump to."""

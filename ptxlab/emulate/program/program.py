@@ -7,7 +7,6 @@ begun is ready in a third of the time without it. See `Recalled`.
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 import threading
 from collections import OrderedDict
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ptxlab.collection import uncollected
+from ptxlab.emulate.program.digests import digest_of
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Program:
     @functools.cached_property
     def digest(self) -> str:
         """Of what a build depends on: the PTX without comments and line information."""
-        return hashlib.sha256(_COMMENT.sub("", "\n".join(self.lines)).encode()).hexdigest()
+        return digest_of(_COMMENT.sub("", "\n".join(self.lines)).encode()).hexdigest()
 
     @property
     def local_stride(self) -> int:

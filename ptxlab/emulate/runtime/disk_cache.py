@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import json
 import os
 import sys
@@ -18,6 +17,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from ptxlab.emulate.program.digests import SIZE, digest_of
 
 LIMIT = 256 << 20
 """Bytes that the cache may take on disk; the entries used longest ago go first."""
@@ -43,7 +44,7 @@ def _sources() -> str:
     targets = os.path.join(package, "targets.py")
     note(targets, os.stat(targets))
     parts.sort()
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return digest_of("\n".join(parts).encode()).hexdigest()
 
 
 _SOURCES = _sources()
@@ -52,7 +53,7 @@ _SOURCES = _sources()
 
 def key(*parts: str) -> str:
     """The name of an entry that depends on these texts and on the sources."""
-    named = hashlib.sha256()
+    named = digest_of()
     for part in (*parts, _SOURCES, sys.byteorder):
         octets = part.encode("utf-8", "surrogatepass")
         named.update(b"%d:" % len(octets) + octets)
@@ -110,7 +111,7 @@ def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
         data = path.read_bytes()
     except OSError:
         return None  # missing or not readable: it is built again
-    kept = data[hashlib.sha256().digest_size :]
+    kept = data[SIZE:]
     if data != _sealed(entry, kept):
         return None  # damaged: it is built again and replaced
     with contextlib.suppress(OSError):  # a read-only folder can still be read from
@@ -165,7 +166,7 @@ ABANDONED = 3600
 
 def _sealed(entry: str, kept: bytes) -> bytes:
     """The bytes of an entry's file: a checksum of its name and contents, and the contents."""
-    return hashlib.sha256(entry.encode() + b"\n" + kept).digest() + kept
+    return digest_of(entry.encode() + b"\n" + kept).digest() + kept
 
 
 def _prune(where: Path) -> None:
