@@ -246,3 +246,9 @@ def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str, seeds: 
         assert chain[:100].tolist() == list(range(1, 101)), seed
         met = np.frombuffer(left_by(kernel(TOGETHER), 40, device, seed, budget=20_000_000, cooperative=True), np.uint32)
         assert met[0] == 40, seed
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_blocks_of_a_cooperative_launch_poll_little_before_all_are_resident(device: str) -> None:
+    met = np.frombuffer(left_by(kernel(TOGETHER), 40, device, None, budget=200_000, cooperative=True), np.uint32)
+    assert met[0] == 40

@@ -47,6 +47,7 @@ from ptxlab.emulate.runtime.state import (
     NEEDS_CODE,
     NEEDS_SLOT,
     NEEDS_SLOW,
+    PATIENT_QUANTA,
     PAUSED,
     STOPPED,
     SUSPENDED,
@@ -57,8 +58,6 @@ from ptxlab.emulate.runtime.state import (
 
 GO_ON, ANOTHER = 6, 7
 """Results of a step of the scheduler: the next step's turn; another CTA's turn."""
-PATIENCE = 16
-"""Quanta after which a worker whose CTA has not ended makes another one resident."""
 
 
 # -- what a program's own code does ------------------------------------------------------------------------------------
@@ -193,15 +192,13 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         next_resident(context)  # which `end_round` does not look for: this warp has lanes that could go on
         return ANOTHER
     context.suspensions += 1
-    if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENCE == 0:
+    if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENT_QUANTA == 0:
         complete_copies(context, cta)  # threads may poll memory for what is in flight
-    patience = u64(PATIENCE)
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
         draw(context)
         context.quantum_size = i64(context.random & 255)
         context.quantum = context.quantum_size
-        patience = 1
-    if context.suspensions % patience == 0 and context.next[0] < context.total:
+    if context.suspensions % context.patience == 0 and context.next[0] < context.total:
         if context.slot_count < context.slot_limit:  # for all CTAs of one more cluster
             return NEEDS_SLOT
     if context.slot_count == 1:

@@ -22,6 +22,10 @@ DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING = 0, 1, 2, 3, 4, 5
 STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 """What the scheduler returns besides DONE and FAULT."""
 
+PATIENT_QUANTA = 16
+"""Quanta after which a worker whose CTA has not ended makes another one resident. In a cooperative launch, whose CTAs
+are all resident, it does so after one."""
+
 # -- kinds of fault
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
@@ -250,6 +254,7 @@ class Context(Record, align=64):
     slot: u64
     slot_limit: u64
     suspensions: u64
+    patience: u64  # so many of them, and a worker whose CTA has not ended makes another one resident
     finished: u64  # CTAs that this worker has run to their end
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
+SHORT_QUANTUM = 1 << 9
+"""The same in a cooperative launch, whose CTAs wait for each other."""
 
 TICK = 0.1
 """Seconds between two looks at a launch that runs."""
@@ -85,7 +87,8 @@ class Run(Launched):
         self.workers_wanted = built.crowding.workers(max(1, min(count, self.clusters)))
         self.comparison = Comparison(built.crowding)
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
-        self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
+        quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
+        self.quantum = max(1, min(quantum, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
         self.params = zeroed(max(program.param_size, 16) + 16)
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)

@@ -90,6 +90,7 @@ class Worker:
         context.parts = 0 if run.program.may_wait or launch.cooperative else PARTS * run.workers_wanted
         context.quantum = context.quantum_size = run.quantum
         context.steps_left = ENDLESS
+        context.patience = S.PATIENT_QUANTA if launch.seed is None and not launch.cooperative else 1
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
         if launch.seed is not None and run.blocks is not None:
             draw = random.Random(launch.seed)
