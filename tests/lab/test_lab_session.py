@@ -78,6 +78,15 @@ def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
     assert len([s for s in page.states if s["state"] == "cancelled"]) == 1
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises, also where a shell has begun the tests in the background and had them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_who_interrupts_the_waiting_ends_the_run(asked: Session, page: Page) -> None:
     asked.ask(request(**LONG))
     page.until("running")
