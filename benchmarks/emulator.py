@@ -150,7 +150,7 @@ def matmul(name: str, block: int) -> Prepared:
 CHILD = """
 import sys, time, numpy as np, ptxlab as pl
 import llvmlite.binding, ptxlab.isa, ptxlab.text
-import ptxlab.emulate.jit.building.module_text, ptxlab.emulate.program.lowering, ptxlab.launch.plan
+import ptxlab.emulate.jit.building.module_text, ptxlab.emulate.program.kernel_lowering, ptxlab.launch.plan
 ptx = open(sys.argv[1]).read()
 x = np.ones(32, np.float32)
 start = time.perf_counter()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.collection import resting
-from ptxlab.emulate.program.program import Program, lower
+from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import Allocation, Memory
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import SHUFFLED

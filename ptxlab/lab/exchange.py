@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ptxlab.emulate.program.lowered import lower
 from ptxlab.emulate.program.matrix_operands import elements
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Program, Reg, Source, Special, lower
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Reg, Source, Special
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import PtxlabError
 from ptxlab.isa import Action, action_of, fragments

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ptxlab.emulate.program.program import Program, Recalled, kept, lower
+from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.program import Program, Recalled, kept
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptxlab.emulate.program.liveness import reads, registers_of
-from ptxlab.emulate.program.model import Block, Code, Program
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action, AsyncGroup
 
 PIPE_LATENCY = {"fma": 4, "alu": 4, "fp16": 4, "fp64": 4, "xu": 18, "tensor": 33, "cbu": 4, "adu": 8, "lsu": 23}

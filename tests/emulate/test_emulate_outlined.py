@@ -11,7 +11,7 @@ from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.emitter import semantics
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native.code import host
-from ptxlab.emulate.program.model import lower
+from ptxlab.emulate.program.lowered import lower
 
 HEAD = """\
 .version 7.0

@@ -15,7 +15,7 @@ from reconvergence_points import reconvergence_points
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.liveness import live_in
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import onward
 from ptxlab.emulate.rules import turns
 from ptxlab.emulate.step.lanes import mask_bits

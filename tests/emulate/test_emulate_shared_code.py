@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.program.model import lower
+from ptxlab.emulate.program.lowered import lower
 
 pytest.importorskip("llvmlite")
 

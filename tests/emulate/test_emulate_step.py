@@ -12,7 +12,7 @@ from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program import lowering
+from ptxlab.emulate.program import kernel_lowering
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
@@ -123,7 +123,7 @@ def test_refuses_what_it_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
     known = form(instruction.split()[0])
     only = copy(known)
     only.op = replace(known.op, executed=False)
-    monkeypatch.setattr(lowering, "form", lambda opcode: only if opcode == only.opcode else form(opcode))
+    monkeypatch.setattr(kernel_lowering, "form", lambda opcode: only if opcode == only.opcode else form(opcode))
     text = kernel(instruction).replace("sm_80", "sm_90a").replace(".version 8.0", ".version 8.3")
     with pytest.raises(UnsupportedInstruction) as caught:
         run("step", text)

@@ -12,7 +12,7 @@ from planted import BUGS
 from random_shared import differences
 
 import ptxlab as pl
-from ptxlab.emulate.program.model import lower
+from ptxlab.emulate.program.lowered import lower
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.text import parse
 

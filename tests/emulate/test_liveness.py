@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ptxlab as pl
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.model import Reg, lower
+from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.model import Reg
 
 PTX = """\
 .version 8.0

@@ -12,7 +12,7 @@ from compiled_rules import Compiled
 
 from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
-from ptxlab.emulate.program.model import lower
+from ptxlab.emulate.program.lowered import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, USED, USED_BY_WARP, Flow
 from ptxlab.emulate.rules import blocks, initcheck, local_memory, notes, register_values, written_before
 from ptxlab.emulate.rules.accesses import (

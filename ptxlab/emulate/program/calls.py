@@ -21,17 +21,15 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.model import COPY, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK
-from ptxlab.emulate.program.system import lower_system_call
+from ptxlab.emulate.program.system_calls import lower_system_call
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form
 from ptxlab.text import model
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.lowering import Guard, Lowering
     from ptxlab.emulate.program.scopes import Routine, Scope
-
-Guard = tuple[int, bool] | None
 
 
 def lower_call(

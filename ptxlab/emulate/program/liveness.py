@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Reg, Source
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 
 

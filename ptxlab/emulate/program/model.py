@@ -11,18 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ptxlab.emulate.program.program import Global, Program, System, lower
 from ptxlab.isa import types
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.table import Form, Op
 from ptxlab.text.model import Instruction
-
-__all__ = [
-    "COPY", "Block", "Code", "Form", "Global", "Group", "Inverted", "Literal", "Mem", "Param", "Program", "Reg",
-    "Register", "Source", "Special", "Symbol", "System", "lower",
-]  # fmt: skip
 
 # -- operands ----------------------------------------------------------------------------------------------------------
 
@@ -80,6 +74,11 @@ class Group:
     """`{a, b}`: a vector of sources or destinations; None is the sink `_`."""
 
     elements: tuple[Source | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wide(Group):
+    """A 128-bit register: its lower half, its upper half."""
 
 
 @dataclass(frozen=True, slots=True)

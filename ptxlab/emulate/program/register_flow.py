@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptxlab.emulate.program.liveness import live_in, registers_of
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa import Action, types
 
 FOLLOWED, USED, USED_BY_WARP = range(3)

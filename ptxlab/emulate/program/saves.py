@@ -8,7 +8,7 @@ counted or traced; other code leaves them out. To initcheck they count as made.
 from __future__ import annotations
 
 from ptxlab.emulate.program.liveness import live_in, reads, successors, writes
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 
 

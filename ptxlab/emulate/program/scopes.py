@@ -7,8 +7,19 @@ from dataclasses import dataclass, field, replace
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol
-from ptxlab.emulate.program.wide_registers import Wide
+from ptxlab.emulate.program.model import (
+    Code,
+    Group,
+    Inverted,
+    Literal,
+    Mem,
+    Reg,
+    Register,
+    Source,
+    Special,
+    Symbol,
+    Wide,
+)
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.special import SPECIAL

@@ -8,8 +8,9 @@ bank.
 from __future__ import annotations
 
 from ptxlab import targets
-from ptxlab.emulate.program.lowering import Lowering
-from ptxlab.emulate.program.model import Group, Literal, Mem, Program, Source, Special, Symbol
+from ptxlab.emulate.program.kernel_lowering import KernelLowering
+from ptxlab.emulate.program.model import Group, Literal, Mem, Source, Special, Symbol
+from ptxlab.emulate.program.program import Program
 from ptxlab.text import Module
 
 GAPS = (1024, 128)
@@ -18,7 +19,7 @@ GAPS = (1024, 128)
 
 def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     """The program with gaps, or without where it may depend on where its arrays lie."""
-    plain = Lowering(module, entry, arch)
+    plain = KernelLowering(module, entry, arch)
     program = plain.program()
     if plain.extern_shared or len(program.shared_names) < 2 or not _by_name_alone(program):
         return program
@@ -27,7 +28,7 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     if target is not None and program.shared_static > most:
         most = target.optin_shared
     for gap in GAPS:
-        spaced = Lowering(module, entry, arch, shared_gap=gap).program()
+        spaced = KernelLowering(module, entry, arch, shared_gap=gap).program()
         if spaced.shared_static <= most:
             return spaced
     return program

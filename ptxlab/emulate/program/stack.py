@@ -14,7 +14,7 @@ from ptxlab.isa.table import Form
 from ptxlab.text.model import Instruction
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.lowering import Guard, Lowering
     from ptxlab.emulate.program.scopes import Routine, Scope
 
 SIZE = 16 << 10
@@ -22,7 +22,6 @@ SIZE = 16 << 10
 ALIGNMENT = 128
 LARGEST = 1 << 23
 """What may be asked for as an alignment."""
-Guard = tuple[int, bool] | None
 
 
 class StackMemory:

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
-from ptxlab.emulate.program.model import Code, Group, Literal, Program
+from ptxlab.emulate.program.model import Code, Group, Literal
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 
 MOST_WRITERS = 1024

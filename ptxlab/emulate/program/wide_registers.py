@@ -6,21 +6,15 @@ moves of 64 bits. Only atomic operations need the two as one value (see `access`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source
+from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source, Wide
 from ptxlab.isa import Action, action_of
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.lowering import Lowering
 
 LOW = (1 << 64) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Wide(Group):
-    """A 128-bit register: its lower half, its upper half."""
 
 
 def whole(low: Lowering, source: Source | None, opcode: str, line: int) -> Source | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import async_proxy, race_lines, race_rows, races, tensor_maps
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note

@@ -18,7 +18,8 @@ from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code, Program
+    from ptxlab.emulate.program.model import Code
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.errors import DeviceFault

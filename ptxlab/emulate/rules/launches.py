@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races

@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import race_order, races
 from ptxlab.emulate.rules.clock import me

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa import mbarrier
 
 WARPS = 32

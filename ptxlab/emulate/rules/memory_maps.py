@@ -14,7 +14,7 @@ from ptxlab.emulate.program.addresses import HEAP
 from ptxlab.emulate.runtime.state import Allocation, MemoryMap
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime import memory as device
     from ptxlab.emulate.runtime.report import Launch
 

@@ -37,7 +37,8 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, releases
 from ptxlab.emulate.rules.race_rows import LATER, LINE

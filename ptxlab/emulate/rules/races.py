@@ -51,7 +51,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.language.records import zeroed
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import race_lines, race_rows
 from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.instructions import wide

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa import mbarrier
 
 WARP = 32

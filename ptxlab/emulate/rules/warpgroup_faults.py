@@ -12,7 +12,7 @@ from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
 

@@ -19,7 +19,8 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code, Program
+    from ptxlab.emulate.program.model import Code
+    from ptxlab.emulate.program.program import Program
 
 
 FIELDS = (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
     from ptxlab.emulate.program.printf import Message
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.counters import Counters
 
 

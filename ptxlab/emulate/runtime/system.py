@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxlab.emulate.program.printf import Message, formatted
-from ptxlab.emulate.program.system import BUFFER, HEAD, THREAD
+from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.memory import Memory
 
 

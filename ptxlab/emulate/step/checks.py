@@ -14,7 +14,8 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import (

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.language import bits, count, first, lanes, narrow
-from ptxlab.emulate.program.model import Code, Literal, Program, Reg
+from ptxlab.emulate.program.model import Code, Literal, Reg
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
 from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES

@@ -42,7 +42,8 @@ from ptxlab.findings import Finding
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code, Program
+    from ptxlab.emulate.program.model import Code
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 

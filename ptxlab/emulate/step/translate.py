@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.step import flow
 from ptxlab.emulate.step.access import Site

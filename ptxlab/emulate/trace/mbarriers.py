@@ -16,7 +16,9 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code, Literal, Program, Reg, lower
+from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.model import Code, Literal, Reg
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import mates_of
 from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE, WAIT, operated
 from ptxlab.emulate.rules.mbarriers import Operation, operation

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Literal, lower
+from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.model import Literal
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.isa.actions import Action
 from ptxlab.text import parse

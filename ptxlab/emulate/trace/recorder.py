@@ -30,7 +30,7 @@ from ptxlab.emulate.trace.order import Order
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.emulate.step.machine import Step
     from ptxlab.emulate.trace.recording import Recording

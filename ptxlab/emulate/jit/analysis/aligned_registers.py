@@ -12,7 +12,8 @@ from typing import Any
 
 from ptxlab.emulate.jit.affine.forms import ALL, low_zeros
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Code, Literal, Program, Reg
+from ptxlab.emulate.program.model import Code, Literal, Reg
+from ptxlab.emulate.program.program import Program
 
 COUNTS = range(64)
 """By what is shifted."""

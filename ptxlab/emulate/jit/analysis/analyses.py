@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.analysis.affine_registers import affine_registers, still
 from ptxlab.emulate.jit.analysis.aligned_registers import aligned_registers
 from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.program.liveness import live_in
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.saves import needless_saves
 
 

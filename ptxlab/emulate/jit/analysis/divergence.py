@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.liveness import successors, writes
-from ptxlab.emulate.program.model import Block, Code, Group, Program, Reg
+from ptxlab.emulate.program.model import Block, Code, Group, Reg
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import Action
 

@@ -16,7 +16,8 @@ from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import bit_set, reads, successors, writes
-from ptxlab.emulate.program.model import Block, Code, Inverted, Literal, Program, Reg, Source, Special
+from ptxlab.emulate.program.model import Block, Code, Inverted, Literal, Reg, Source, Special
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.step.lanes import Lanes
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Block, Code, Program
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 
 LONGEST = 32

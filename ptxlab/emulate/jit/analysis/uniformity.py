@@ -13,7 +13,8 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.divergence import in_loops, written_apart
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.program.liveness import registers_of, writes
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Special
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 from ptxlab.isa.special import SPECIAL
 

@@ -12,7 +12,8 @@ from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.language.rules import rule_named, rule_of
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import (
     clusters,
     diverging,

@@ -23,7 +23,7 @@ from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.language.rules import rule_of
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.beginning import clear_registers
 from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.warpgroup_products import Products

@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.analysis.sides import simple
 from ptxlab.emulate.jit.memory.scattered import LARGE
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.isa.actions import Action

@@ -16,7 +16,8 @@ from ptxlab.emulate.jit.llvm.irtext import HELD, Text, W
 from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import bit_set, numbers, successors
-from ptxlab.emulate.program.model import Block, Program
+from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import ScalarRegister
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbol
+from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Symbol
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 

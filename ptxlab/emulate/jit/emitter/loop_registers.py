@@ -15,7 +15,8 @@ from ptxlab.emulate.jit.llvm.irtext import KEPT, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.program.block_order import components
 from ptxlab.emulate.program.liveness import bit_set, numbers, reads, successors, writes
-from ptxlab.emulate.program.model import Block, Program
+from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import BODIED, Action
 
 WAITS = frozenset({Action.BARRIER, Action.CLUSTER_BARRIER})

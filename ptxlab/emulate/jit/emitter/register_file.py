@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.llvm.values import BITS
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
 from ptxlab.emulate.runtime.state import Warp

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.groups import access_shape, plan_groups
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.transfers import MOVED
 

@@ -27,7 +27,8 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder, packed

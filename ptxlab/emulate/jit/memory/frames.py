@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ptxlab.emulate.jit.emitter.groups import access_shape
 from ptxlab.emulate.jit.memory.local_rows import Depths
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Mem, Program, Reg
+from ptxlab.emulate.program.model import Mem, Reg
+from ptxlab.emulate.program.program import Program
 
 
 @dataclass(eq=False, repr=False)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from ptxlab.emulate.jit.emitter.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
-from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 
 BYTES = 16
 """What a lane loads at once: a vector register of every CPU, and of larger ones the part within which shuffles are

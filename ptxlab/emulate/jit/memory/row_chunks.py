@@ -28,7 +28,8 @@ from ptxlab.emulate.jit.memory.neighbours import APART, BYTES, ROOM, Bundle
 from ptxlab.emulate.jit.memory.scattered import LARGE, Scattered, Stride
 from ptxlab.emulate.program.block_order import components
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
-from ptxlab.emulate.program.model import Block, Code, Program
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ptxlab.emulate.jit.emitter.groups import plan_groups
 from ptxlab.emulate.language import lanes_of, u64
-from ptxlab.emulate.program.model import Mem, Program, Reg
+from ptxlab.emulate.program.model import Mem, Reg
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ptxlab.emulate.jit.running.record_memory import LentShadow
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import launches, notes, race_later, races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import BLOCKS, Block, Mates

@@ -25,7 +25,7 @@ from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import MBARRIER, Action
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.step.checks import Checker
     from ptxlab.emulate.step.translate import Step, Translator
     from ptxlab.emulate.step.warp import Warp

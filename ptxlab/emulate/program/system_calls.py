@@ -1,4 +1,4 @@
-"""What the CUDA runtime provides to a kernel: `printf`, `assert`, `malloc`, and memory for the barrier of a grid.
+"""Calls of what the CUDA runtime provides to a kernel: `printf`, `assert`, `malloc` and `free`.
 
 A call of `vprintf` becomes ordinary instructions that add a record to a buffer in global memory: the thread, the
 format's address and the bytes of the arguments. When the launch has ended, `messages` reads the formats and the records
@@ -8,82 +8,24 @@ that trap into the fault with the assertion's message. The engines need to know 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ptxlab.emulate.program.addresses import GLOBALS_BASE, GRANULE, HEAP
-from ptxlab.emulate.program.model import Global, Literal, Mem, Reg, Source, Special, System
+from ptxlab.emulate.program.addresses import GRANULE, HEAP
+from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.snippets import lower_text
+from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD
 from ptxlab.errors import UnsupportedInstruction
-from ptxlab.text.model import Instruction, Module, Number
+from ptxlab.text.model import Instruction
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.lowering import Guard, Lowering
     from ptxlab.emulate.program.scopes import Routine
 
-BUFFER = 1 << 20
-"""Bytes for the records of `printf`, a GPU's default; records beyond that are lost, and counted."""
-HEAD = 16  # the number of calls, and padding
-THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
 _WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
-_MOST_ARGUMENTS = 32
-_RESERVED = {"begin": 0, "0": 0, "1": 0x200, "end": 0x400, "cap": 0x400}
 _REFUSED = {
     "cudaLaunchDeviceV2": "kernels that launch kernels are not executed",
     "cudaGetParameterBufferV2": "kernels that launch kernels are not executed",
 }
-
-Guard = tuple[int, bool] | None
-
-
-class SystemMemory:
-    """The variables that lowering adds to a program for the system's own use."""
-
-    def __init__(self, module: Module) -> None:
-        self.globals: tuple[Global, ...] = ()
-        self.local_margin = self.stack = 0
-        self.formats: dict[str, int] = {}  # name of a variable that holds a format -> number of arguments
-        for v in module.variables:
-            text = v.initial if v.type in ("b8", "u8", "s8") and isinstance(v.initial, tuple) else ()
-            if text and all(isinstance(n, Number) for n in text):
-                from ptxlab.emulate.program.printf import arguments_of
-
-                written = bytes(int(n.value) & 255 for n in text if isinstance(n, Number)).partition(b"\0")[0]
-                self.formats[v.name] = len(arguments_of(written.decode(errors="replace")))
-        self.words = 2 * min(_MOST_ARGUMENTS, max(self.formats.values(), default=0))
-        self.printf = self.heap = self.given = 0
-        self.can_free = any(f.name == "free" for f in module.functions)
-        self.frees: list[int] = []
-        self.asserts: list[tuple[int, int]] = []
-        self._workspace = 0
-        self._next = GLOBALS_BASE
-
-    def begin(self, placed: Sequence[Global]) -> None:
-        """The module's own variables have their places."""
-        self._next = max((g.address + g.initial.size for g in placed), default=GLOBALS_BASE)
-
-    def reserve(self, name: str, size: int, valued: bool = True) -> int:
-        """The address of a new variable. valued: see `Global`."""
-        address = -(-self._next // 256) * 256 + 256
-        self._next = address + size
-        self.globals += (Global(name, "global", address, np.zeros(size, np.uint8), valued),)
-        return address
-
-    def provided(self, name: str) -> int | None:
-        """What the driver keeps in special registers: the workspace of a cooperative grid, reserved shared memory."""
-        if name in ("%envreg1", "%envreg2"):
-            if not self._workspace:
-                self._workspace = self.reserve("%grid workspace", 64)
-            return self._workspace >> 32 if name == "%envreg1" else self._workspace & 0xFFFFFFFF
-        return _RESERVED.get(name.removeprefix("%reserved_smem_offset_"))
-
-    def finished(self) -> System:
-        """The record that the program keeps."""
-        heap = self.heap + HEAD if self.given else 0
-        frees = tuple(self.frees)
-        return System(self.printf, self.words, tuple(self.asserts), self.stack, heap, self.given, frees)
 
 
 def lower_system_call(

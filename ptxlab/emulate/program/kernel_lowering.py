@@ -1,0 +1,221 @@
+"""From the tree of a module to the flat program: each instruction is lowered by the part that is about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ptxlab.emulate.program import layout
+from ptxlab.emulate.program.basic_blocks import cut
+from ptxlab.emulate.program.call_graph import operand_names
+from ptxlab.emulate.program.calls import lower_call
+from ptxlab.emulate.program.fills import fill
+from ptxlab.emulate.program.layout import Area
+from ptxlab.emulate.program.lowering import Lowering
+from ptxlab.emulate.program.map_changes import copy_map, replace_field
+from ptxlab.emulate.program.model import Code, Literal, Reg, Symbol
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.reconvergence import mark
+from ptxlab.emulate.program.resolving import resolve, summed
+from ptxlab.emulate.program.scopes import STACK, Routine, Scope
+from ptxlab.emulate.program.stack import StackMemory
+from ptxlab.errors import UnsupportedInstruction
+from ptxlab.isa import types
+from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
+from ptxlab.isa.matching import form
+from ptxlab.isa.multimem import one_device
+from ptxlab.isa.opcodes import action_of
+from ptxlab.isa.table import Form, FormError
+from ptxlab.targets import RECURSION_STACK
+from ptxlab.text import model
+from ptxlab.text.model import Instruction, Module
+
+_ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
+    Action.FILL: fill,
+    Action.REPLACE_FIELD: replace_field,
+    Action.COPY_MAP: copy_map,
+}
+"""What lowering adds after an instruction that others stand for."""
+
+
+class KernelLowering(Lowering):
+    """Builds the `Program` of one kernel. Made for one use: `KernelLowering(module, entry, arch).program()`."""
+
+    def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
+        super().__init__(module, entry, arch, shared_gap)
+        self.heap = StackMemory()
+
+    # -- the whole -----------------------------------------------------------------------------------------------------
+
+    def program(self) -> Program:
+        """Lowers the kernel and everything it calls."""
+        inside = self.placed_inside()
+        placed = layout.globals_of((*self.module.variables, *inside), self.graph.taken.get, self.text)
+        self.system.begin(placed)
+        for v in placed:
+            self.data[v.name] = Symbol(v.name, v.space, v.address)
+        for variable in self.module.variables:
+            if variable.name in self.data:
+                self.module_scope.symbols[variable.name] = self.data[variable.name]
+        for variable in self.module.variables:
+            self.module_scope.variables[variable.name] = variable
+            if variable.space == "shared":
+                self.declare_shared(self.module_scope, variable)
+        self._lower_body(self.routine(self.kernel))
+        while self.queue:
+            self._lower_body(self.routines[self.queue.pop(0)])
+        local_size = self._place_stack()
+        self._link()
+        codes, blocks, entry = cut(self.codes, [r.start for r in self.routines.values()])
+        exits = mark(codes, blocks, recursive=bool(self._stack_starts))
+        dynamic = self.place_extern(codes)
+        limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
+        exact, most = (tuple(map(int, limit)) for limit in limits)
+        directives = self.kernel.directives
+        return Program(
+            name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
+            params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
+            shared_start=self.shared_start,
+            shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
+            local_fixed=self.local.end,
+            exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
+            entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
+            local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
+            cluster=tuple(map(int, directives.get("reqnctapercluster", ()))),
+            explicit_cluster="explicitcluster" in directives,
+            most_rank=int(directives.get("maxclusterrank", ("0",))[0]),
+        )  # fmt: skip
+
+    def _lower_body(self, routine: Routine) -> None:
+        body = routine.function.body
+        assert body is not None
+        routine.start = len(self.codes)
+        pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
+        self.frame = routine.frame or self.local
+        labels = self.collect(body, routine.scope, pending, [])
+        if any(action_of(instruction.opcode) is Action.STACK_ALLOCATE for instruction, _, _ in pending):
+            self.heap.enter(self, routine)
+        if routine.frame is not None:
+            self._make_room(routine, routine.frame, pending)
+        # Falling off the end returns.
+        pending.append((Instruction(None, "ret", (), (), routine.function.line), routine.scope, labels))
+        for instruction, scope, before in pending:
+            for where, label in before:
+                where.labels[label] = len(self.codes)
+            self.instruction(instruction, scope, routine)
+
+    # -- instructions --------------------------------------------------------------------------------------------------
+
+    def _form(self, instruction: Instruction) -> Form:
+        try:
+            found = form(instruction.opcode)
+        except FormError as error:
+            what = f"the CPU machine does not know {instruction.opcode}: {error.what}"
+            raise self._unsupported(instruction, what, error.syntax) from None
+        if not found.op.executed:
+            what = (
+                f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only"
+            )
+            raise self._unsupported(instruction, what, found.op.syntax)
+        return found
+
+    def _unsupported(self, instruction: Instruction, what: str, syntax: str) -> UnsupportedInstruction:
+        """The error for an opcode."""
+        line = instruction.line
+        return UnsupportedInstruction(
+            what, line=line, column=instruction.column, source=self.text(line), file=self.module.file,
+            span=self.module.spans.get(line), length=len(instruction.opcode), syntax=syntax,
+        )  # fmt: skip
+
+    def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
+        found, line = self._form(instruction), instruction.line
+        if found.multimem:
+            found = one_device(found)
+        action = found.op.does
+        guard = None
+        if instruction.guard is not None:
+            register = self.name(instruction.guard.name, scope, routine, line)
+            if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
+                raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
+            guard = (register.index, instruction.guard.negated)
+        operands = instruction.operands
+        if model.Sum in map(type, operands):
+            operands = tuple(summed(self, operand, scope, routine, line) for operand in operands)
+            instruction = replace(instruction, operands=operands)
+        if (action is Action.BRANCH or action is Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
+            raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
+        if action is Action.CALL:
+            if not operands:
+                raise self.error("call needs the name of a function", line)
+            lower_call(self, instruction, found, guard, scope, routine)
+            return
+        if action is Action.VIDEO:
+            from ptxlab.emulate.program.video import lower_video
+
+            lower_video(self, instruction, found, guard, scope, routine)
+            return
+        if action in SAMPLERS:
+            from ptxlab.emulate.program.textures import lower_texture
+
+            lower_texture(self, instruction, found, guard, scope, routine)
+            return
+        if action in STACK_ACTIONS:
+            self.heap.lower(self, instruction, found, guard, scope, routine)
+            return
+        if action is Action.RETURN:
+            self.heap.give_back(self, routine, line, guard)
+        code = self.emit(instruction.name, found, line, guard)
+        code.instruction = instruction
+        if action is Action.RETURN:
+            code.register = routine.register
+        elif action is Action.EXIT:
+            code.register = -1
+        elif action is Action.BRANCH:
+            code.targets = (self.label(str(operands[0]), scope, line),)
+        elif action is Action.INDEXED_BRANCH:
+            code.sources = (self.operand(operands[0], scope, routine, line),)
+            code.source_types = ("u32",)
+            names = self.table(str(operands[1]), scope, line)
+            code.targets = tuple(self.label(name, scope, line) for name in names)
+        else:
+            resolve(self, code, instruction, scope, routine)
+            if action in _ADDS:
+                _ADDS[action](self, code)
+            if action is Action.BARRIER and found.red:
+                after = self.emit("%reduced", found, line, guard)
+                after.dests, after.dest_types = code.dests, code.dest_types
+
+    # -- the stack, and where branches go ------------------------------------------------------------------------------
+
+    def _make_room(self, routine: Routine, frame: Area, code: list[Any]) -> None:
+        """Finishes a frame on the stack, with room to save every register of the function."""
+        for instruction, scope, _ in code:
+            guard = [instruction.guard.name] if instruction.guard is not None else []
+            for name in (*guard, *(n for o in instruction.operands for n in operand_names(o))):
+                self._lookup(name, scope, routine)
+        for register in self.registers:
+            if register.function == routine.function.name:
+                size = max(4, types.width(register.type) // 8) if register.type != "pred" else 4
+                routine.saved.append((register.index, frame.place(size, size) - STACK))
+        routine.frame_size = -(-(frame.end - STACK) // 16) * 16
+
+    def _place_stack(self) -> int:
+        """Bytes of local memory per thread, with the stack at the end."""
+        start = -(-self.local.end // 16) * 16
+        for code in self._stack_starts:
+            code.sources = (Literal(start),)
+        if self._stack_starts:
+            self.system.stack = RECURSION_STACK
+        end = start + RECURSION_STACK if self._stack_starts else self.local.end
+        return self.heap.place(end) + self.system.local_margin
+
+    def _link(self) -> None:
+        for code in self.codes:
+            if code.action is Action.CALL:
+                routine = self.routines[code.callee]
+                code.target, code.register = routine.start, routine.register
+            elif code.targets:
+                code.targets = tuple(
+                    scope.labels[name] for scope, name in map(self.label_uses.__getitem__, code.targets)
+                )
