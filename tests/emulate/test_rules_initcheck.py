@@ -23,7 +23,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.findings import OVERRUN, SAME, UNINITIALISED, Note
+from ptxlab.emulate.rules.kinds import OVERRUN, SAME, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import (
     BLOCK,
     BLOCKS,

@@ -26,7 +26,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
-from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
+from ptxlab.emulate.rules.kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_later import forget_reads
 from ptxlab.emulate.rules.race_order import share_peers

@@ -13,7 +13,7 @@ import numpy as np
 
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import async_proxy, tile_layouts
-from ptxlab.emulate.rules import findings as F
+from ptxlab.emulate.rules import kinds as F
 from ptxlab.emulate.rules.bulk_races import GLOBAL, BulkRaces, Shadows, Span, in_global_memory, numbers
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS

@@ -16,7 +16,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import async_proxy, race_lines, race_rows, races, tensor_maps
-from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, RAW, WAR, WAW
+from ptxlab.emulate.rules.kinds import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.records import BLOCK, CODE, ID, LAST_CODE, Block, Launch
 from ptxlab.emulate.runtime.transfers import LOAD_TILE, Transfer

@@ -4,13 +4,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
+from ptxlab.emulate.rules.kinds import (
+    BAD_BYTES,
+    BAD_COUNT,
+    BLOCK_ENDED,
+    BYTES_LEFT,
+    CAUSE,
+    COMPLETES,
+    COUNTS,
+    DIVERGENT,
+    DIVERGENT_BLOCK,
+    ENDLESS,
+    EXITED,
+    GONE_LANE,
+    INIT_UNORDERED,
+    INVALID_BEFORE_COPY,
+    INVALID_IN_USE,
+    LOCKSTEP,
+    MADE_AGAIN,
+    MAY_BE_GONE,
+    NO_PROXY_FENCE,
+    NO_VALUE,
+    OMITTED,
+    OVERRUN,
+    PENDING,
+    PHASE,
+    RANGE,
+    RAW,
+    SAME,
+    SOURCE,
+    TILE_LAYOUT,
+    TILE_OVERWRITTEN,
+    TILE_UNORDERED,
+    TOO_FEW_BYTES,
+    TOO_MANY,
+    TOUCHED_EARLY,
+    UNFENCED,
+    UNINITIALISED,
+    UNMADE,
+    UNSEEN,
+    WAR,
+    WARPS_APART,
+    WAW,
+    Note,
+)
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
@@ -23,15 +66,6 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.errors import DeviceFault
-
-UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
-PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
-TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART, TILE_UNORDERED = range(40, 47)
-DIVERGENT_BLOCK, LOCKSTEP, MAY_BE_GONE, NO_VALUE, OVERRUN = 22, 23, 31, 32, 33
-TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
-CAUSE = 32
-"""In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
-"""The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
@@ -55,26 +89,6 @@ RULES: dict[int, tuple[str, str]] = {
     UNSEEN: ("synccheck", "mbarrier unseen"), MAY_BE_GONE: ("racecheck", "block may have exited"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
-
-
-@dataclass
-class Note:
-    """What an engine noted: `kind`, the code index and thread (linear block, warp, lane) that noticed, those of the
-    other party (code -1: there is none), the address (as the instruction sees it), a number that the kind explains, and
-    how often it happened."""
-
-    kind: int
-    code: int
-    block: int
-    warp: int
-    lane: int
-    other: int = -1
-    other_block: int = 0
-    other_warp: int = 0
-    other_lane: int = 0
-    address: int = -1
-    value: int = 0
-    count: int = 1
 
 
 def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[Note]) -> list[Finding]:

@@ -41,7 +41,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_ONE_ALLOCATION,
     Member,
 )
-from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
+from ptxlab.emulate.rules.kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch
 

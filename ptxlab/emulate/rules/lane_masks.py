@@ -19,7 +19,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.findings import GONE_LANE, OMITTED, RANGE, SOURCE
+from ptxlab.emulate.rules.kinds import GONE_LANE, OMITTED, RANGE, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import Block, Launch
 

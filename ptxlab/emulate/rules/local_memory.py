@@ -27,7 +27,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
-from ptxlab.emulate.rules.findings import UNINITIALISED
+from ptxlab.emulate.rules.kinds import UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 

@@ -22,11 +22,11 @@ import numpy as np
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import findings as F
+from ptxlab.emulate.rules import kinds as F
 from ptxlab.emulate.rules import race_order, races
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.mbarrier_records import WARPS, Mbarrier, Party, Wait, history
 from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE
 from ptxlab.emulate.rules.mbarriers import Operation, operation

@@ -12,8 +12,8 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, rule, u32, u64
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.findings import DIVERGENT, Note
 from ptxlab.emulate.rules.instructions import barrier_before
+from ptxlab.emulate.rules.kinds import DIVERGENT, Note
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,

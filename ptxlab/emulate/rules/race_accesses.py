@@ -27,7 +27,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.findings import SAME
+from ptxlab.emulate.rules.kinds import SAME
 from ptxlab.emulate.rules.notes import note, serial, taking_part
 from ptxlab.emulate.rules.race_lanes import own_lines
 from ptxlab.emulate.rules.race_later import (

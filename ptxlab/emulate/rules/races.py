@@ -53,8 +53,8 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import race_lines, race_rows
-from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.instructions import wide
+from ptxlab.emulate.rules.kinds import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, synced
 from ptxlab.emulate.rules.records import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, first, rule, u32, u64
 from ptxlab.emulate.program.register_flow import FOLLOWED, USED_BY_WARP
-from ptxlab.emulate.rules.findings import NO_VALUE
+from ptxlab.emulate.rules.kinds import NO_VALUE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 

@@ -17,7 +17,7 @@ from ptxlab.emulate.language import boolean, rule, u32, u64
 from ptxlab.emulate.rules import tensor_maps
 from ptxlab.emulate.rules.bulk_races import Span, numbers
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.findings import TILE_LAYOUT
+from ptxlab.emulate.rules.kinds import TILE_LAYOUT
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, piece_address

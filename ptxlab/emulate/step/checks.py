@@ -30,8 +30,8 @@ from ptxlab.emulate.rules import (
     register_values,
     warpgroup_registers,
 )
-from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
+from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarrier_phases import Early, passed_early
 from ptxlab.emulate.rules.notes import noted, serial

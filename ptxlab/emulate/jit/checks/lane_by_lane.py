@@ -33,7 +33,7 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
-from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
+from ptxlab.emulate.rules.kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.notes import note, serial, taking_part
 from ptxlab.emulate.rules.records import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.bulk_checks import BulkChecks
-from ptxlab.emulate.rules.findings import Note
+from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.mbarrier_phases import Early, Phases, passed_early
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.transfers import Queue, Transfer

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.running.record_memory import LentShadow
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import launches, notes, race_later, races
-from ptxlab.emulate.rules.findings import Note
+from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.records import BLOCKS, Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
