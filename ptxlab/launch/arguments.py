@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from ptxlab.launch.parameters import Bound, Parameter, Where
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ptxlab.launch.plan import Plan
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
 
@@ -43,7 +42,8 @@ def bind(
     variables: Sequence[Bound] = (),
 ) -> list[Bound]:  # fmt: skip
     """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants. added: arguments
-    for the last parameters, which the compiler has added after the programmer's. variables: see `bind_variables`."""
+    for the last parameters, which the compiler has added after the programmer's. variables: what a launch gives by name
+    (see `plan.bind_variables`)."""
     wanted = parameters[: len(parameters) - len(added)]
     if len(args) != len(wanted):
         names = ", ".join(map(str, wanted)) or "nothing"
@@ -147,31 +147,6 @@ def _bind_object(where: Where, p: Parameter, value: Texture | Surface) -> Bound:
     if p.array or p.size != 8 or p.type[0] == "f":
         raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}\n  write:  .param .u64 {p.name}")
     return Bound(p, array=value.staged(), object=value)
-
-
-def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None) -> list[Bound]:
-    """The textures and surfaces that a launch gives to variables by name."""
-    if textures is None:
-        return []
-    from ptxlab.isa.types import OPAQUE
-    from ptxlab.launch.textures import Surface, Texture
-
-    if not isinstance(textures, Mapping):
-        raise LaunchError(
-            f"textures: names and what they are wanted, got {textures!r}\n  write:  textures={{'name': ...}}"
-        )
-    wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
-    bound = []
-    for name, value in textures.items():
-        if name not in wanted:
-            listed = ", ".join(wanted) or "none"
-            raise LaunchError(f"textures: {plan.name} has no .texref or .surfref {name!r}; it has {listed}")
-        kind = Surface if wanted[name] == "surfref" else Texture
-        if not isinstance(value, kind):
-            raise LaunchError(f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {value!r}")
-        p = Parameter(name, "b64", 0, 1)
-        bound.append(Bound(p, array=value.staged(), object=value, variable=True))
-    return bound
 
 
 def _share_surfaces(kernel: str, bound: list[Bound]) -> None:

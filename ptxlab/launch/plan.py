@@ -7,7 +7,7 @@ then parses nothing, and does without the parser and the instruction table, unti
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from ptxlab.launch import arguments
 from ptxlab.launch.parameters import Bound, Parameter
 
 if TYPE_CHECKING:
+    from ptxlab.launch.textures import Surface, Texture
     from ptxlab.text.model import Function, Module
 
 
@@ -203,3 +204,28 @@ def _static_shared(module: Module, function: Function) -> int:
         if v.space == "shared" and v.linkage != "extern":
             area.place(size_of(v), align_of(v))
     return area.end
+
+
+def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None) -> list[Bound]:
+    """The textures and surfaces that a launch gives to variables by name."""
+    if textures is None:
+        return []
+    from ptxlab.isa.types import OPAQUE
+    from ptxlab.launch.textures import Surface, Texture
+
+    if not isinstance(textures, Mapping):
+        raise LaunchError(
+            f"textures: names and what they are wanted, got {textures!r}\n  write:  textures={{'name': ...}}"
+        )
+    wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
+    bound = []
+    for name, value in textures.items():
+        if name not in wanted:
+            listed = ", ".join(wanted) or "none"
+            raise LaunchError(f"textures: {plan.name} has no .texref or .surfref {name!r}; it has {listed}")
+        kind = Surface if wanted[name] == "surfref" else Texture
+        if not isinstance(value, kind):
+            raise LaunchError(f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {value!r}")
+        p = Parameter(name, "b64", 0, 1)
+        bound.append(Bound(p, array=value.staged(), object=value, variable=True))
+    return bound

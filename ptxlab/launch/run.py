@@ -115,8 +115,10 @@ def launch(
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     with resting():
-        from ptxlab.launch.arguments import bind_variables  # here, as the parser and the instructions come with them
-        from ptxlab.launch.plan import planned
+        from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
+            bind_variables,
+            planned,
+        )
 
         checks = check_options(
             checks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxlab.text.lexer import Token
 from ptxlab.text.model import (
     Address,
     Block,
@@ -22,7 +23,6 @@ from ptxlab.text.model import (
     Parens,
     Statement,
     Sum,
-    Token,
     Variable,
     Vector,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ptxlab.errors import PtxSyntaxError
 from ptxlab.isa.types import OPAQUE, PAIRS, WIDTH
-from ptxlab.text.model import Declaration, Initial, Name, Sum, Token, Variable
+from ptxlab.text.lexer import Token
+from ptxlab.text.model import Declaration, Initial, Name, Sum, Variable
 from ptxlab.text.operands import Operands, found
 
 LINKAGES = (".extern", ".visible", ".weak", ".common")

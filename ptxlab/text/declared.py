@@ -18,7 +18,8 @@ from ptxlab.errors import PtxError
 from ptxlab.isa.types import OPAQUE, VARIABLES, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initial import mistake
-from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Token, Variable
+from ptxlab.text.lexer import Token
+from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Variable
 
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40

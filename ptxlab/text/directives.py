@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
-from ptxlab.text.model import Directive, Token, Words
+from ptxlab.text.lexer import Token
+from ptxlab.text.model import Directive, Words
 from ptxlab.text.operands import found, literal
 
 SOURCES = ".nv_intermediate_source_section"

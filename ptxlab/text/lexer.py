@@ -8,9 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ptxlab.errors import PtxSyntaxError, Span
-from ptxlab.text.model import Token
+
+
+class Token(NamedTuple):
+    """One word of PTX. `before` is the white space and comments in front of it; `line` and `column` are 1-based.
+
+    kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
+    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end"; while a file is read also
+    "line", a statement that fills a line and has not been split (see `Words`).
+    """
+
+    kind: str
+    text: str
+    before: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return self.before + self.text
+
 
 # A token is the white space and comments in front of it, then one of: word, directive, number, string, operator.
 # Something always matches (any character, or the end), so damaged text does not make it backtrack far. Possessive

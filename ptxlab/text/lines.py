@@ -9,7 +9,7 @@ import re
 
 from ptxlab.errors import PtxSyntaxError
 from ptxlab.text.declarations import TYPES
-from ptxlab.text.lexer import Source
+from ptxlab.text.lexer import Source, Token
 from ptxlab.text.model import (
     Address,
     Declaration,
@@ -20,7 +20,6 @@ from ptxlab.text.model import (
     Name,
     Number,
     Operand,
-    Token,
     Variable,
     Vector,
     Words,

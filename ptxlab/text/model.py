@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, overload
+
+from ptxlab.text.lexer import Token, split
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span
-
-
-class Token(NamedTuple):
-    """One word of PTX. `before` is the white space and comments in front of it; `line` and `column` are 1-based.
-
-    kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
-    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end"; while a file is read also
-    "line", a statement that fills a line and has not been split (see `Words`).
-    """
-
-    kind: str
-    text: str
-    before: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return self.before + self.text
 
 
 class Words(Sequence[Token]):
@@ -40,8 +24,6 @@ class Words(Sequence[Token]):
     def all(self) -> tuple[Token, ...]:
         """The tokens."""
         if not self._tokens:
-            from ptxlab.text.lexer import split
-
             self._tokens = split(self._line)
         return self._tokens
 

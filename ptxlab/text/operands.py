@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ptxlab.errors import PtxSyntaxError
-from ptxlab.text.lexer import Source, lex
-from ptxlab.text.model import Address, Element, Name, Not, Number, Operand, Pair, Parens, Sum, Token, Vector
+from ptxlab.text.lexer import Source, Token, lex
+from ptxlab.text.model import Address, Element, Name, Not, Number, Operand, Pair, Parens, Sum, Vector
 
 _LITERAL = re.compile(
     r"0[xX]([0-9a-fA-F]+)(U?)|0[bB]([01]+)(U?)|(0[0-7]*|[1-9][0-9]*)(U?)"

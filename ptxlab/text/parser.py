@@ -14,7 +14,7 @@ from ptxlab.text.directives import (
     WITHOUT_SEMICOLON,
     Directives,
 )
-from ptxlab.text.lexer import Source, lex
+from ptxlab.text.lexer import Source, Token, lex
 from ptxlab.text.lines import Lines
 from ptxlab.text.model import (
     Block,
@@ -27,7 +27,6 @@ from ptxlab.text.model import (
     Module,
     Operand,
     Statement,
-    Token,
 )
 from ptxlab.text.operands import found
 

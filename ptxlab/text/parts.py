@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
+from ptxlab.text.lexer import Token
 from ptxlab.text.model import (
     Address,
     Block,
@@ -18,7 +19,6 @@ from ptxlab.text.model import (
     Pair,
     Parens,
     Sum,
-    Token,
     Vector,
     Words,
 )

@@ -14,6 +14,7 @@ from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.declared import misdeclared
 from ptxlab.text.directives import DIRECTIVES
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
+from ptxlab.text.lexer import Token
 from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place
 from ptxlab.text.model import (
     Address,
@@ -26,7 +27,6 @@ from ptxlab.text.model import (
     Name,
     Not,
     Pair,
-    Token,
     Variable,
     Words,
 )

@@ -19,8 +19,8 @@ import ptxlab as pl
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
 from ptxlab.emulate.trace.mbarriers import MbarrierEvent, mbarrier_events
+from ptxlab.emulate.trace.pages import HEAD, pack_lanes, unpack_lanes
 from ptxlab.emulate.trace.products import product_groups
-from ptxlab.emulate.trace.recorder import HEAD, pack_lanes, unpack_lanes
 from ptxlab.emulate.trace.recording import Recording, lanes_of
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 

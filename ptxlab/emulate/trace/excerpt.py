@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.trace.recorder import END_TAG, HEAD, MAGIC, PAGE_HEAD, PAGE_TAG, VERSION, Columns, Page
+from ptxlab.emulate.trace.pages import END_TAG, HEAD, MAGIC, PAGE_HEAD, PAGE_TAG, VERSION, Columns, Page
 from ptxlab.emulate.trace.recording import Recording
 
 FEWEST = 64

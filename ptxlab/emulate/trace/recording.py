@@ -24,7 +24,7 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.recorder import (
+from ptxlab.emulate.trace.pages import (
     END_TAG,
     HEAD,
     KINDS,

@@ -31,7 +31,8 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
-from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder, packed
+from ptxlab.emulate.trace.pages import KINDS, PAGE, SPACES, Columns, packed
+from ptxlab.emulate.trace.recorder import TraceRecorder
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
