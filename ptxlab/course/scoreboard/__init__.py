@@ -11,6 +11,6 @@ Entries are kept in `my-attention.json` in the folder of the notebook.
 from __future__ import annotations
 
 from ptxlab.course.scoreboard.board import Board, enter, latest, source
-from ptxlab.course.scoreboard.stages import STAGES, Stage
+from ptxlab.course.scoreboard.kernel_stages import STAGES, Stage
 
 __all__ = ["STAGES", "Board", "Stage", "enter", "latest", "source"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.course.scoreboard.stages import COLUMNS, STAGES, Stage, measured
+from ptxlab.course.scoreboard.kernel_stages import COLUMNS, STAGES, Stage, measured
 from ptxlab.errors import PtxlabError
 from ptxlab.kernels.rung import FORMATTER
 

@@ -4,7 +4,7 @@ How often a block runs is always counted. Counted code adds, for each instructio
 held; for each branch that can diverge, whether the warp did; and for accesses the sectors or wavefronts beyond one.
 These are known beforehand where all lanes have one address, and simple where their addresses are consecutive; only for
 others is a function called. Accesses of a block that differ in their immediate offset, and so by the same amount in all
-lanes, share one count (see `tallies.leaders`).
+lanes, share one count (see `execution_counts.leaders`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from ptxlab.emulate.jit.emitter.groups import Seen, access_shape
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.instruments.tallies import leaders
+from ptxlab.emulate.jit.instruments.execution_counts import leaders
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.memory.access import Memory

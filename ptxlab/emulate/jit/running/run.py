@@ -339,7 +339,7 @@ class Run(Launched):
 
     def _counters(self, counts: np.ndarray, rest: np.ndarray) -> Counters:
         """What counted code has counted; given what `executions` takes, of each warpgroup."""
-        from ptxlab.emulate.jit.instruments.tallies import executions, tally
+        from ptxlab.emulate.jit.instruments.execution_counts import executions, tally
         from ptxlab.emulate.rules.memory_model import Counted
         from ptxlab.emulate.runtime.counters import collect
 
@@ -357,7 +357,7 @@ def _sum(arrays: list[np.ndarray]) -> np.ndarray:
 
 def _lines(program: Program, counts: list[np.ndarray], rest: list[np.ndarray]) -> dict[int, tuple[int, int]]:
     """`Report.lines`. It does not refer to the launch, whose memory may be large."""
-    from ptxlab.emulate.jit.instruments.tallies import executions
+    from ptxlab.emulate.jit.instruments.execution_counts import executions
 
     return by_line(program, executions(program, _sum(counts).sum(axis=0), _sum(rest).sum(axis=0)))
 
