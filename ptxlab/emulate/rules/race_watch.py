@@ -49,7 +49,7 @@ from ptxlab.emulate.rules.race_later import (
     full,
 )
 from ptxlab.emulate.rules.race_rows import LATER, SCATTERED
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Later, Launch, Put
 
 
 @rule
@@ -134,11 +134,41 @@ def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
     places, later = local(u32, 32), block.later
     for k in range(later.count):
         put = later.reads[k]
-        put_offsets(put, later.offsets, places)
-        by, mask = u32(put.stamp >> WARP & 31), u32(put.extent >> 32)
-        if not each_alone(launch, block, by, mask, places, put.members, put.pieces, False):
-            return False
+        by, mask, pattern = u32(put.stamp >> WARP & 31), u32(put.extent >> 32), put.stamp & 15
+        begin = begin_of(later)
+        rows = pattern == IN_A_ROW or pattern == HALVES_IN_A_ROW or pattern == PARTS_OF_ROWS
+        if rows and put.members[2] == 1 << WORD and floor_of(later, by) == begin:
+            low, high = put.places & 0xFFFFFFFF, put.places >> 32
+            if pattern == IN_A_ROW:
+                high = low + (16 << WORD)
+            if not words_alone(later, low, high, begin, thread_of(later, by), mask, put.members, False):
+                return False
+        else:
+            put_offsets(put, later.offsets, places)
+            if not each_alone(launch, block, by, mask, places, put.members, put.pieces, False):
+                return False
     kept[LATER] = WATCHED
+    return True
+
+
+@rule
+def words_alone(
+    later: Later, low: u64, high: u64, begin: u32, thread: u32, mask: u32, members: Pointer[u64], write: boolean
+) -> boolean:  # fmt: skip
+    """Notes who accesses the words of all members, one in each lane, side by side in each half of a warp whose lanes
+    have not synchronized since the last barrier. False where one may be a hazard."""
+    part, other, lane = mask & 0xFFFF, mask >> 16, narrow(row_ids())
+    low_lanes, high_lanes = ((lane & 0) + part >> lane) & 1 != 0, ((lane & 0) + other >> lane) & 1 != 0
+    for k in range(members[0]):
+        place = later.who + ((members[3 * k + 1] >> WORD) + FRONT)
+        if members[3 * k + 2] != 1 << WORD:
+            return False
+        if part != 0:
+            if not row_alone(place + (low >> WORD), begin, begin, lane + thread, low_lanes, write):
+                return False
+        if other != 0:
+            if not row_alone(place + (high >> WORD), begin, begin, lane + (thread | 16), high_lanes, write):
+                return False
     return True
 
 
@@ -176,18 +206,8 @@ def watched_rows(
     if pattern == IN_A_ROW:
         high = low + 16 * size
     if size == 1 << WORD and floor == begin:
-        part, other, lane = mask & 0xFFFF, mask >> 16, narrow(row_ids())
-        low_lanes, high_lanes = ((lane & 0) + part >> lane) & 1 != 0, ((lane & 0) + other >> lane) & 1 != 0
-        for k in range(members[0]):
-            place = later.who + ((members[3 * k + 1] >> WORD) + FRONT)
-            if members[3 * k + 2] != size:
-                return False
-            if part != 0:
-                if not row_alone(place + (low >> WORD), begin, begin, lane + thread, low_lanes, write):
-                    return False
-            if other != 0:
-                if not row_alone(place + (high >> WORD), begin, begin, lane + (thread | 16), high_lanes, write):
-                    return False
+        if not words_alone(later, low, high, begin, thread, mask, members, write):
+            return False
     elif not rows_alone(launch, later, low, high, begin, floor, thread, mask, members, write):
         return False
     serial(launch, mask)
