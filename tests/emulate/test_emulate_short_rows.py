@@ -1,4 +1,4 @@
-"""CTAs that are 8 or 4 threads wide: their rows are loaded and stored as vectors."""
+"""CTAs that are 16, 8 or 4 threads wide: their rows are loaded and stored as vectors."""
 
 from __future__ import annotations
 
@@ -73,8 +73,10 @@ def test_what_is_loaded_and_stored() -> None:
     from ptxlab.emulate.jit.instruments.chosen import Instruments
     from ptxlab.emulate.jit.native.code import Cpu
 
-    def vectors(block: tuple[int, int, int], length: int) -> tuple[int, int]:
-        cpu, plain, program = Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), lower(parse(text("u32")))
+    def vectors(block: tuple[int, int, int], length: int, times: int = 1) -> tuple[int, int]:
+        cpu, plain = Cpu("znver4", "+avx512f"), Instruments(False, frozenset())
+        apart = f"mul.lo.u32 %r5, %r1, {times}; mad.lo.u32 %r9, %r8, %r7, %r5;"
+        program = lower(parse(text("u32").replace("mad.lo.u32 %r9, %r8, %r7, %r1;", apart)))
         turn = module_text(program, cpu, plain, Rows.of(block), slow=False, small=False).text
         turn = turn[turn.index("@turn(") :].partition("\n}")[0]
         return tuple(
@@ -84,3 +86,5 @@ def test_what_is_loaded_and_stored() -> None:
     assert vectors((8, 8, 1), 8) == (8, 8)
     assert vectors((4, 16, 1), 4) == (16, 16)
     assert vectors((16, 4, 1), 8) == (0, 0)
+    assert [vectors((8, 8, 1), 8, times) for times in (2, 4, 5)] == [(4 + 8, 4), (4 + 16, 4), (4, 4)]
+    assert vectors((16, 4, 1), 16, 3)[0] == vectors((16, 4, 1), 16, 5)[0] + 6

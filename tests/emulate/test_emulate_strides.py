@@ -211,6 +211,51 @@ def test_every_third_element_and_rows_backwards(
     assert bool(made) == (times < 0 or (size < 8 and "+avx512f" in host().features))
 
 
+IN_TILE = """
+    mad.lo.u32 %r11, %r6, %r9, %r1; shl.b32 %r11, %r11, 2; mov.u32 %r12, tile; add.u32 %r13, %r12, %r11;
+    mov.u32 %r14, 0; {name}: {move} add.u32 %r13, %r13, {bytes}; add.u32 %r14, %r13, -4096;
+    setp.lt.u32 %p1, %r14, %r12; @%p1 bra {name}; bar.sync 0;
+"""
+PAIRS = {
+    "u8": ("%r20", "%r21", 1), "u16": ("%h1", "%h2", 2), "b32": ("%r20", "%r21", 4), "b64": ("%rd20", "%rd21", 8),
+    "v2.u32": ("{%r20, %r21}", "{%r22, %r23}", 8),
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.sweep(17)
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("element", PAIRS)
+@pytest.mark.parametrize(("times", "block"), [
+    (2, (16, 4)), (3, (16, 4)), (4, (16, 4)), (5, (16, 4)), (1, (8, 8)), (3, (8, 8)), (2, (4, 8)), (3, (16, 3)),
+])  # fmt: skip
+def test_rows_narrower_than_a_warp(times: int, element: str, block: tuple[int, int], space: str) -> None:
+    """Every element, every second, ...: up to the end of memory and behind it; rows that overlap, that go backwards and
+    that lie apart. What lies between is left as it was."""
+    (a, b, size), threads = PAIRS[element], block[0] * block[1]
+    fill, read = "st.shared.u32 [%r13], %r13;", "ld.shared.u32 %r15, [%r13]; mad.lo.u32 %r20, %r20, 3, %r15;"
+    before, after = (
+        IN_TILE.format(name=name, move=move, bytes=4 * threads) for name, move in (("A", fill), ("B", read))
+    )
+    at = "%rd6" if space == "global" else "%r17"
+    body = f"""
+        mul.lo.u32 %r16, %r1, {times}; {NARROW.format(row="%r6", column="%r16")} {ADDRESS.format(kind="s", size=size)}
+        {before if space == "shared" else ""}
+        mul.lo.u32 %r17, %r10, {size}; mov.u32 %r12, tile; add.u32 %r17, %r17, %r12;
+        ld.{space}.{element} {a}, [{at}]; ld.{space}.{element} {b}, [{at}+{size}];
+        st.{space}.{element} [{at}], {b}; st.{space}.{element} [{at}+{size}], {a};
+        {"" if "%r20" in a else "mov.u32 %r20, 0;"} {"bar.sync 0;" + after if space == "shared" else ""}"""
+    row, rows, last = block[0] * times, block[1] - 1, (block[0] - 1) * times + 2
+    end = 4 * WORDS // size - rows * (row + 3) - last
+    for stride, first, given in (
+        (row, 16, {"checks": ALL_CHECKS}), (row, 15, {"counters": True}), (5, 17, {}), (-row, rows * row + 16, {}),
+        (row + 3, end, {}), (row + 3, end + 1, {}),
+    ):  # fmt: skip
+        expected = outcome("step", body, block, stride, first, **given)
+        assert outcome("good", body, block, stride, first, **given) == expected, (stride, first)
+        assert isinstance(expected, str) == (first == end + 1)
+
+
 def test_a_warp_that_diverges_and_reconverges_keeps_the_stride() -> None:
     """Lanes take both sides of a branch that calls for the function for diverged warps, and go on along their rows."""
     body = (

@@ -16,8 +16,14 @@ from ptxlab.isa import types
 STRIDED, IN_SHORT_ROWS = 7, 8
 """Ways of data: each lane is as far from the one before; lanes are in `rows` (see `Group`)."""
 
-Starts = tuple[tuple[int, int], ...]
-"""Where rows of lanes begin (see `memory.short_rows`): bytes from the first lane, and strides."""
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of lanes (see `memory.short_rows`). starts: where they begin, in bytes from the first lane, and strides.
+    apart: how many elements lanes are from each other."""
+
+    starts: tuple[tuple[int, int], ...]
+    apart: int
 
 
 @dataclass(eq=False, repr=False)
@@ -27,10 +33,10 @@ class Group:
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
-    is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where `rows` tells where these begin (see
-    `Starts`); "" where neither may be. `place`: a pointer to the site, where one is
-    given. `kept`: a pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1,
-    whether what is stored is noted in the record of writes, once that is known."""
+    is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where they are in `rows`; "" where neither may
+    be. `place`: a pointer to the site, where one is given. `kept`: a pointer to the addresses, 32 i64, and the offsets,
+    32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes, once that is
+    known."""
 
     site: int
     low: int
@@ -49,7 +55,7 @@ class Group:
     patterns: frozenset[int] = frozenset(range(7))
     way: str = ""
     stride: str = ""
-    rows: Starts = ()
+    rows: Rows | None = None
     place: str = ""
     kept: str = ""
     marks: str = ""

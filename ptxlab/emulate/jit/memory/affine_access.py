@@ -15,11 +15,11 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group
+from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Rows
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
-from ptxlab.emulate.jit.memory.short_rows import short_rows
+from ptxlab.emulate.jit.memory.short_rows import TIMES, short_rows
 from ptxlab.emulate.jit.memory.sites import Sites
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class AffineAccesses(Part):
         if self.e.tiles and not shared:
             self._prefetch(group, size)
         if way:
-            group.rows = short_rows(at.form, size)
+            group.rows = self._short_rows(at.form, size)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
             group.members.append((-1, 0, 0))
@@ -184,7 +184,7 @@ class AffineAccesses(Part):
         partial = gaps if pattern in (ROW, ROWS) else GATHERED  # of some lanes only: a row has gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
-        if pattern != GATHERED or self.active.partly or not (steady or short_rows(form, size)):
+        if pattern != GATHERED or self.active.partly or not (steady or self._short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
         if not steady:
             return frozenset({GATHERED}), found, self._of_all(str(IN_SHORT_ROWS), str(GATHERED))
@@ -195,6 +195,11 @@ class AffineAccesses(Part):
         tight = self.t.let(tight)
         found, way = (self.t.let(f"select i1 {tight}, i32 {row}, i32 {other}") for other in (found, way))
         return frozenset({ROW, gaps, GATHERED}), found, way
+
+    def _short_rows(self, form: Form, size: int) -> Rows | None:
+        """The rows of lanes that are not all equally far apart. Elements with others between them need the shuffles of
+        512-bit vectors."""
+        return None if _steady(form) else short_rows(form, size, len(TIMES) if self.e.wide else 1)
 
     def _of_all(self, whole: str, partial: str) -> str:
         """The pattern of all lanes, or of some."""

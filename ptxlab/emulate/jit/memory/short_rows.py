@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.emitter.groups import Seen, Starts
+from ptxlab.emulate.jit.emitter.groups import Rows, Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import LLVM
@@ -18,20 +18,23 @@ from ptxlab.emulate.jit.llvm.vector_elements import joined
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.affine.forms import Form
 
-LENGTHS = (8, 4)
+LENGTHS = (16, 8, 4)
 """How many lanes a row may have."""
+TIMES = (1, 2, 3, 4)
+"""How many elements its lanes may be apart."""
 
 
-def short_rows(form: Form, size: int) -> Starts:
-    """The rows of an access whose lanes take `size` bytes each; none if they form no such rows."""
+def short_rows(form: Form, size: int, most: int) -> Rows | None:
+    """The rows of an access whose lanes take `size` bytes each, at most so many elements apart; None if they form no
+    such rows."""
     times = form.times or (0,) * W
+    lanes = list(zip(form.apart, times, strict=True))
     for length in LENGTHS:
-        row = [(size * k, 0) for k in range(length)]
-        starts = tuple((form.apart[k], times[k]) for k in range(0, W, length))
-        lanes = [(a + b, c + d) for a, c in starts for b, d in row]
-        if lanes == list(zip(form.apart, times, strict=True)):
-            return starts
-    return ()
+        starts = tuple(lanes[::length])
+        for apart in TIMES[:most]:
+            if lanes == [(a + apart * size * k, n) for a, n in starts for k in range(length)]:
+                return Rows(starts, apart)
+    return None
 
 
 class ShortRows(Part):
@@ -40,28 +43,57 @@ class ShortRows(Part):
     def load(self, seen: Seen, first: str) -> str:
         """The elements of all lanes, lane by lane in one vector. first: a pointer to where the group has its first
         lane."""
-        t, ty, width = self.t, LLVM[seen.lane], self._width(seen)
-        row = f"<{width} x {ty}>"
-        parts = [t.let(f"load {row}, ptr {place}, align {seen.step}") for place in self._places(seen, first)]
-        return joined(t, ty, parts, width)
+        parts = [self._load_row(seen, place) for place in self._places(seen, first)]
+        return joined(self.t, LLVM[seen.lane], parts, self._width(seen))
+
+    def _load_row(self, seen: Seen, place: str) -> str:
+        """The elements of a row, out of as many pieces as lanes are elements apart; the last one ends with the row."""
+        t, width, elements = self.t, self._width(seen), self._elements(seen)
+        kind, row, found = f"<{width} x {LLVM[seen.lane]}>", "", 0
+        for piece in range(self._rows(seen).apart):
+            start = min(piece * width, elements[-1] + 1 - width)
+            end, p = start + width, t.let(f"getelementptr i8, ptr {place}, i64 {start * seen.step}")
+            loaded = t.let(f"load {kind}, ptr {p}, align {seen.step}")
+            if row:
+                at = elements if piece == 1 else range(width)  # in the first piece elements are where they lie
+                order = [n if e < found else width + e - start for n, e in zip(at, elements, strict=True)]
+                listed = ", ".join(f"i32 {n if e < end else 0}" for n, e in zip(order, elements, strict=True))
+                loaded = t.let(f"shufflevector {kind} {row}, {kind} {loaded}, <{width} x i32> <{listed}>")
+            row, found = loaded, end
+        return row
 
     def store(self, seen: Seen, first: str, stored: str) -> None:
         """Stores such a vector."""
-        t, ty, width = self.t, LLVM[seen.lane], self._width(seen)
+        t, ty, width, elements = self.t, LLVM[seen.lane], self._width(seen), self._elements(seen)
         every = f"<{W * seen.count} x {ty}>"
         for k, place in enumerate(self._places(seen, first)):
-            own = ", ".join(f"i32 {k * width + n}" for n in range(width))
-            cut = t.let(f"shufflevector {every} {stored}, {every} poison, <{width} x i32> <{own}>")
-            t.do(f"store <{width} x {ty}> {cut}, ptr {place}, align {seen.step}")
+            if elements[-1] == width - 1:
+                own = ", ".join(f"i32 {k * width + n}" for n in range(width))
+                cut = t.let(f"shufflevector {every} {stored}, {every} poison, <{width} x i32> <{own}>")
+                t.do(f"store <{width} x {ty}> {cut}, ptr {place}, align {seen.step}")
+                continue
+            for n, element in enumerate(elements):
+                x = t.let(f"extractelement {every} {stored}, i64 {k * width + n}")
+                p = t.let(f"getelementptr i8, ptr {place}, i64 {element * seen.step}")
+                t.do(f"store {ty} {x}, ptr {p}, align {seen.step}")
+
+    def _rows(self, seen: Seen) -> Rows:
+        assert seen.group.rows is not None
+        return seen.group.rows
 
     def _width(self, seen: Seen) -> int:
         """The elements of a row."""
-        return W * seen.count // len(seen.group.rows)
+        return W * seen.count // len(self._rows(seen).starts)
+
+    def _elements(self, seen: Seen) -> list[int]:
+        """Where the elements of a row lie: how many would fit before each."""
+        lanes = range(self._width(seen) // seen.count)
+        return [k * self._rows(seen).apart * seen.count + e for k in lanes for e in range(seen.count)]
 
     def _places(self, seen: Seen, first: str) -> list[str]:
         """Where rows begin."""
         t, out = self.t, []
-        for apart, times in seen.group.rows:
+        for apart, times in self._rows(seen).starts:
             far = t.let(f"mul i64 {seen.group.stride}, {times}") if times else "0"
             out.append(t.let(f"getelementptr i8, ptr {first}, i64 {t.let(f'add i64 {far}, {apart + seen.offset}')}"))
         return out

@@ -157,7 +157,7 @@ class Transfers(Part):
         return alone() if bundled else self.chunks.load(seen, first, alone)
 
     def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
-        """Rows of 8 lanes or 4."""
+        """Rows of 16 lanes, 8 or 4."""
         t, ty, rows = self.t, LLVM[seen.lane], ShortRows(self.e)
         if seen.write:
             rows.store(seen, first, interleave(t, ty, stored))
