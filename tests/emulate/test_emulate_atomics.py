@@ -236,11 +236,11 @@ def test_neighbours_in_a_row_that_is_known(op: str, kind: str) -> None:
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
-def test_a_known_row_needs_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_row_needs_no_call(afresh: pytest.MonkeyPatch) -> None:
     """Neither do rows of other warps of a launch: the site knows the allocation after the first one."""
     rows = pytest.importorskip("ptxlab.emulate.jit.atomics.rows", reason="needs llvmlite", exc_type=ImportError)
     made, row = [], rows.in_a_row
-    monkeypatch.setattr(rows, "in_a_row", lambda *given: (made.append(given[2]), row(*given))[1])
+    afresh.setattr(rows, "in_a_row", lambda *given: (made.append(given[2]), row(*given))[1])
     improve(kernel("red.global.add.f32 [%rd3+128], %f1; red.global.add.u32 [%rd3], %r1;"), (32,), False, ("memcheck",))
     assert set(made) == {"loop", "add"}
 

@@ -142,7 +142,7 @@ SMALL = {"u8": ("%r20", 1), "u16": ("%h1", 2), "b32": ("%r20", 4), "b64": ("%rd2
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("times", [2, 4])
 def test_every_second_and_every_fourth_element(
-    times: int, element: str, space: str, monkeypatch: pytest.MonkeyPatch
+    times: int, element: str, space: str, afresh: pytest.MonkeyPatch
 ) -> None:
     """From the first to the last of an array; neighbours one after the other; what lies between is left as it was."""
     from ptxlab.emulate.jit.memory.interleaved import Interleaved
@@ -167,7 +167,7 @@ def test_every_second_and_every_fourth_element(
     )
     made: list[int] = []
     load = Interleaved.load
-    monkeypatch.setattr(Interleaved, "load", lambda *given: (made.append(given[-1]), load(*given))[1])
+    afresh.setattr(Interleaved, "load", lambda *given: (made.append(given[-1]), load(*given))[1])
     for given in ({}, {"counters": True}, {"checks": ALL_CHECKS}):
         for more in ("", f"ld.{space}.{element} {a}, [{at}+{end + 3 * size}];"):
             found = outcome("good", body + more, (32,), 3, 5, **given)
@@ -182,7 +182,7 @@ def test_every_second_and_every_fourth_element(
 @pytest.mark.parametrize("element", SMALL)
 @pytest.mark.parametrize("times", [3, -1])
 def test_every_third_element_and_rows_backwards(
-    times: int, element: str, space: str, end: str, monkeypatch: pytest.MonkeyPatch
+    times: int, element: str, space: str, end: str, afresh: pytest.MonkeyPatch
 ) -> None:
     """Up to both ends of an array."""
     from ptxlab.emulate.jit.memory.interleaved import Interleaved
@@ -206,7 +206,7 @@ def test_every_third_element_and_rows_backwards(
     made: list[int] = []
     for name in ("_load_thirds", "_backwards"):
         before = getattr(Interleaved, name)
-        monkeypatch.setattr(Interleaved, name, lambda *given, before=before: (made.append(1), before(*given))[1])
+        afresh.setattr(Interleaved, name, lambda *given, before=before: (made.append(1), before(*given))[1])
     assert outcome("good", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
     assert bool(made) == (times < 0 or (size < 8 and "+avx512f" in host().features))
 

@@ -18,7 +18,6 @@ from matrix_programs import NUMPY, multiply, pack, program, unpack
 from ptxlab.emulate.jit.llvm.irtext import Text
 from ptxlab.emulate.jit.matrices import half_forms, half_products
 from ptxlab.emulate.jit.matrices.half_forms import Vectors
-from ptxlab.emulate.runtime import disk_cache
 from ptxlab.isa.fragments import Fragment
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
@@ -88,17 +87,6 @@ def compare(opcode: str) -> None:
         given = [pack(f, matrix(rng, f, kind)) for f in (p.a, p.b, p.c)]
         step, jit = (multiply(engine, opcode, *given) for engine in ("step", "jit"))
         assert (step == jit).all(), kind
-
-
-@pytest.fixture
-def afresh(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Code is neither found nor left: what it was made for is not part of its name."""
-    from ptxlab.emulate.jit.building import build
-
-    monkeypatch.setattr(build, "_recent", type(build._recent)())
-    monkeypatch.setattr(disk_cache, "recall", lambda entry: None)
-    monkeypatch.setattr(disk_cache, "remember", lambda *given: None)
-    return monkeypatch
 
 
 @pytest.mark.sweep(21)
