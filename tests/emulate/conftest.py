@@ -1,4 +1,4 @@
-"""How the tests of the CPU machine build: rules in full quality are for the long run; some take nothing from a cache."""
+"""How the tests of the CPU machine build: rules in full quality are for the long run; some take nothing from caches."""
 
 from __future__ import annotations
 
