@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ptxlab.lab.debugger import debug
     from ptxlab.lab.editing import editor
     from ptxlab.lab.explorer import explore
-    from ptxlab.lab.magics import load_ipython_extension
+    from ptxlab.lab.extension import load_ipython_extension
     from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
     from ptxlab.lab.roofline import plot_roofline
     from ptxlab.lab.sweep_plot import plot_sweep
     from ptxlab.lab.tile_plot import plot_tile
 
 _HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots") | {
-    "debug": "debugger", "editor": "editing", "explore": "explorer", "load_ipython_extension": "magics",
+    "debug": "debugger", "editor": "editing", "explore": "explorer", "load_ipython_extension": "extension",
     "plot_roofline": "roofline", "plot_sweep": "sweep_plot", "plot_tile": "tile_plot", "show": "cell",
 }  # fmt: skip
 

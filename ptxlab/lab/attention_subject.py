@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -27,16 +26,6 @@ CONFLICTED = "mma"
 """The kernel whose bank conflicts are worth a look: its rows of 128 bytes begin in the same bank."""
 
 
-@functools.cache
-def named(name: str) -> Subject:
-    """The subject of a kernel of the library; `kernels.UnknownKernel` lists those there are."""
-    from ptxlab.lab.decode_subject import Decode
-    from ptxlab.lab.prefill_subject import Prefill
-
-    spec = kernels.get(name)
-    return Prefill(spec) if spec.phase == "prefill" else Decode(spec)
-
-
 class Attention(Subject):
     """What both phases share: the spec, its parameters, the family of all rungs."""
 
@@ -46,10 +35,6 @@ class Attention(Subject):
 
     def __init__(self, spec: Any) -> None:
         self.spec, self.title, self.name = spec, spec.title, spec.name
-
-    def other(self, name: str) -> Subject:
-        """Another rung."""
-        return named(name)
 
     def check(self, values: Values) -> None:
         """Also that heads are a multiple of kv_heads."""

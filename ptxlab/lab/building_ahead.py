@@ -23,7 +23,7 @@ from IPython.core.getipython import get_ipython
 
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import PtxlabError
-from ptxlab.lab import attention_subject, explorer_views
+from ptxlab.lab import explorer_views, library_subjects
 from ptxlab.lab.requests import Request
 
 SWITCH = "PTXLAB_BUILD_AHEAD"
@@ -156,7 +156,7 @@ def main(lines: TextIO) -> None:
         given = json.loads(line)
         if given is not None:
             name, values = given
-            request = Request(attention_subject.named(name), tuple((n, x) for n, x in values), "cpu")
+            request = Request(library_subjects.named(name), tuple((n, x) for n, x in values), "cpu")
             with contextlib.suppress(PtxlabError):  # a setting that does not fit: whoever asks for it is told
                 _build(request, asked)
 

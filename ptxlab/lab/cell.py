@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxlabError, UnavailableError
-from ptxlab.lab.diff import Diff, diff
+from ptxlab.lab.diff import Diff, diff, ptx_of
 from ptxlab.lab.named_kernels import KEPT, Kept
 
 STUB = "this cell still holds its stub; write PTX in its place"
@@ -57,9 +57,29 @@ class Cell:
         return "\n".join(out + self.notes) or (self.ptx if self.listing else "read, no mistakes")
 
     def _repr_html_(self) -> str:
-        from ptxlab.lab.display import cell_html
+        return self.html(self.listing)
 
-        return cell_html(self, self.listing)
+    def html(self, listing: bool) -> str:
+        """The error, or highlighted PTX (hot lines marked; not without `listing`) and all that was asked for."""
+        from ptxlab.lab import display
+
+        if self.error is not None:
+            return display.error_html(self.error, self.ptx)
+        line = [assembly_line(self.assembly)] if self.assembly is not None else []
+        line = [f"<span>{display.text(words)}</span>" for words in line + self.notes]
+        counts = None
+        if self.run is not None:
+            line.append(f"<span>{display.text(str(self.run).splitlines()[0])}</span>")
+            line += [f'<b class="pl-bad">{display.text(finding)}</b>' for finding in self.run.findings]
+            counts = display.heat(self.run)
+        parts = [*([display.ptx_html(self.ptx, counts)] if listing else []), display.head(line)]
+        if self.arrays:
+            parts.append(display.table({name: describe_array(array) for name, array in self.arrays.items()}))
+        if self.diff is not None:
+            parts.append(self.diff.html())
+        if self.sass is not None:
+            parts.append(f"<details open><summary>SASS</summary><pre>{display.text(self.sass)}</pre></details>")
+        return display.page(*parts)
 
 
 def show(
@@ -79,8 +99,6 @@ def show(
     against: what to show a diff from, or a name that it was kept under. keep: a name to keep this text and its launch
     under, for `against`, `pl.diff` and `pl.editor`. sass: also disassemble. args and options are those of `pl.launch`.
     """
-    from ptxlab.lab.diff import ptx_of
-
     cell = Cell("")
     try:
         cell.ptx = text = ptx_of(ptx)  # where a builder's function is first run

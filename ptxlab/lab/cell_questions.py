@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 
 from ptxlab.errors import CompileError, PtxlabError, UnavailableError
 from ptxlab.lab import cuda_words, language
+from ptxlab.lab.cuda_magic import OPTIONS
 from ptxlab.lab.magics import STUBS
 
 TARGET = "ptxlab.cells"
@@ -55,7 +56,6 @@ def explained(word: str) -> dict[str, Any] | None:
 def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
     """What NVRTC says against CUDA C++ under the options of its `%%cuda` line; nothing where there is no NVRTC."""
     from ptxlab.frontends import cuda
-    from ptxlab.lab.cuda_magic import OPTIONS
 
     try:
         options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])

@@ -86,10 +86,33 @@ class Diff:
     def __repr__(self) -> str:
         return f"{self.summary}\n{self.unified()}" if self.summary[0] != "n" else self.summary
 
-    def _repr_html_(self) -> str:
-        from ptxlab.lab.display import diff_html
+    def html(self) -> str:
+        """Only the lines near a change, with signs as well as colours: a part of a page."""
+        from ptxlab.lab import display
 
-        return diff_html(self)
+        css = {"-": "pl-del", "+": "pl-add"}
+        out = [
+            f'<span class="{css[sign]}">{sign} {line}</span>'
+            if sign in css
+            else f"  {line}"
+            if sign
+            else '<span class="c">  ⋯</span>'
+            for sign, line in self.signed(*self.highlighted())
+        ]
+        names = f"{display.text(self.old_name)} → {display.text(self.new_name)}"
+        head = display.head([f"<b>{display.text(self.summary)}</b>", f"<span>{names}</span>"])
+        return head + (display.block(out) if out else "")
+
+    def highlighted(self) -> tuple[list[str], list[str]]:
+        """The old and the new lines as HTML."""
+        from ptxlab.lab import highlight
+
+        return highlight.ptx_lines("\n".join(self.old)), highlight.ptx_lines("\n".join(self.new))
+
+    def _repr_html_(self) -> str:
+        from ptxlab.lab import display
+
+        return display.page(self.html())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +125,30 @@ class Sides:
         return repr(self.diff)
 
     def _repr_html_(self) -> str:
-        from ptxlab.lab.display import sides_html
+        from ptxlab.lab.display import head, page, text
 
-        return sides_html(self.diff)
+        old, new = self.diff.highlighted()
+        rows: list[str] = []
+        for row in self.diff.near():
+            if row is None:
+                rows.append('<tr><td class="c" colspan="2">  ⋯</td></tr>')
+                continue
+            left, right = {"removed": ("del", ""), "added": ("", "add"), "changed": ("del", "add")}.get(
+                row.kind, ("", "")
+            )
+            cells = ((row.a, old, "-" if left else " ", left), (row.b, new, "+" if right else " ", right))
+            rows.append("<tr>" + "".join(_side(*cell) for cell in cells) + "</tr>")
+        names = "".join(f"<th>{text(name)}</th>" for name in (self.diff.old_name, self.diff.new_name))
+        body = f'<div style="overflow-x: auto"><table><tr>{names}</tr>{"".join(rows)}</table></div>' if rows else ""
+        return page(head([f"<b>{text(self.diff.summary)}</b>"]), body)
+
+
+def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
+    """One side of a row: its number, its sign and its text; empty where that side has no line."""
+    if line is None:
+        return "<td></td>"
+    shown = f"{line + 1:4} {sign} {lines[line]}"
+    return f'<td class="{f"pl-{css}" if css else ""}" style="white-space: pre; font-family: monospace">{shown}</td>'
 
 
 def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:

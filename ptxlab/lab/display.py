@@ -13,8 +13,6 @@ import numpy as np
 
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import assets, highlight, picture
-from ptxlab.lab.cell import Cell, assembly_line, describe_array
-from ptxlab.lab.diff import Diff
 
 HEAT = "230, 120, 20"
 
@@ -30,7 +28,7 @@ def head(parts: list[str]) -> str:
     return f'<div class="pl-head">{" · ".join(parts)}</div>'
 
 
-def _block(lines: list[str]) -> str:
+def block(lines: list[str]) -> str:
     """Lines of highlighted text, which scroll where they are many."""
     return f'<pre style="max-height: 760px; overflow: auto">{chr(10).join(lines)}</pre>'
 
@@ -64,7 +62,7 @@ def ptx_html(ptx: str, counts: dict[int, int] | None = None, error: Any = None) 
         out.append(front + line)
         if error is not None and getattr(error, "line", 0) == number:
             out.append(f'<span class="pl-error">{text(_under_line(error, width + 1))}</span>')
-    return _block(out)
+    return block(out)
 
 
 def _under_line(error: Any, indent: int) -> str:
@@ -91,28 +89,6 @@ def error_html(error: Exception, ptx: str = "") -> str:
     line: int = getattr(error, "line", 0)
     if ptx and line:
         parts.append(f"<details><summary>the whole text</summary>{ptx_html(ptx, error=error)}</details>")
-    return page(*parts)
-
-
-def cell_html(cell: Cell, listing: bool = True) -> str:
-    """What `%%ptx` shows: the error, or highlighted PTX (hot lines marked; not without `listing`), assembler, run,
-    arrays, diff, SASS."""
-    if cell.error is not None:
-        return error_html(cell.error, cell.ptx)
-    line = [f"<span>{text(assembly_line(cell.assembly))}</span>"] if cell.assembly is not None else []
-    line += [f"<span>{text(note)}</span>" for note in cell.notes]
-    counts = None
-    if cell.run is not None:
-        line.append(f"<span>{text(str(cell.run).splitlines()[0])}</span>")
-        line += [f'<b class="pl-bad">{text(finding)}</b>' for finding in cell.run.findings]
-        counts = heat(cell.run)
-    parts = [*([ptx_html(cell.ptx, counts)] if listing else []), head(line)]
-    if cell.arrays:
-        parts.append(table({name: describe_array(array) for name, array in cell.arrays.items()}))
-    if cell.diff is not None:
-        parts.append(_diff_body(cell.diff))
-    if cell.sass is not None:
-        parts.append(f"<details open><summary>SASS</summary><pre>{text(cell.sass)}</pre></details>")
     return page(*parts)
 
 
@@ -161,56 +137,8 @@ def result_html(result: Any) -> str:
     return page(table(rows | {f.check: f.message for f in result.run.findings}))
 
 
-def diff_html(change: Diff) -> str:
-    """A diff: only the lines near a change, with signs as well as colours."""
-    return page(_diff_body(change))
-
-
-def _diff_body(change: Diff) -> str:
-    css = {"-": "pl-del", "+": "pl-add"}
-    out = [
-        f'<span class="{css[sign]}">{sign} {line}</span>'
-        if sign in css
-        else f"  {line}"
-        if sign
-        else '<span class="c">  ⋯</span>'
-        for sign, line in change.signed(*_highlighted(change))
-    ]
-    names = f"{text(change.old_name)} → {text(change.new_name)}"
-    return head([f"<b>{text(change.summary)}</b>", f"<span>{names}</span>"]) + (_block(out) if out else "")
-
-
 STATIC_LINES = 250
 """PTX lines of a static copy: a saved notebook should stay small."""
-
-
-def sides_html(change: Diff) -> str:
-    """A diff side by side: the old text left, the new one right, only the lines near a change."""
-    old, new = _highlighted(change)
-    rows: list[str] = []
-    for row in change.near():
-        if row is None:
-            rows.append('<tr><td class="c" colspan="2">  ⋯</td></tr>')
-            continue
-        left, right = {"removed": ("del", ""), "added": ("", "add"), "changed": ("del", "add")}.get(row.kind, ("", ""))
-        cells = ((row.a, old, "-" if left else " ", left), (row.b, new, "+" if right else " ", right))
-        rows.append("<tr>" + "".join(_side(*cell) for cell in cells) + "</tr>")
-    names = "".join(f"<th>{text(name)}</th>" for name in (change.old_name, change.new_name))
-    body = f'<div style="overflow-x: auto"><table><tr>{names}</tr>{"".join(rows)}</table></div>' if rows else ""
-    return page(head([f"<b>{text(change.summary)}</b>"]), body)
-
-
-def _highlighted(change: Diff) -> tuple[list[str], list[str]]:
-    """The old and the new lines as HTML."""
-    return highlight.ptx_lines("\n".join(change.old)), highlight.ptx_lines("\n".join(change.new))
-
-
-def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
-    """One side of a row: its number, its sign and its text; empty where that side has no line."""
-    if line is None:
-        return "<td></td>"
-    shown = f"{line + 1:4} {sign} {lines[line]}"
-    return f'<td class="{f"pl-{css}" if css else ""}" style="white-space: pre; font-family: monospace">{shown}</td>'
 
 
 def explorer_html(view: Any, parameters: dict[str, Any]) -> str:

@@ -23,10 +23,6 @@ class Edited(Subject):
     def _all(self, values: Values) -> dict[str, Any]:
         return {**self.kept, **values}
 
-    def other(self, name: str) -> Subject:
-        """Another kernel, not edited."""
-        return self.base.other(name)
-
     def check(self, values: Values) -> None:
         """As the kernel that was edited."""
         self.base.check(self._all(values))

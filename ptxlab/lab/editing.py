@@ -185,8 +185,6 @@ class Editor(Copied, anywidget.AnyWidget):
             self.send({"id": content["id"], "value": value})
 
     def _apply(self, content: dict[str, Any]) -> None:
-        from ptxlab.lab import display
-
         if self.text != content["text"]:
             self.edit = {"text": content["text"], "seq": content["seq"]}
         for callback in self._callbacks:
@@ -195,7 +193,7 @@ class Editor(Copied, anywidget.AnyWidget):
             return
         cell = self.run()
         says = "stopped: see the message" if cell.error is not None else str(cell.run or "").partition("\n")[0]
-        html = display.cell_html(cell, listing=bool(self.launch_options.get("counters")))
+        html = cell.html(bool(self.launch_options.get("counters")))
         self.result = {"seq": content["seq"], "html": html, "says": says}
 
     # -- how it looks without a kernel ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import ipywidgets as widgets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.lab import attention_subject, controls, kernel_subject, shared_page
+from ptxlab.lab import controls, kernel_subject, library_subjects, shared_page
 from ptxlab.lab.below import Below
 from ptxlab.lab.building_ahead import BUILDER
 from ptxlab.lab.copied import Copied
@@ -49,7 +49,7 @@ class Explorer(Copied, widgets.Box):
         self.session = Session(self._publish, BUILDER, asks=True, foretell=self._foretell)
         on_interrupt(self.session)
         self._quiet = False
-        self.panel = Panel(attention_subject.named(subject) if isinstance(subject, str) else subject, self._changed)
+        self.panel = Panel(library_subjects.named(subject) if isinstance(subject, str) else subject, self._changed)
         holder = widgets.Box([self.view])
         holder.add_class("ptxlab-holder")
         self._below = Below()
@@ -90,7 +90,7 @@ class Explorer(Copied, widgets.Box):
         given = set(parameters) | ({"seq_q", "seq_k"} if "seq_len" in parameters else set())
         try:
             if "kernel" in parameters and "kernel" in self.panel.fixed:
-                self.panel.offer(self.subject.other(parameters.pop("kernel")))
+                self.panel.offer(library_subjects.named(parameters.pop("kernel")))
                 self.panel.fixed["kernel"].value = self.subject.name
             called: dict[str, str] = {}
             length = parameters.pop("seq_len", None)
@@ -231,7 +231,7 @@ class Explorer(Copied, widgets.Box):
             if owner not in (self.view, self.panel.head):  # who looks elsewhere still reads what the last change moved
                 self.panel.forget()
             if owner is self.panel.fixed.get("kernel"):
-                self.panel.offer(self.subject.other(change["new"]))
+                self.panel.offer(library_subjects.named(change["new"]))
         finally:
             self._quiet = False
         self._ask({name for name, control in self.panel.own.items() if control is owner})
@@ -381,7 +381,7 @@ def _explorer(
     built = getattr(kernel, "kernel", kernel) if hasattr(kernel, "inputs") else kernel
     spec = getattr(built, "spec", None)
     if spec is not None and grid is None:
-        subject = attention_subject.named(spec.name)
+        subject = library_subjects.named(spec.name)
         shown = {p.name: getattr(built.config, p.name) for p in subject.building}
         return Explorer(subject, **{**shown, **parameters})
     if isinstance(kernel, str) and not kernel_subject.is_ptx(kernel):

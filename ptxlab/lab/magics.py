@@ -204,16 +204,3 @@ def _size(option: str, words: str | None) -> tuple[int, ...] | None:
     if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
         raise Mistake(f"{option}: one to three positive whole numbers are wanted, as in {option} 4,2; found {words!r}")
     return tuple(int(p) for p in parts)
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`."""
-    from ptxlab.lab import cell_questions, completion
-    from ptxlab.lab.cuda_magic import CudaMagics
-    from ptxlab.lab.display import register
-
-    magics = PtxMagics(shell)
-    shell.register_magics(magics, CudaMagics(shell, magics))
-    register(shell)
-    completion.install(shell, magics)
-    cell_questions.install(magics.arch)

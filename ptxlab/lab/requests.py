@@ -55,7 +55,7 @@ def request(
     **values: Any,
 ) -> Request:
     """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
-    from ptxlab.lab.attention_subject import named
+    from ptxlab.lab.library_subjects import named
 
     chosen = named(subject) if isinstance(subject, str) else subject
     known = {p.name: p.default for p in chosen.parameters}

@@ -1,6 +1,6 @@
 """What the explorer explores: something with parameters that becomes PTX, can be run, and may have a right answer.
 
-The kernels of the library (`attention_subject`), any PTX text and compiled kernels (`kernel_subject`) are subjects. A
+The kernels of the library (`library_subjects`), any PTX text and compiled kernels (`kernel_subject`) are subjects. A
 subject of one's own needs `title`, `name`, its parameters and `build`; what else it overrides, the explorer shows:
 
     class Saxpy(Subject):
@@ -100,16 +100,12 @@ class Subject:
     sources: Mapping[str, str] = {}
     """Texts that the PTX was made from and that are no files, by the names in its spans."""
     family: tuple[str, ...] = ()
-    """The names of the subjects that one can change to, this one included."""
+    """The kernels of the library that one can change to, this one included."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters, those that change the PTX first."""
         return (*self.building, *self.problem)
-
-    def other(self, name: str) -> Subject:
-        """The subject of the family with this name."""
-        raise NotImplementedError(name)
 
     def check(self, values: Values) -> None:
         """`TargetError` or `LaunchError` names the first parameter of the problem that does not fit."""

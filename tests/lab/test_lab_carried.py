@@ -10,7 +10,7 @@ import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.kernels import Parameter
 from ptxlab.lab import carried, controls
-from ptxlab.lab.attention_subject import named
+from ptxlab.lab.library_subjects import named
 from ptxlab.lab.subject import Subject
 
 

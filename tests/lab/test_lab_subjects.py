@@ -11,8 +11,8 @@ import pytest
 import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane
-from ptxlab.lab.attention_subject import named
 from ptxlab.lab.kernel_subject import subject_of
+from ptxlab.lab.library_subjects import named
 from ptxlab.lab.requests import Request, request
 from ptxlab.lab.subject import Subject, machines, plain_attention, ways
 

@@ -200,7 +200,7 @@ def files_imported(path: Path) -> set[Path]:
 
 
 FREE = (
-    "attention", "cli", "drivers", "frontends", "gpu", "launch", "performance", "sweeps", "testing", "text",
+    "attention", "cli", "drivers", "frontends", "gpu", "lab", "launch", "performance", "sweeps", "testing", "text",
     *(f"emulate/{room}" for room in ("jit", "language", "program", "rules", "runtime", "trace")),
 )  # fmt: skip
 """Rooms of which no files import each other in a circle."""
