@@ -46,7 +46,7 @@ def host() -> Cpu:
 
 def known(name: str, features: str) -> Cpu:
     """A CPU with what is quick on it: `vdpbf16ps` is on AMD's, on Intel's it takes longer than two multiply-adds of 16
-    numbers (`docs/design/speed.md` has the times of an Emerald Rapids)."""
+    numbers (`docs/design/speed-arithmetic.md` has the times of an Emerald Rapids)."""
     return Cpu(name, features if name.startswith("znver") else features.replace("+avx512bf16", "-avx512bf16"))
 
 
