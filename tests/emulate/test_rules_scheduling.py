@@ -23,6 +23,7 @@ from ptxlab.emulate.runtime.state import (
     FAULT,
     NEEDS_SLOT,
     NEEDS_SLOW,
+    PATIENT_QUANTA,
     PAUSED,
     STOPPED,
     SUSPENDED,
@@ -83,7 +84,7 @@ class World:
         context.mbarriers = context.only = True
         context.grid_x, context.grid_y, context.grid_z = 2, 2, 1
         context.order = Pointer(np.arange(len(script), dtype=np.uint32))
-        context.slots, context.slot_limit = Resident.many(slots), slots
+        context.slots, context.slot_limit, context.patience = Resident.many(slots), slots, PATIENT_QUANTA
         self.add_slot()
         self.acted: dict[tuple[int, int], int] = {}
         monkeypatch.setattr(scheduling, "fast", self._run)
