@@ -3,10 +3,10 @@
 from ptxlab.builder.builder import Builder
 from ptxlab.builder.kernel import Kernel, KernelFunction, Param, kernel
 from ptxlab.builder.pointer import PointerType, Ptr, Shared, VarPtr
-from ptxlab.builder.registers import Register, Var
-from ptxlab.builder.tensor_map import TensorMap
-from ptxlab.builder.types import (
+from ptxlab.builder.registers import (
     TYPES,
+    Register,
+    Var,
     b8,
     b16,
     b32,
@@ -28,6 +28,7 @@ from ptxlab.builder.types import (
     u32,
     u64,
 )
+from ptxlab.builder.tensor_map import TensorMap
 
 __all__ = [
     "TYPES",

@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 from ptxlab.builder import operators, traps
 from ptxlab.builder.emit import Emitter, Instr, Vec
-from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.registers import Register, Var, pred
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import pred
 from ptxlab.errors import BuildError
 
 T = TypeVar("T")

@@ -6,16 +6,14 @@ import ast
 import sys
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from ptxlab.builder import traps
-from ptxlab.builder.emit import Scope
+from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError, Span
-
-if TYPE_CHECKING:
-    from ptxlab.builder.flow import Flow
 
 T = TypeVar("T")
 
@@ -23,7 +21,7 @@ T = TypeVar("T")
 class Inside:
     """Sends what is emitted to another scope, for the instructions a loop adds by itself."""
 
-    def __init__(self, k: Flow, scope: Scope) -> None:
+    def __init__(self, k: Emitter, scope: Scope) -> None:
         self.k, self.scope = k, scope
 
     def __enter__(self) -> None:
@@ -38,7 +36,7 @@ class Block(Generic[T]):
 
     def __init__(
         self,
-        k: Flow,
+        k: Emitter,
         what: str,
         enter: Callable[[], Scope],
         site: Site,
@@ -142,7 +140,7 @@ class Block(Generic[T]):
         )
 
 
-def _held(frame: FrameType, k: Flow) -> dict[str, tuple[Any, list[Any] | None]]:
+def _held(frame: FrameType, k: Emitter) -> dict[str, tuple[Any, list[Any] | None]]:
     """The locals that hold variables, or lists of them."""
     out: dict[str, tuple[Any, list[Any] | None]] = {}
     for name, value in frame.f_locals.items():

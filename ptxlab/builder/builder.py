@@ -14,10 +14,9 @@ from ptxlab.builder.instructions import Instructions
 from ptxlab.builder.pipeline import Pipeline
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.probes import Probes
-from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.registers import TYPES, Register, Var, bf16x2, f16x2, f64, pred, u32, u64
 from ptxlab.builder.roles import Roles
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import TYPES, bf16x2, f16x2, f64, pred, u32, u64
 
 T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])

@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
 
 from ptxlab.builder import traps
 from ptxlab.builder.immediates import immediate
 from ptxlab.builder.plan import Plan, plan
-from ptxlab.builder.pointer import Ptr
-from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.pointer import Coordinates, Ptr
+from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Var
+from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Names, Site, Source
-from ptxlab.builder.tensor_map import Coordinates
-from ptxlab.builder.types import IN_REGISTER, TYPES
 from ptxlab.builder.warpgroup import Products, SharedStores
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
@@ -32,15 +31,6 @@ T = TypeVar("T")
 
 IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+)\Z")
 """A PTX identifier."""
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    """The nodes of one body, in order. `open`: instructions may still read what was computed in it."""
-
-    what: str = "kernel"
-    nodes: list[Any] = field(default_factory=list)
-    open: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +63,7 @@ class Vec:
     pair: bool = False
 
 
-class Emitter:
+class Emitter(Operations):
     """Registers, names and the emission point; `Builder` adds the methods that kernels use."""
 
     def __init__(self) -> None:
@@ -255,8 +245,7 @@ class Emitter:
             names: Names = hint
             numbered = False
             if hint is None and not temporary:
-                assert self.source.frame is not None
-                names, numbered, frame = self.source.names(self.source.frame, site)
+                names, numbered, frame = self.source.names(self._frame, site)
                 if names is not None:
                     self._not_rebinding(names, frame, site)
                     node.named = True
@@ -360,6 +349,12 @@ class Emitter:
             r.label = f"{prefix}{n}"
             self._taken.add(r.label)
         return r.label
+
+    @property
+    def _frame(self) -> Any:
+        frame = self.source.frame
+        assert frame is not None
+        return frame
 
     # -- for messages
     def _not_rebinding(self, names: Names, frame: FrameType, site: Site) -> None:

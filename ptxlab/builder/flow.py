@@ -12,14 +12,13 @@ from typing import Any, TypeVar, overload
 
 from ptxlab.builder import traps
 from ptxlab.builder.blocks import Block, Inside
-from ptxlab.builder.emit import Scope
 from ptxlab.builder.memory import Memory
 from ptxlab.builder.nodes import If, Jump, Loop
-from ptxlab.builder.pipeline import Turn, check_loop
 from ptxlab.builder.pointer import Ptr
-from ptxlab.builder.registers import Register
+from ptxlab.builder.registers import Register, pred, u32
+from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import pred, u32
+from ptxlab.builder.waits import Waits, check_loop
 
 T = TypeVar("T")
 
@@ -31,9 +30,9 @@ class Flow(Memory):
         super().__init__()
         self._ifs = 0
         self._loops: list[Loop] = []
-        self._turns: list[list[tuple[Turn, int, int]]] = []  # how far they were when each loop began
+        self._turns: list[list[tuple[Waits, int, int]]] = []  # how far they were when each loop began
         self._labels: set[str] = set()
-        self.turns: list[Turn] = []  # of pipelines
+        self.turns: list[Waits] = []  # of pipelines
 
     def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""

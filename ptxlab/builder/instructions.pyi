@@ -7,7 +7,7 @@ from ptxlab.builder.plan import Plan
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import pred
+from ptxlab.builder.registers import pred
 
 T = TypeVar("T")
 

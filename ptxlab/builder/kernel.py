@@ -20,16 +20,15 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ptxlab.builder import traps, types
+from ptxlab.builder import traps
 from ptxlab.builder.builder import Builder
 from ptxlab.builder.emit import IDENTIFIER
 from ptxlab.builder.pointer import PointerType, Ptr
 from ptxlab.builder.printer import text
 from ptxlab.builder.probes import PARAMETER
-from ptxlab.builder.registers import Register
+from ptxlab.builder.registers import IN_REGISTER, TYPES, Register, f32, u64
 from ptxlab.builder.source import Site
 from ptxlab.builder.tensor_map import BYTES, TensorMap, TensorMapType
-from ptxlab.builder.types import TYPES, f32, u64
 from ptxlab.collection import resting
 from ptxlab.errors import Span
 from ptxlab.text import Module, parse
@@ -277,7 +276,7 @@ def _loaded(k: Builder, p: Param, site: Site) -> Any:
     if isinstance(p.type, TensorMapType):
         place = k.emit("mov.b64", p.name, result=u64, temporary=True, site=site)
         return TensorMap(k, k.emit("cvta.param.u64", place, result=u64, hint=p.name, site=site), p.type, p.name)
-    held = types.IN_REGISTER.get(p.type.ptx, p.type)
+    held = IN_REGISTER.get(p.type.ptx, p.type)
     word = p.type.ptx if p.type.kind != "packed" and p.type.ptx not in ("f16", "bf16") else f"b{p.type.bits}"
     return k.emit(f"ld.param.{word}", f"[{p.name}]", result=held, hint=p.name, site=site)
 

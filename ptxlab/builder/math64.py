@@ -15,8 +15,7 @@ from collections.abc import Callable
 from decimal import Decimal, getcontext
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.builder.registers import Register
-from ptxlab.builder.types import f64, pred, s32, u32
+from ptxlab.builder.registers import Register, f64, pred, s32, u32
 
 if TYPE_CHECKING:
     from ptxlab.builder.emit import Emitter

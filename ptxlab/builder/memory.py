@@ -12,10 +12,9 @@ from typing import Any, TypeVar, overload
 from ptxlab.builder import traps
 from ptxlab.builder.arithmetic import Arithmetic
 from ptxlab.builder.immediates import half_bits, immediate
-from ptxlab.builder.pointer import Index, Ptr, Shared, VarPtr
-from ptxlab.builder.registers import Register
+from ptxlab.builder.pointer import Index, Pointing, Ptr, Shared, VarPtr
+from ptxlab.builder.registers import IN_REGISTER, Register, u32, u64
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import IN_REGISTER, u32, u64
 from ptxlab.errors import BuildError
 
 T = TypeVar("T", bound=Register[Any])
@@ -31,7 +30,7 @@ class Array:
     align: int
 
 
-class Memory(Arithmetic):
+class Memory(Arithmetic, Pointing):
     """The memory half of the builder."""
 
     def __init__(self) -> None:
@@ -321,12 +320,6 @@ class Memory(Arithmetic):
     def symbols(self) -> set[str]:
         """Names of the module that an array may not take."""
         return set()
-
-    @property
-    def _frame(self) -> Any:
-        frame = self.source.frame
-        assert frame is not None
-        return frame
 
     def _what(self, value: object) -> str:
         """A wrong operand, for a message."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab.builder.emit import Instr, Scope
+from ptxlab.builder.emit import Instr
 from ptxlab.builder.registers import Register
+from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Site
 
 

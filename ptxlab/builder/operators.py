@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import traps
-from ptxlab.builder.registers import Register
+from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import TYPES
 from ptxlab.errors import BuildError
 
 if TYPE_CHECKING:

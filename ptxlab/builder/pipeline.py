@@ -27,11 +27,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import traps
-from ptxlab.builder.registers import Register, Var
-from ptxlab.builder.types import b64, pred, u32
+from ptxlab.builder.flow import Flow
+from ptxlab.builder.registers import Register, Var, b64, pred, u32
+from ptxlab.builder.waits import Waits
 
 if TYPE_CHECKING:
-    from ptxlab.builder.builder import Builder
     from ptxlab.builder.pointer import Ptr, Shared
     from ptxlab.builder.source import Site
 
@@ -40,7 +40,7 @@ class Pipeline:
     """A ring of `stages` places in shared memory. `full[n]` ends a phase when the bytes of stage n have come,
     `empty[n]` when it was released as often as `arrivals` says; without arrivals each stage is filled once."""
 
-    def __init__(self, k: Builder, stages: int, arrivals: int, site: Site, name: str) -> None:
+    def __init__(self, k: Flow, stages: int, arrivals: int, site: Site, name: str) -> None:
         self.k, self.stages = k, stages
         self.full: Shared[b64] = k.array(b64, "b64", stages, 8, (), site, f"{name}full")
         self.empty: Shared[b64] | None = None
@@ -66,14 +66,13 @@ class Pipeline:
         return Consumer(self, 0, self.k.source.here(sys._getframe(1)))
 
 
-class Turn:
+class Turn(Waits):
     """Where a role stands in a pipeline: `stage`, and the `phase` that it waits for; both are variables."""
 
     def __init__(self, pipeline: Pipeline, phase: int, site: Site) -> None:
+        super().__init__()
         self.pipeline, self.k = pipeline, pipeline.k
         self.stage, self.phase = self._variable("stage", 0, site), self._variable("phase", phase, site)
-        self.waited: Site | None = None  # where, if the stage was not left since
-        self.waits = self.steps = 0
         self.k.turns.append(self)
 
     def _variable(self, name: str, value: int, site: Site) -> Var[u32]:
@@ -176,15 +175,3 @@ class Consumer(Turn):
         if self.pipeline.empty is not None and not self.released:
             raise traps.error(site, "this stage was not released: its producer waits for ever", "turn.release()")
         self.released = False
-
-
-def check_loop(turns: list[tuple[Turn, int, int]]) -> None:
-    """An error if a round of a loop waits but does not call `next`. turns: with their waits and steps when it began."""
-    for turn, waits, steps in turns:
-        if turn.waits > waits and turn.steps == steps and turn.waited is not None:
-            raise traps.error(
-                turn.waited,
-                "this wait is in a loop that does not go on to the next stage: from the second round on "
-                "it names a phase that is over, and passes at once",
-                "turn.next()",
-            )

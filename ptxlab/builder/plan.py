@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.builder.types import TYPES
+from ptxlab.builder.registers import TYPES
 from ptxlab.isa import TABLE, Form, FormError, Op, form
 from ptxlab.isa.table import OperandSpec
 from ptxlab.isa.types import WIDTH

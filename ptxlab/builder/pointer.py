@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
 
 from ptxlab.builder.registers import Register
-
-if TYPE_CHECKING:
-    from ptxlab.builder.memory import Memory
+from ptxlab.errors import BuildError
 
 T = TypeVar("T")
 U = TypeVar("U", bound=Register[Any])
@@ -26,6 +24,26 @@ class PointerType:
         return f"Ptr[{self.element.ptx}]"
 
 
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """`[%map, {%column, %row}]`: the tile of a tensor map that begins there."""
+
+    base: Register[Any]
+    elements: tuple[Register[Any], ...]
+
+
+class Pointing(Protocol):
+    """What pointers ask of the builder that made them, which is written in terms of pointers."""
+
+    def shown(self, r: Register[Any]) -> str: ...
+    def moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any: ...
+    def element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any: ...
+    def set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None: ...
+    def advance(self, pointer: VarPtr[Any], index: Index) -> None: ...
+    def set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None: ...
+    def pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError: ...
+
+
 class Ptr(Generic[T]):
     """A pointer to elements of type `T` in `space`. `base` is the register (or symbol) with the address, `offset` a
     constant number of bytes that is printed into the address: `[%q+16]`.
@@ -38,7 +56,7 @@ class Ptr(Generic[T]):
 
     def __init__(
         self,
-        k: Memory,
+        k: Pointing,
         base: Register[Any],
         element: type[Any],
         offset: int = 0,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import traps
 from ptxlab.builder.pointer import Ptr
-from ptxlab.builder.registers import Register
-from ptxlab.builder.types import f32, f64, u32, u64
+from ptxlab.builder.registers import Register, f32, f64, u32, u64
 
 if TYPE_CHECKING:
     from ptxlab.builder.instructions import Instructions as Base

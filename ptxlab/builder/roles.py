@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.builder import traps
 from ptxlab.builder.blocks import Block
-from ptxlab.builder.emit import Scope
+from ptxlab.builder.flow import Flow
 from ptxlab.builder.nodes import If
-from ptxlab.builder.registers import Register
-from ptxlab.builder.types import pred, u32
+from ptxlab.builder.registers import Register, pred, u32
+from ptxlab.builder.scope import Scope
 
 if TYPE_CHECKING:
-    from ptxlab.builder.builder import Builder
     from ptxlab.builder.source import Site
 
 WARPGROUP = 128
@@ -24,7 +23,7 @@ REGISTERS = 65536
 class Roles:
     """The roles of a kernel that were written so far. `inside`: the body of one is being written."""
 
-    def __init__(self, k: Builder) -> None:
+    def __init__(self, k: Flow) -> None:
         self.k = k
         self.threads = 0  # of a block, if the kernel promises it
         self.inside = False

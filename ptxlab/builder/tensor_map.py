@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.builder import traps
-from ptxlab.builder.registers import Register
-from ptxlab.builder.types import s32
-
-if TYPE_CHECKING:
-    from ptxlab.builder.builder import Builder
-    from ptxlab.builder.pointer import Ptr
+from ptxlab.builder.emit import Emitter
+from ptxlab.builder.pointer import Coordinates, Ptr
+from ptxlab.builder.registers import Register, s32
 
 BYTES = 128
 SWIZZLES = (0, 32, 64, 128)
@@ -33,14 +30,6 @@ class TensorMapType:
         return "TensorMap"
 
 
-@dataclass(frozen=True, eq=False)
-class Coordinates:
-    """`[%map, {%column, %row}]`: the tile that begins there."""
-
-    base: Register[Any]
-    elements: tuple[Register[Any], ...]
-
-
 class TensorMap:
     """A tensor in global memory as the tensor memory accelerator knows it: its shape, and the box that is a tile.
 
@@ -49,7 +38,7 @@ class TensorMap:
     Both are for one thread.
     """
 
-    def __init__(self, k: Builder, base: Register[Any], kind: TensorMapType, name: str) -> None:
+    def __init__(self, k: Emitter, base: Register[Any], kind: TensorMapType, name: str) -> None:
         self.k, self.base, self.kind, self.name = k, base, kind, name
 
     def box(self, *sizes: int, swizzle: int = 0) -> None:
