@@ -50,6 +50,7 @@ LOST = (
 SERVER = (
     HEAD
     + """
+import faulthandler
 import json
 import os
 import sys
@@ -65,11 +66,13 @@ for line in sys.stdin:
     os.environ.update(asked["environment"])
     for number, file in enumerate(asked["files"], 1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
+    faulthandler.dump_traceback_later(100, exit=True, file=2)
     exec(asked["code"])
     break
 """
 )
-"""Imports once what the tests need, and runs the code of each in a process forked before there is any CUDA."""
+"""Imports once what the tests need, and runs the code of each in a process forked before there is any CUDA. One that hangs
+ends with the stacks of its threads."""
 
 
 class Done(NamedTuple):
