@@ -71,8 +71,8 @@ for line in sys.stdin:
     break
 """
 )
-"""Imports once what the tests need, and runs the code of each in a process forked before there is any CUDA. One that hangs
-ends with the stacks of its threads."""
+"""Imports once what the tests need, and runs the code of each in a process forked before there is any CUDA. One that
+hangs ends with the stacks of its threads."""
 
 
 class Done(NamedTuple):
