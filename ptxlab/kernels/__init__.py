@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from ptxlab.errors import PtxlabError
 from ptxlab.kernels import (
     decode,
     decode_gqa,
@@ -28,10 +27,9 @@ from ptxlab.kernels import (
     wgmma,
     wmma,
 )
-from ptxlab.kernels.config import Config
 from ptxlab.kernels.decode_spec import DecodeBuilt, DecodeSpec
-from ptxlab.kernels.rung import Parameter
-from ptxlab.kernels.spec import DTYPES, NOWHERE, Built, Spec
+from ptxlab.kernels.rung import Parameter, UnknownKernel, named
+from ptxlab.kernels.spec import DTYPES, NOWHERE, PREFILL, Built, Config, Spec
 
 __all__ = [
     "DTYPES",
@@ -49,17 +47,14 @@ __all__ = [
 
 _RUNGS = (scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined, wgmma, hopper)
 _DECODE_RUNGS = (decode, decode_multiwarp, decode_paged, decode_split, decode_reduce, decode_gqa)
-_PREFILL_SPECS: dict[str, Spec] = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
-_DECODE_SPECS: dict[str, DecodeSpec] = {rung.SPEC.name: rung.SPEC for rung in _DECODE_RUNGS}
-
-
-class UnknownKernel(PtxlabError, LookupError):
-    """There is no kernel of that name; the message lists those there are."""
+PREFILL.update({rung.SPEC.name: rung.SPEC for rung in _RUNGS})
+_DECODE: dict[str, DecodeSpec] = {rung.SPEC.name: rung.SPEC for rung in _DECODE_RUNGS}
+_ALL: dict[str, Any] = PREFILL | _DECODE
 
 
 def names(phase: str | None = None) -> tuple[str, ...]:
     """The names of all kernels, in reading order; with a phase, "prefill" or "decode", of those for it."""
-    return tuple(name for name, spec in (_PREFILL_SPECS | _DECODE_SPECS).items() if phase in (None, spec.phase))
+    return tuple(name for name, spec in _ALL.items() if phase in (None, spec.phase))
 
 
 @overload
@@ -70,7 +65,5 @@ def get(name: str, phase: Literal["decode"]) -> DecodeSpec: ...
 def get(name: str, phase: None = None) -> Any: ...
 def get(name: str, phase: str | None = None) -> Any:
     """The kernel of a name; with a phase, "prefill" or "decode", among those for it."""
-    if name not in names(phase):
-        kind = f"{phase} kernel" if phase else "kernel"
-        raise UnknownKernel(f"there is no {kind} {name!r}; there are {', '.join(names(phase))}")
-    return _PREFILL_SPECS[name] if name in _PREFILL_SPECS else _DECODE_SPECS[name]
+    rungs = {each: _ALL[each] for each in names(phase)}
+    return named(name, rungs, f"{phase} kernel" if phase else "kernel")

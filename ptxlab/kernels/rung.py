@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ptxlab.builder import Kernel, Param
-from ptxlab.errors import LaunchError, TargetError
+from ptxlab.errors import LaunchError, PtxlabError, TargetError
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
 
 B = TypeVar("B", bound="AnyBuilt")
+R = TypeVar("R")
 FORMATTER = re.compile(r"[ \t]*# fmt: (?:skip|off|on)$", re.MULTILINE)
 """Notes to the formatter, which readers need not see."""
 
@@ -165,3 +166,14 @@ class Rung:
 def build_once(kind: Any, spec: Any, config: Any) -> Any:
     """The kernel of a configuration; the same one gives the same object."""
     return kind(spec, config, spec.make(config))
+
+
+class UnknownKernel(PtxlabError, LookupError):
+    """There is no kernel of that name; the message lists those there are."""
+
+
+def named(name: str, rungs: Mapping[str, R], kind: str) -> R:
+    """The rung of a name among these; `kind` is what they are, for the message."""
+    if name not in rungs:
+        raise UnknownKernel(f"there is no {kind} {name!r}; there are {', '.join(rungs)}")
+    return rungs[name]

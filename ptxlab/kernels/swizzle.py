@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from ptxlab.builder import Kernel
 from ptxlab.kernels import mma
-from ptxlab.kernels.config import Config
+from ptxlab.kernels.spec import Config
 from ptxlab.kernels.tiles import Layout
 
 

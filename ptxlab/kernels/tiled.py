@@ -14,8 +14,7 @@ import math
 from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
-from ptxlab.kernels.config import THREADS, Config
-from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
+from ptxlab.kernels.spec import NOWHERE, THREADS, Config, Slots, Spec, entry_name
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 Real = TypeVar("Real", f32, f64)

@@ -22,11 +22,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, f16, f32, kernel, s32, u32
-from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import ALL_LANES, pair
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS
 from ptxlab.kernels.softmax import LN2, LOG2E
-from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
+from ptxlab.kernels.spec import NOWHERE, Config, Slots, Spec, entry_name
 
 Real = TypeVar("Real", f16, f32)
 """The type of every element: f16, or f32 that is rounded to f16."""
