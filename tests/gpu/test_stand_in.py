@@ -53,10 +53,12 @@ SERVER = (
 import faulthandler
 import json
 import os
+import signal
 import sys
 
 import cuda.core  # it takes longer than most tests, and does not look for a driver yet
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has tests in the background ignore it
 for line in sys.stdin:
     asked = json.loads(line)
     if child := os.fork():
