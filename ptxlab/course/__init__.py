@@ -10,10 +10,11 @@ pl.gallery(7)                        # exhibit 7 of `ptxlab.course.gallery`: a b
 
 from __future__ import annotations
 
-from ptxlab.course.exercise import Exercise, Feedback, Score
+from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.feedback import UnknownExercise, catalogue, check, find, names, score, solution
 from ptxlab.course.source_excerpt import passage
+from ptxlab.course.verdict import Feedback, Score
 
 __all__ = [
     "Exercise", "Feedback", "Grading", "Score", "UnknownExercise", "catalogue", "check", "find", "names", "passage",

@@ -21,16 +21,16 @@ import copy
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ptxlab.course.exercise import Exercise, Feedback, Part
 from ptxlab.course.kernel_answers import is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
 from ptxlab.course.says import Says, sentences, short, thrown
 from ptxlab.course.starts import STARTS, points
 from ptxlab.course.values import apart, number, same
+from ptxlab.course.verdict import Feedback, Part
 from ptxlab.course.watch import place
 from ptxlab.course.writers import writer
 from ptxlab.errors import DeviceFault, PtxlabError
@@ -39,6 +39,15 @@ from ptxlab.launch.run import ALL_CHECKS, Run, launch
 
 BUDGET = 5_000_000
 """Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
+
+
+class Named(Protocol):
+    """An exercise, as a check of an answer to it knows it: its name, and the name that the answer's cell binds."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def answer(self) -> str: ...
 
 
 @dataclass
@@ -61,7 +70,7 @@ class Grading:
     random numbers that depend on the exercise only; in hidden cases, on the seed as well.
     """
 
-    def __init__(self, exercise: Exercise, *, seed: int, graded: bool = False) -> None:
+    def __init__(self, exercise: Named, *, seed: int, graded: bool = False) -> None:
         self.exercise, self.seed, self.graded = exercise, seed, graded
         of_exercise = zlib.crc32(exercise.name.encode())
         self.rng = np.random.default_rng(of_exercise)

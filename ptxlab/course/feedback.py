@@ -15,8 +15,9 @@ import warnings
 from functools import cache
 from typing import Any
 
-from ptxlab.course.exercise import Exercise, Feedback, Part, Score
+from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
+from ptxlab.course.verdict import Feedback, Part, Score
 from ptxlab.errors import PtxlabError
 
 STUDY_SEED = 20_000

@@ -1,16 +1,15 @@
-"""What each exercise's starter has right already, so that a mark counts from there: `python -m ptxlab.course.starts`.
+"""What each exercise's starter has right already, so that a mark counts from there.
 
-The numbers are measured: the starter and the solution are graded, and their right parts are counted. A test compares.
+`python -m ptxlab.course.starts_measured` measures the numbers: it grades the starter and the solution, and counts
+their right parts. A test compares.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from ptxlab.course.exercise import Part
+from ptxlab.course.verdict import Part
 
 
 class Start(NamedTuple):
@@ -114,32 +113,3 @@ STARTS: dict[str, Start] = {
     "18-fused": Start(2, 6),
 }
 """Exercise -> its points before anything is done, and those when all is right."""
-
-
-def measured(name: str) -> Start:
-    """The numbers of an exercise, by grading its starter and its solution."""
-    from ptxlab.course.cells import run
-    from ptxlab.course.feedback import find, judge
-
-    exercise = find(name)
-    starter, solution = (
-        sum(points(judge(exercise, run(exercise, code), graded=True).parts))
-        for code in (exercise.starter, exercise.solution)
-    )
-    return Start(starter, solution)
-
-
-def main(names: Sequence[str] = ()) -> None:
-    """Measures exercises, by default all, and writes the table into this file."""
-    from ptxlab.course.feedback import catalogue
-
-    here = Path(__file__)
-    head, _, rest = here.read_text(encoding="utf-8").partition("STARTS: dict[str, Start] = {\n")
-    tail = rest.partition("}\n")[2]
-    found = {name: STARTS[name] if names and name not in names else measured(name) for name in catalogue()}
-    rows = "".join(f'    "{name}": Start({start.starter}, {start.solution}),\n' for name, start in found.items())
-    here.write_text(f"{head}STARTS: dict[str, Start] = {{\n{rows}}}\n{tail}", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

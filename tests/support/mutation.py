@@ -14,8 +14,9 @@ import course_answers as answers
 from mutants import mutants, twice
 
 from ptxlab.course import exercise_checks
-from ptxlab.course.exercise import Exercise, Feedback
+from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import judge
+from ptxlab.course.verdict import Feedback
 
 SEEDS = range(10)
 EACH = 18

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from ptxlab.course.cells import setup
-from ptxlab.course.exercise import Feedback, Part
 from ptxlab.course.feedback import find, judge
 from ptxlab.course.sandbox.process import Process, Task
 from ptxlab.course.sandbox.remote import AnswerError, AnswerGone, Line, answer_of
 from ptxlab.course.sandbox.wire import WireError
+from ptxlab.course.verdict import Feedback, Part
 
 SAID = 4000
 """Characters of one sentence of feedback that are kept."""
