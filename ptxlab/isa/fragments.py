@@ -30,13 +30,15 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
-from ptxlab.isa.table import Form
+
+if TYPE_CHECKING:
+    from ptxlab.isa.form_like import FormLike
 
 LANES = 32
 _LANE = np.arange(LANES)
@@ -223,7 +225,7 @@ class Product(NamedTuple):
 
 
 @functools.cache
-def product(form: Form) -> Product:
+def product(form: FormLike) -> Product:
     """The fragments of an `mma.sync` or `wmma.mma` form; of a `wgmma` form those of one warp, as if b were in registers
     as well."""
     m, n, k = shape(form.shape)
@@ -244,7 +246,7 @@ def product(form: Form) -> Product:
 
 
 @functools.cache
-def operands(form: Form) -> Mapping[str, Fragment]:
+def operands(form: FormLike) -> Mapping[str, Fragment]:
     """The fragment of each register operand of a matrix instruction, by the operand's name in the table."""
     name = form.op.name
     if form.op.does in (Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT):

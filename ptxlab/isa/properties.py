@@ -16,7 +16,7 @@ from ptxlab.isa.actions import ATOMICS, MBARRIER, SAMPLERS, Action, AsyncGroup
 from ptxlab.isa.work import NO_WORK, Work, work_of
 
 if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+    from ptxlab.isa.form_like import FormLike
 
 
 _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN})
@@ -133,7 +133,7 @@ class Properties(NamedTuple):
         return self.accesses[0].what if len(self.accesses) == 1 else ""
 
 
-def properties_of(form: Form) -> Properties:
+def properties_of(form: FormLike) -> Properties:
     """The properties of a form; read them as `form.properties`, which keeps them."""
     entry, action, words = form.op, form.op.does, set(form.opcode.split(".")[1:])
     kind, barrier, fence = action.kind, action is Action.BARRIER, action is Action.FENCE
@@ -175,7 +175,7 @@ def properties_of(form: Form) -> Properties:
     )
 
 
-def _space_of(form: Form) -> str:
+def _space_of(form: FormLike) -> str:
     """The state space of an address. Shared memory of any block of a cluster counts as one of its own."""
     space = str(form.space or "generic")
     return "cluster" if space == "shared::cluster" else space.partition("::")[0]
@@ -191,7 +191,7 @@ def _scope_of(action: Action, words: set[str]) -> str:
     return "sys" if words & {"volatile", "mmio"} else ""
 
 
-def _proxy_of(form: Form) -> str:
+def _proxy_of(form: FormLike) -> str:
     """The word after `.proxy`."""
     return form.opcode.partition(".proxy.")[2].partition(".")[0]
 
@@ -199,7 +199,7 @@ def _proxy_of(form: Form) -> str:
 _ANYWHERE = SAMPLERS | {Action.FENCE}
 
 
-def address_space(form: Form, name: str) -> str | None:
+def address_space(form: FormLike, name: str) -> str | None:
     """The state space of the address that the table calls `name`, as the opcode says: "" where that names none; None
     where nothing is said: of tensor maps, textures and surfaces, and multimem addresses."""
     does = form.op.does

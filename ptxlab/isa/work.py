@@ -13,7 +13,7 @@ from ptxlab.isa import types
 from ptxlab.isa.actions import BODIED, SAMPLERS, Action, AsyncGroup
 
 if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+    from ptxlab.isa.form_like import FormLike
 
 
 class Work(NamedTuple):
@@ -48,7 +48,7 @@ _OPERATIONS = {Action.ADD: "add", Action.SUBTRACT: "add", Action.MULTIPLY: "mul"
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 
-def work_of(form: Form) -> Work:
+def work_of(form: FormLike) -> Work:
     """The work of a form; read it as `form.properties.work`."""
     pipe, action, type_ = _pipe(form), form.op.does, str(form.type)
     if pipe == "tensor":
@@ -60,7 +60,7 @@ def work_of(form: Form) -> Work:
     return Work(pipe, letter + word, type_.removesuffix("x2"), each * (2 if action is Action.MULTIPLY_ADD else 1))
 
 
-def _pipe(form: Form) -> str:
+def _pipe(form: FormLike) -> str:
     action, type_ = form.op.does, str(form.type)
     if form.op.group is AsyncGroup.WGMMA:
         return "tensor"
@@ -79,7 +79,7 @@ def _pipe(form: Form) -> str:
     return _PIPE.get(action) or ("lsu" if action.kind in _MEMORY_KINDS else "alu")
 
 
-def _products(form: Form) -> int:
+def _products(form: FormLike) -> int:
     """The floating-point operations of a matrix product, of all its lanes."""
     shape = _SHAPE.fullmatch(str(form.shape))
     if shape is None or not types.is_float(str(form.dtype)):

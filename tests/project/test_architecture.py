@@ -200,8 +200,8 @@ def files_imported(path: Path) -> set[Path]:
 
 
 FREE = (
-    "attention", "builder", "cli", "course", "drivers", "frontends", "gpu", "kernels", "lab", "launch", "performance",
-    "sweeps", "testing", "text",
+    "attention", "builder", "cli", "course", "drivers", "frontends", "gpu", "isa", "kernels", "lab", "launch",
+    "performance", "sweeps", "testing", "text",
     *(f"emulate/{room}" for room in ("jit", "language", "program", "rules", "runtime", "trace")),
 )  # fmt: skip
 """Rooms of which no files import each other in a circle."""
