@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import platform
 import sys
 
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from fenced import fenced
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 SHARED = ".shared .align 16 .b8 tile[8192];"
@@ -109,16 +108,3 @@ def test_what_lies_around_shared_memory_is_not_touched(
     for at_end in (True, False):
         monkeypatch.setattr(workers, "zeroed", lambda size, at_end=at_end: fenced(size, at_end=at_end))
         test_a_row_that_would_reach_beyond_memory("shared", first)
-
-
-def fenced(size: int, *, at_end: bool) -> np.ndarray:
-    """Zeroed bytes with a page that allows no access on either side; right behind them, or right before."""
-    page = mmap.PAGESIZE
-    inside = -(-size // page) * page
-    held = np.frombuffer(mmap.mmap(-1, inside + 2 * page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
-    protect = ctypes.CDLL(None).mprotect
-    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    for at in (0, page + inside):
-        assert protect(held.ctypes.data + at, page, 0) == 0
-    start = page + ((inside - size) // 128 * 128 if at_end else 0)
-    return held[start : start + size]

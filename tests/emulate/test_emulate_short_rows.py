@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from fenced import fenced
 
 from ptxlab.emulate import lower
 from ptxlab.text import parse
@@ -88,3 +90,29 @@ def test_what_is_loaded_and_stored() -> None:
     assert vectors((16, 4, 1), 8) == (0, 0)
     assert [vectors((8, 8, 1), 8, times) for times in (2, 4, 5)] == [(4 + 8, 4), (4 + 16, 4), (4, 4)]
     assert vectors((16, 4, 1), 16, 3)[0] == vectors((16, 4, 1), 16, 5)[0] + 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="for Linux")
+@pytest.mark.parametrize(("apart", "width"), [(2, 16), (3, 16), (4, 8), (3, 4)])
+def test_what_lies_behind_the_last_row_is_not_read(apart: int, width: int) -> None:
+    """An array ends with the last element of the last row, and a page that allows no access begins."""
+    height, pitch = 64 // width, apart * width + 5
+    last = (height - 1) * pitch + (width - 1) * apart
+    count = -(-(last + 1) // 32) * 32
+    body = f"""
+        mov.u32 %r6, %tid.y;
+        mul.lo.u32 %r5, %r1, {apart};
+        mad.lo.u32 %r9, %r6, {pitch}, %r5;
+        mul.wide.u32 %rd6, %r9, 4;
+        add.u64 %rd7, %rd2, %rd6;
+        ld.global.u32 %r10, [%rd7+{4 * (count - 1 - last)}];
+        mad.lo.u32 %r8, %r6, {width}, %r1;
+        mul.wide.u32 %rd8, %r8, 4;
+        add.u64 %rd8, %rd1, %rd8;
+        st.global.u32 [%rd8], %r10;"""
+    program, x = kernel(body), fenced(4 * count, at_end=True).view(np.uint32)
+    x[:] = np.arange(count)
+    improve(program, (width, height), False, ())
+    expected = np.add.outer(pitch * np.arange(height), apart * np.arange(width)).ravel() + (count - 1 - last)
+    for _ in range(2):  # the first launch may still run the code that was built first
+        assert np.array_equal(run("jit", program, threads=(width, height), x=x)[0], expected)

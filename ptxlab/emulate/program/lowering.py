@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import re
 from typing import Any
 
@@ -19,7 +20,7 @@ from ptxlab.text.model import Function, Instruction, Module
 Guard = tuple[int, bool] | None
 
 
-class Lowering(Names):
+class Lowering(Names, abc.ABC):
     """A kernel while it is lowered: its functions, and the code emitted so far.
 
     Parts that emit what single instructions do are handed it; `KernelLowering` has all parts, and lowers the whole.
@@ -95,9 +96,9 @@ class Lowering(Names):
 
     # -- instructions --------------------------------------------------------------------------------------------------
 
+    @abc.abstractmethod
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         """Emits what an instruction of the text does: any may stand in the text that replaces another (`snippets`)."""
-        raise NotImplementedError
 
     def emit(self, name: str, found: Form, line: int, guard: tuple[int, bool] | None) -> Code:
         """The one place where code is added."""

@@ -9,9 +9,9 @@ PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COU
 TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, WARPS_APART, TILE_UNORDERED = range(40, 47)
 DIVERGENT_BLOCK, LOCKSTEP, MAY_BE_GONE, NO_VALUE, OVERRUN = 22, 23, 31, 32, 33
 TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
+"""The kinds of note an engine takes. SAME: two lanes in one store."""
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
-"""The kinds of note an engine takes. SAME: two lanes in one store."""
 
 
 @dataclass
