@@ -45,7 +45,7 @@ from ptxlab import emulate, kernels, text
 from ptxlab.emulate.jit.building import build, module_text, rule_objects
 from ptxlab.emulate.jit.native import code, compile
 from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
-from ptxlab.emulate.jit.translation import rulecode
+from ptxlab.emulate.jit.translation import translator
 from ptxlab.emulate.program import lowered
 from ptxlab.kernels import rung
 from ptxlab.launch import plan
@@ -98,7 +98,7 @@ def watch() -> None:
     text.parse = CLOCK.wrap("parse", text.parse)
     lowered._lowered = CLOCK.wrap("lower", lowered._lowered)
     module_text.module_text = CLOCK.wrap("IR", module_text.module_text)
-    rulecode.module_of = CLOCK.wrap("rules", rulecode.module_of)
+    translator.module_of = CLOCK.wrap("rules", translator.module_of)
     compile.build = CLOCK.wrap("LLVM", compile.build)
     for room, called, stage in ((rule_objects, "build", "rules"), (code, "load", "load")):
         setattr(room, called, uninterrupted(CLOCK.wrap(stage, getattr(room, called).__wrapped__)))

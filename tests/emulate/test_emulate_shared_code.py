@@ -15,7 +15,7 @@ from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of, pa
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native.code import host
-from ptxlab.emulate.jit.translation.rulecode import module_of
+from ptxlab.emulate.jit.translation.translator import module_of
 
 HEAD = """\
 .version 8.0

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from compiled_rules import Compiled
 
+from ptxlab.emulate.jit.translation.kinds import RuleError
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
-from ptxlab.emulate.jit.translation.translator import RuleError
 from ptxlab.emulate.language import (
     Array,
     Pointer,

@@ -20,12 +20,9 @@ from ptxlab.emulate.rules import (
     filling,
     halves,
     memcheck,
-    rounds,
-    scheduling,
     turns,
 )
 from ptxlab.emulate.rules.instructions import scheduled
-from ptxlab.emulate.rules.launches import known_values
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments.chosen import Instruments
@@ -43,11 +40,12 @@ SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
-GRID: Functions = (
-    scheduling.run_grid, rounds.end_alike, rounds.begin_in_place, rounds.leave_round, rounds.leave_segment,
-    turns.count_ends,
+GRID = (
+    "grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment",
+    "turns.count_ends",
 )  # fmt: skip
-"""The scheduler, which calls the fast function; and what the fast function's loop over warps calls."""
+"""The scheduler, which calls the fast function; and what the fast function's loop over warps calls. Their symbols, as
+the rules themselves are imported to be translated."""
 
 
 def linked(program: Program, instruments: Instruments) -> Functions:
@@ -79,7 +77,11 @@ _SYMBOL = re.compile(r'@"?([\w.]+)')
 
 def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
     """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
-    wanted, constants = set(symbols), known_values(program, instruments.checks) if instruments.checks else {}
+    wanted, constants = set(symbols), dict[str, int]()
+    if instruments.checks:
+        from ptxlab.emulate.rules.launches import known_values
+
+        constants = known_values(program, instruments.checks)
     if wanted:
         wanted.update(_symbols(SHARED))
     counters, checks = _asked_for(instruments)
@@ -112,7 +114,7 @@ def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list
 def scheduler(codes: Sequence[Code], checked: bool, traced: bool, cpu: Cpu) -> Part:
     """The scheduler of a build with checks or a trace, for a program with these instructions."""
     constants = {**scheduled(codes), "Context.checked": checked, "Context.traced": traced}
-    return Part(_symbols(GRID), tuple(constants.items()), cpu)
+    return Part(GRID, tuple(constants.items()), cpu)
 
 
 def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
@@ -122,11 +124,20 @@ def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
 def functions_of(symbols: Iterable[str]) -> list[Function]:
     """The rules that have these symbols."""
     listed = list(symbols)
-    if any(rule_named(symbol) is None for symbol in listed):  # recalled by a process that has not imported them
+    if any(rule_named(symbol) is None for symbol in listed):  # of a file that this process has not imported
+        from ptxlab.emulate.rules import scheduling  # noqa: F401
+
         all_bodies()
         _asked_for()
     found = [rule_named(symbol) for symbol in listed]
     return [rule.function for rule in found if rule is not None]
+
+
+def translated_ahead(cpu: Cpu) -> list[Part]:
+    """The larger parts of most builds, whatever instructions they have: see `translated_rules`."""
+    large = {memcheck.__name__, diverging.__name__}
+    functions = tuple(function for function in ALWAYS if function.__module__ in large)
+    return [*_files(functions, {}, cpu), *_files(ATOMICS, {}, cpu), scheduler((), False, False, cpu)]
 
 
 def usual_parts(cpu: Cpu) -> list[Part]:

@@ -45,7 +45,7 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
     found = [_best(part, quality) for part in parts]
     builds = {}
     for part in (part for part, (blob, _) in zip(parts, found, strict=True) if blob is None):
-        text = _translated(part)  # while code of the part before is generated
+        text = _text(part, quality)  # while code of the part before is generated
         (builds[part],) = llvm_thread.generating(llvm_thread.begin, build, (text, part.cpu, quality))
     made = {part: _keep(part, quality, result()) for part, result in builds.items()}
     disk_cache.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
@@ -53,10 +53,17 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
     return codes, min((has for _, has in found), default=GOOD)
 
 
-def _translated(part: Part) -> str:
-    """The LLVM module of a part."""
+def _text(part: Part, quality: int) -> str:
+    """The LLVM module of a part; for QUICK code that which is committed, if there is one, as it is simplified."""
+    from ptxlab.emulate.jit.building.translated_rules import text_of
+
+    return (text_of(part) if quality == QUICK else None) or translated(part)
+
+
+def translated(part: Part) -> str:
+    """The LLVM module of a part, as its rules say it."""
     from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of
-    from ptxlab.emulate.jit.translation.rulecode import module_of
+    from ptxlab.emulate.jit.translation.translator import module_of
 
     with resting():
         return module_of(functions_of(part.symbols), dict(part.known), elsewhere=elsewhere(part))

@@ -11,6 +11,7 @@ from typing import Any
 from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.language import types as language
 from ptxlab.emulate.language.records import Record
+from ptxlab.emulate.language.rules import Rule
 from ptxlab.emulate.language.types import Pointer, Scalar, Vector
 
 I1, I8, I32, I64 = (ir.number(bits) for bits in (1, 8, 32, 64))
@@ -94,3 +95,12 @@ def llvm_type(kind: Any) -> ir.Type:
     if isinstance(kind, tuple):
         return ir.struct(*(llvm_type(one) for one in kind))
     return ir.VOID if kind is None else ir.PTR
+
+
+@functools.cache
+def signature(rule: Rule) -> tuple[list[Any], Any]:
+    """The kinds of a rule's parameters and of its result."""
+    for name in (*rule.parameters, "return"):
+        if name not in rule.types:
+            raise RuleError(f"{rule.symbol}: what type has {name}? Annotate it.")
+    return [kind_of_annotation(rule.types[name]) for name in rule.parameters], kind_of_annotation(rule.types["return"])

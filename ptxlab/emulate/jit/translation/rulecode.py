@@ -1,12 +1,11 @@
-"""Rules as LLVM: their modules, and how emitted code calls them."""
+"""How emitted code calls rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ptxlab.emulate.jit.translation.kinds import llvm_type
-from ptxlab.emulate.jit.translation.translator import Translator, signature
+from ptxlab.emulate.jit.translation.kinds import llvm_type, signature
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 
@@ -29,20 +28,3 @@ def call(function: Function, *arguments: str) -> str:
     kinds, result = signature(rule_of(function))
     listed = ", ".join(f"{llvm_type(kind).text} {value}" for kind, value in zip(kinds, arguments, strict=True))
     return f'call {llvm_type(result).text} @"{rule_of(function).symbol}"({listed})'
-
-
-def module_of(
-    functions: Sequence[Function],
-    known: Mapping[str, int],
-    *,
-    entries: bool = False,
-    elsewhere: Sequence[Function] = (),
-) -> str:
-    """The LLVM module of some rules. entries: with functions by which Python can call them. elsewhere: rules that are
-    called in another module."""
-    translator = Translator(known, {rule_of(function) for function in elsewhere})
-    translator.add(functions)
-    if entries:
-        for function in functions:
-            translator.entry(function)
-    return translator.text

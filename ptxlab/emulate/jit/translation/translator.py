@@ -7,9 +7,8 @@ fixed for a program (`known`) are constants here, and a branch that they rule ou
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from ptxlab.emulate.jit.translation import ir
@@ -22,12 +21,13 @@ from ptxlab.emulate.jit.translation.kinds import (
     I64,
     U32,
     Null,
-    RuleError,
     Val,
     kind_name,
     kind_of_annotation,
     llvm_type,
+    signature,
 )
+from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.language import vectors as L
 from ptxlab.emulate.language.rules import Rule, rule_of
 from ptxlab.emulate.language.types import Vector
@@ -36,13 +36,21 @@ SLOT = 256
 """Bytes of an argument or result in the block of a function that is called from Python."""
 
 
-@functools.cache
-def signature(rule: Rule) -> tuple[list[Any], Any]:
-    """The kinds of a rule's parameters and of its result."""
-    for name in (*rule.parameters, "return"):
-        if name not in rule.types:
-            raise RuleError(f"{rule.symbol}: what type has {name}? Annotate it.")
-    return [kind_of_annotation(rule.types[name]) for name in rule.parameters], kind_of_annotation(rule.types["return"])
+def module_of(
+    functions: Sequence[Function],
+    known: Mapping[str, int],
+    *,
+    entries: bool = False,
+    elsewhere: Sequence[Function] = (),
+) -> str:
+    """The LLVM module of some rules. entries: with functions by which Python can call them. elsewhere: rules that are
+    called in another module."""
+    translator = Translator(known, {rule_of(function) for function in elsewhere})
+    translator.add(functions)
+    if entries:
+        for function in functions:
+            translator.entry(function)
+    return translator.text
 
 
 class Translator:
@@ -62,7 +70,7 @@ class Translator:
         declared = [one.declared for one in self.intrinsics.values()]
         return "\n".join([*declared, *map(str, self._functions.values()), *map(str, self._entries)])
 
-    def add(self, functions: Iterable[Callable[..., Any]]) -> None:
+    def add(self, functions: Iterable[Function]) -> None:
         """Translates rules that other code calls."""
         for function in functions:
             self.function(rule_of(function)).external = True
@@ -83,7 +91,7 @@ class Translator:
                 self._waiting.append(rule)
         return made
 
-    def entry(self, function: Callable[..., Any]) -> str:
+    def entry(self, function: Function) -> str:
         """A function by which Python calls a rule: it takes one pointer, to a slot for each argument and result."""
         rule = rule_of(function)
         kinds, result = signature(rule)
