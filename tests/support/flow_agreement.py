@@ -2,9 +2,9 @@
 
     python tests/support/flow_agreement.py COUNT [FIRST SEED]
 
-runs so many programs of `random_flow` on both engines, and on the compiling one with code of full quality, 4 in a
-kernel, prints each kernel that they differ on, a line for each 1600 programs, and a tally. Every
-fourth kernel is run with counters.
+runs so many programs of `random_flow` on both engines, 8 in a kernel, prints each kernel that they differ on, a line
+for each 800 programs, and a tally. Every fourth kernel is run with counters. Every fifth also runs with the compiling
+engine's code of full quality, which takes LLVM longer than all else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from seeded_programs import compare
 from ptxlab.errors import DeviceFault
 
 BUDGET = 4_000_000
-KERNEL = 4
+KERNEL = 8
 """Programs in a kernel."""
 
 
@@ -42,14 +42,15 @@ def outcome(way: str, first: int, count: int) -> tuple[Any, ...]:
 
 def differences(first: int, count: int = KERNEL) -> list[str]:
     """What the other engines give otherwise than the first, in words."""
-    expected = outcome(WAYS[0], first, count)
+    ways = [way for way in WAYS if way != "good" or first // count % 5 == 0]
+    expected = outcome(ways[0], first, count)
     found = []
-    for way in WAYS[1:]:
+    for way in ways[1:]:
         other = outcome(way, first, count)
         if other != expected:
             names = ("out", "x", "warp-instructions", "thread-instructions", "lines", "counters")
             parts = [n for n, a, b in zip(names, expected, other, strict=False) if a != b]
-            found.append(f"programs {first} to {first + count - 1}: {WAYS[0]} and {way} differ in {', '.join(parts)}")
+            found.append(f"programs {first} to {first + count - 1}: {ways[0]} and {way} differ in {', '.join(parts)}")
     return found
 
 

@@ -134,6 +134,12 @@ bug("a lock given back for the block", "RAW|WAR|WAW", threads=1, blocks=3, body=
     "atom.acquire.gpu.global.cas.b32 %r6, [%rd1+4], 5, 1;", "",
     f"- membar.cta;\n + membar.gl;\n {EXCH}, 5;"))
 
+bug("each block takes a lock of its own", "RAW|WAR|WAW", threads=1, blocks=3, body="""
+    mov.u64 %rd6, %rd1;
+    - mad.wide.u32 %rd6, %r2, 4, %rd1;
+""" + lock(
+    "atom.global.cas.b32 %r6, [%rd6+4], 5, 1;", "membar.gl;", "membar.gl;\n atom.global.exch.b32 %r6, [%rd6+4], 5;"))
+
 LOCKSTEP = "relies on lanes in lockstep"
 
 bug("volatile neighbours in one warp", LOCKSTEP, threads=32, body="""

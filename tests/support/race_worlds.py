@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.checks.records_at_once import (
     whole_row,
 )
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
@@ -96,10 +97,13 @@ class World:
         elif what < 0.88:
             self.call(race_order.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
         elif what < 0.92:
-            if draw.random() < 0.5:
-                self.call(race_order.publish, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
-            ways = draw.random() < 0.6, draw.random() < 0.7
-            self.call(race_order.acquire, self.launch, block, warp, draw.randrange(CODES), *ways)
+            write, wide = draw.random() < 0.5, draw.random() < 0.7
+            words = draw.choice([GLOBALS_BASE, GLOBALS_BASE + 4, 4]) + np.arange(32) // 16 * 8
+            by = self.launch, block, warp, draw.randrange(CODES)
+            at = mask, Pointer[int](words.astype(np.uint64)), draw.choice([4, 8])
+            self.call(race_order.acquire, *by, draw.random() < 0.6, wide, *at)
+            if write:
+                self.call(race_order.publish, *by, wide, *at)
         elif what < 0.94:
             self.call(race_order.arrived, block, warp, 1)
         elif what < 0.96:

@@ -7,27 +7,37 @@ time up to which the accesses of one come before what the other does next.
 from __future__ import annotations
 
 from ptxlab.emulate.language import (
+    Pointer,
     any_of,
     bits,
     boolean,
     extract,
     first,
+    gather,
     insert,
+    lanes,
     lanes_of,
     lanes_u32,
+    lanes_u64,
+    least,
     load_lanes,
     maximum,
     minimum,
+    narrow,
     rule,
+    scatter,
+    splat,
     store_lanes,
     u32,
     u64,
 )
+from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.clock import tick
 from ptxlab.emulate.rules.race_later import synchronized
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
+    PLACES,
     RANKS,
     TIME,
     WARP,
@@ -38,6 +48,8 @@ from ptxlab.emulate.rules.records import (
 
 FENCED = 2
 """What `Block.fences` is once a warp has executed a fence."""
+LATEST = 0xFFFFFFFF
+"""The last time of a clock of 32 bits."""
 SUBSETS = 8
 """How many sets of lanes that have synchronized without the rest of their warp are remembered."""
 
@@ -134,11 +146,39 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
             mine.unordered = code + 1
 
 
+@rule(inline=True)
+def place(addresses: lanes_u64, word: u32) -> lanes_u32:
+    """Where `Launch.released` has the last release of the words at these addresses, or of so many words behind them."""
+    return narrow(addresses >> 2) + word & PLACES - 1
+
+
+@rule(inline=True)
+def elsewhere(addresses: lanes_u64) -> u32:
+    """The lanes whose address is not one of global memory: it names different memory in different blocks."""
+    return bits((addresses < GLOBALS_BASE) | (addresses >= PARAM_WINDOW))
+
+
 @rule
-def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
-    """A warp has made a strong write. A warp that sees it is ordered after what the writer's last fence covers, and
-    after what others did before fences of their own that a barrier orders before this write. wide: for other blocks
-    too."""
+def last_release(launch: Launch, mask: u32, addresses: Pointer[u64], size: u64) -> u32:
+    """The last release, by the clock of the launch, that strong accesses of `size` bytes at these addresses may have
+    seen: the last one to the same word. In memory other than global it may be any."""
+    at, chosen = load_lanes(addresses), lanes(mask)
+    if launch.now == 0 or elsewhere(at) & mask != 0:
+        return launch.now
+    found = gather(launch.released, place(at, 0), chosen)
+    for word in range(1, u32(size) >> 2):
+        found = maximum(found, gather(launch.released, place(at, word), chosen))
+    return LATEST - least(LATEST - found)
+
+
+@rule
+def publish(
+    launch: Launch, block: Block, warp: u32, code: u32, wide: boolean,
+    mask: u32, addresses: Pointer[u64], size: u64,
+) -> None:  # fmt: skip
+    """Lanes of a warp have made a strong write. A warp that sees it is ordered after what the writer's last fence
+    covers, and after what others did before fences of their own that a barrier orders before this write. wide: for
+    other blocks too."""
     mine = published(launch, block.now)
     if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
         if not wide:
@@ -154,14 +194,22 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -
     if any_of(released != 0):
         store_lanes(mine.reached, maximum(load_lanes(mine.reached), released))
         launch.now += 1
+        at = load_lanes(addresses)
+        chosen = lanes(mask & ~elsewhere(at))
+        for word in range(u32(size) + 3 >> 2):
+            scatter(launch.released, place(at, word), narrow(splat(launch.now)), chosen)
         if mine.first == 0:
             mine.first = launch.now
 
 
 @rule
-def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
-    """A warp has made a strong access, which may have seen strong writes of others. orders: what follows it in the
-    program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too."""
+def acquire(
+    launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean,
+    mask: u32, addresses: Pointer[u64], size: u64,
+) -> None:  # fmt: skip
+    """Lanes of a warp have made a strong access, which may have seen strong writes of others. orders: what follows it
+    in the program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too, if
+    they are to the same words."""
     block.fences = max(block.fences, 1)
     mine = published(launch, block.now)
     seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
@@ -173,10 +221,10 @@ def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean,
     if not wide:
         mine.narrow = code + 1
         return
-    mine.seen = launch.now
+    mine.seen = max(mine.seen, last_release(launch, mask, addresses, size))
     mine.unordered = 0 if orders else code + 1
     if orders:
-        mine.acquired = launch.now
+        mine.acquired = max(mine.acquired, mine.seen)
 
 
 @rule

@@ -16,7 +16,8 @@ a fence. An access is ordered before another one
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
 - of the same block, if a strong write since has released it, and the other's warp has acquired since that;
-- of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`);
+- of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`), and what is
+  acquired is a word of global memory with a release at least as late as the first one here;
 - of another block of the cluster, if its warp has since arrived at the cluster's barrier, and the other has waited
   there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
 
@@ -30,8 +31,9 @@ up what all have stored, a barrier has to come before thread 0 takes its ticket.
 
 Two strong accesses do not race, unless they are of two blocks and the scope of one is its block; nor do a load and a
 compare-and-swap, which fails if the load saw an old value. A write that leaves a word as it is does not race with the
-write before it. Not checked: whether a strong access reads the value that another one wrote; all but the first two
-readers of a word; a second writer to other bytes of it. An ordered pair is never reported.
+write before it. Not checked: whether a strong access reads the value that another one wrote; which of its own words a
+block acquires; all but the first two readers of a word; all but its last writer; a second writer to other bytes of it.
+An ordered pair is never reported.
 
 The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
 far again another reader. A rule for one word gets a pointer to its writer. Accesses of a whole warp are in

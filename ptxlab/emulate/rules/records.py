@@ -38,12 +38,16 @@ class Entry(Record):
     serial: u64  # the warp-instruction that noted it last
 
 
+PLACES = 1 << 12
+"""Words whose last release is remembered; of words that share a place, the later one."""
+
+
 class Published(Record):
     """What a block has released by strong writes after fences."""
 
     first: u32  # when it did so first for other blocks, by the clock of the launch, 0: never
-    acquired: u32  # its last strong access that orders what comes after it, by the same clock
-    seen: u32  # its last strong access, by the same clock: a fence after it makes it one that orders
+    acquired: u32  # up to when, by the same clock, what others released comes before what it does next
+    seen: u32  # what its strong accesses have seen, by the same clock: a fence after them makes that `acquired`
     unordered: u32  # code index + 1 of that access, or of a fence after it whose scope is the block; 0: it orders
     narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
     proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
@@ -128,6 +132,7 @@ class Launch(Record):
     store: Store
     later: Later  # reads of global memory
     notes: Array[Entry] = array(ENTRIES, align=64)
+    released: Array[u32] = array(PLACES)  # for words of global memory, by `race_order.place`: the last release there
 
 
 WAITS = 16

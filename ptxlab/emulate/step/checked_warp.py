@@ -92,9 +92,14 @@ class CheckedWarp(Warp):
         for region, start, mask in found:
             self._accessed(code, what, region, start, mask, size, values)
         if raced and checker.strong[code.index]:
+            lanes = sum(0xFFFFFFFF if mask is None else mask_bits(mask) for _, _, mask in found)
+            addresses = np.zeros(LANES, np.uint64)
+            for region, start, mask in found:
+                addresses[... if mask is None else mask] = (start + int(region.base))[... if mask is None else mask]
+            at = lanes, Pointer[int](addresses), size
+            race_order.acquire(*given, acquires(code), wide(code), *at)
             if what != "load":
-                race_order.publish(*given, wide(code))
-            race_order.acquire(*given, acquires(code), wide(code))
+                race_order.publish(*given, wide(code), *at)
 
     def _accessed(
         self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,

@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import initcheck, race_accesses, races, written_before
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
@@ -91,6 +92,7 @@ class CheckedAccesses(CheckInstrument):
         return accesses, stride, known, written, memory
 
     def accesses(self, seen: Seen) -> None:
+        group = seen.group
         if seen.code.space == "const":
             return
         if self.checks.race and seen.code.properties.releases:
@@ -100,7 +102,13 @@ class CheckedAccesses(CheckInstrument):
         else:
             self._observe_lanes(seen)
         if self.checks.ordering and seen.code.properties.strong:
-            self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
+            at = Value(group.address if seen.uniform else self.memory.sites.addresses(group), "i64", seen.uniform)
+            self._strong(seen.code, self.m.add(at, self.m.const("i64", seen.offset)), seen.size, write=seen.write)
+
+    def _strong(self, code: Code, at: Value, size: int, *, write: bool) -> None:
+        """A strong access of the active lanes has been made."""
+        self.t.do(f"store <{W} x i64> {self.m.vector(at)}, ptr %addrs, align 64")
+        self.checks.strong(code, size, write=write)
 
     @contextmanager
     def _telling(
@@ -294,7 +302,7 @@ class CheckedAccesses(CheckInstrument):
             self.checks.each(0, size, code, kind)
         if not self.checks.ordering:
             return None
-        return lambda: self.checks.if_any([self.checks.publish(code), self.checks.acquire(code)])
+        return lambda: self._strong(code, Value(at, "i64", False), size, write=True)
 
     # -- segments ------------------------------------------------------------------------------------------------------
 

@@ -124,14 +124,14 @@ class Checks(Part):
         """The call of `race_order.fence`."""
         return call(race_order.fence, *THERE, str(code.index), str(int(rules.wide(code))))
 
-    def publish(self, code: Code) -> str:
-        """The call of `race_order.publish` for a strong write."""
-        return call(race_order.publish, *THERE, str(code.index), str(int(rules.wide(code))))
-
-    def acquire(self, code: Code) -> str:
-        """The call of `race_order.acquire` for a strong access."""
-        ways = str(int(rules.acquires(code))), str(int(rules.wide(code)))
-        return call(race_order.acquire, *THERE, str(code.index), *ways)
+    def strong(self, code: Code, size: int, *, write: bool) -> None:
+        """Active lanes have made a strong access; %addrs holds their addresses."""
+        orders, wide = str(int(rules.acquires(code))), str(int(rules.wide(code)))
+        at = self.active.bits, "%addrs", str(size)
+        lines = [call(race_order.acquire, *THERE, str(code.index), orders, wide, *at)]
+        if write:
+            lines.append(call(race_order.publish, *THERE, str(code.index), wide, *at))
+        self.if_any(lines)
 
     def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes unwritten bytes that lanes read; %addrs holds their offsets."""
