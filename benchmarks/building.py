@@ -154,7 +154,7 @@ def yardstick(kernel: Any) -> Callable[[], Any]:
         on = machine()
         on.program = emulate.lower(text.parse("\n".join(on.program.lines)))
         launch = on._launch(1, {})
-        built = build.prepare(on.program, None, rows=build.Rows.of(launch.block))[0]
+        built = build.prepare(on.program, None, rows=build.Rows.of(launch.block, launch.grid))[0]
         on.reset()
         from ptxlab.emulate.jit.running.run import Run
 

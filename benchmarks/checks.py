@@ -51,7 +51,7 @@ def runner(prepared: Prepared, *, trace: Trace | None = None, **options: object)
         made.wait()
         return time.process_time() - begun
 
-    built = prepare(prepared.program, None, instruments_of(launch), Rows.of(launch.block))[0]
+    built = prepare(prepared.program, None, instruments_of(launch), Rows.of(launch.block, launch.grid))[0]
     once()
     built.improve()
     return once

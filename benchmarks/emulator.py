@@ -82,7 +82,7 @@ class Prepared:
     def measure(self, cpu: native.Cpu | None = None, workers: int = 1) -> tuple[float, float]:
         """Seconds of the best run, and billions of thread-instructions a second in it, once the code is hot."""
         report = self.run(cpu, workers)
-        build.prepare(self.program, cpu, rows=Rows.of(self.size[1]))[0].improve()
+        build.prepare(self.program, cpu, rows=Rows.of(self.size[1], self.size[0]))[0].improve()
         seconds = best(lambda: self.run(cpu, workers).seconds)
         return seconds, report.thread_instructions / seconds / 1e9
 

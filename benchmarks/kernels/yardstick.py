@@ -172,7 +172,7 @@ class OnMachine:
         """Builds the code for these options of a launch, at full quality; the seconds until the first result."""
         launch = self._launch(1, options)
         begun = time.perf_counter()
-        built = prepare(self.program, None, instruments_of(launch), Rows.of(launch.block))[0]
+        built = prepare(self.program, None, instruments_of(launch), Rows.of(launch.block, launch.grid))[0]
         self.reset()
         Run(self.program, built, launch, self.memory).wait()
         seconds = time.perf_counter() - begun

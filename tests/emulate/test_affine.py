@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel
+from emulate_programs import ENGINES, kernel, run
 from longer import slow
 from random_affine import differences
 
@@ -12,22 +13,28 @@ from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 K = list(range(32))
+LOADED = "ld.global.u32 %r5, [%rd2];"
+"""%r5 is the same in all lanes, and nothing is known of it."""
 
 
-def form_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str] | None:
+def form_of_r9(
+    body: str, block: tuple[int, int, int] = (64, 1, 1), grid: tuple[int, int, int] = (2, 1, 1)
+) -> tuple[list[int], str] | None:
     """What lanes of %r9 or %rd9 add to lane 0, and how their sum is extended; None where it is not affine, or they add
     multiples of a stride."""
-    apart, extension, times = stride_of_r9(body, block) or ([], "", [1])
+    apart, extension, times = stride_of_r9(body, block, grid) or ([], "", [1])
     return None if times else (apart, extension)
 
 
-def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[list[int], str, list[int]] | None:
+def stride_of_r9(
+    body: str, block: tuple[int, int, int] = (64, 1, 1), grid: tuple[int, int, int] = (2, 1, 1)
+) -> tuple[list[int], str, list[int]] | None:
     """The same, with the strides that lanes add."""
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.analysis.analyses import analyses
 
     program = lower(parse(kernel(body)))
-    known = analyses(program, Rows.of(block))
+    known = analyses(program, Rows.of(block, grid))
     found = known.affine
     (r,) = (r.index for r in program.registers if r.name in ("%r9", "%rd9"))
     if known.uniform[r]:
@@ -74,20 +81,32 @@ def stride_of_r9(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> tuple[l
     ("add.u32 %r8, %r1, 96; shr.u32 %r9, %r8, 5;", ([0] * 32, "")),
     ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, 64; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", (K, "")),
     ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, %r3; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", None),
-    ("add.u32 %r8, %r1, 1; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "sext")),
+    ("add.u32 %r8, %r1, 1; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "")),
+    (f"{LOADED} add.u32 %r8, %r1, %r5; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd1;",
+     ([4 * k for k in K], "sext")),
     ("mul.wide.s32 %rd8, %r1, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "")),  # %tid is small
     ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd8, %rd8, 3; sub.s64 %rd9, %rd2, %rd8;", None),  # two forms of %rd8
     ("cvt.u64.u32 %rd8, %r1; shl.b64 %rd7, %rd8, 3; sub.s64 %rd9, %rd2, %rd7;", ([-8 * k for k in K], "")),
     ("mov.u32 %r8, %r1; L: cvt.s64.s32 %rd9, %r8; add.u32 %r8, %r8, 8; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;",
      (K, "sext")),
     ("mul.wide.u32 %rd8, %r1, 4; cvt.u32.u64 %r9, %rd8;", ([4 * k for k in K], "")),
-    ("add.u32 %r8, %r1, 1; mul.wide.u32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd8;", None),  # two sums, maybe wrapped
+    ("add.u32 %r8, %r1, 1; mul.wide.u32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd8;", ([8 * k for k in K], "")),
+    (f"{LOADED} add.u32 %r8, %r1, %r5; mul.wide.u32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd8;", None),  # maybe wrapped
+    # of two sums one may have wrapped around
+    (f"{LOADED} add.u32 %r8, %r1, %r5; cvt.s64.s32 %rd8, %r8; cvt.s64.s32 %rd7, %r1; add.s64 %rd9, %rd8, %rd7;",
+     ([2 * k for k in K], "sext")),
+    (f"{LOADED} add.u32 %r8, %r1, %r5; mul.wide.s32 %rd8, %r8, -4; cvt.s64.s32 %rd7, %r1; sub.s64 %rd6, %rd7, %rd8;"
+     "shl.b64 %rd9, %rd6, 1;", ([10 * k for k in K], "sext")),
+    (f"{LOADED} add.u32 %r8, %r1, %r5; cvt.s64.s32 %rd8, %r8; cvt.s64.s32 %rd7, %r1; add.s64 %rd6, %rd8, %rd7;"
+     "sub.s64 %rd5, %rd6, %rd7; sub.s64 %rd10, %rd5, %rd7; cvt.u32.u64 %r9, %rd10;", ([0] * 32, "")),
     # numba's indices, from the end where they are negative: %tid is not, nor is its sum with a number
     ("cvt.s64.s32 %rd8, %r1; cvt.u32.u64 %r8, %rd8; and.b32 %r7, %r8, 0x80000000; add.u32 %r9, %r8, %r7;", (K, "")),
     *((f"cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, {more}; and.b64 %rd6, %rd7, 0x8000000000000000;"
        "shr.u64 %rd5, %rd6, 55; add.s64 %rd9, %rd8, %rd5;", expected)
-      for more, expected in ((16, (K, "")), (0x7FFFFFFF, (K, "")), (-16, None), (0x80000001, None))),
-    ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 5; and.b64 %rd9, %rd7, 0x80000000;", None),
+      for more, expected in ((16, (K, "")), (0x7FFFFFFF, (K, "")), (-16, None), (0x80000001, (K, "")),
+                             (0x7FFFFFFFFFFFFFF1, None))),
+    ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 5; and.b64 %rd9, %rd7, 0x80000000;", ([0] * 32, "")),
+    ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 0x7FFFFFFF; and.b64 %rd9, %rd7, 0x80000000;", None),
     ("cvt.s64.s32 %rd8, %r1; add.s64 %rd7, %rd8, 5; and.b64 %rd9, %rd7, 0x100000000;", ([0] * 32, "")),
     ("cvt.s64.s32 %rd8, %r1; L: add.s64 %rd8, %rd8, 16; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;"
      "and.b64 %rd9, %rd8, 0x8000000000000000;", None),
@@ -123,13 +142,44 @@ def test_what_is_affine(body: str, expected: tuple[list[int], str] | None) -> No
     ("mad.lo.u32 %r8, %r1, %r3, %r1; mul.wide.u32 %rd8, %r8, 4; sub.s64 %rd9, %rd1, %rd8;", (-4, "zext", 1)),
     ("mad.lo.u32 %r8, %r1, %r3, %r1; mul.wide.u32 %rd8, %r8, 4; cvt.u32.u64 %r9, %rd8;", (4, "", 1)),
     ("cvt.u64.u32 %rd8, %r1; mul.lo.s64 %rd9, %rd8, %rd2;", (0, "", 1)),
-    ("cvt.u64.u32 %rd8, %r4; mul.lo.s64 %rd9, %rd8, %rd2;", None),  # %r4 may have wrapped around
+    ("cvt.u64.u32 %rd8, %r4; mul.lo.s64 %rd9, %rd8, %rd2;", (0, "", 1)),
+    (f"{LOADED} add.u32 %r8, %r1, %r5; cvt.u64.u32 %rd8, %r8; mul.lo.s64 %rd9, %rd8, %rd2;", None),  # maybe wrapped
+    # a pointer to a row and an index in it
+    ("mul.lo.u32 %r8, %r1, %r3; cvt.s64.s32 %rd8, %r8; cvt.s64.s32 %rd7, %r4; add.s64 %rd6, %rd8, %rd7;"
+     "shl.b64 %rd5, %rd6, 2; add.s64 %rd9, %rd1, %rd5;", (4, "sext", 1)),
+    ("mul.lo.u32 %r8, %r1, %r3; cvt.s64.s32 %rd8, %r8; cvt.s64.s32 %rd7, %r4; sub.s64 %rd9, %rd7, %rd8;",
+     (1, "sext", 1)),
+    # two strides
+    ("mul.lo.u32 %r8, %r1, %r3; cvt.s64.s32 %rd8, %r8; cvt.s64.s32 %rd7, %r4; mul.lo.s64 %rd6, %rd7, %rd2;"
+     "add.s64 %rd9, %rd8, %rd6;", None),
     ("mul.lo.u32 %r9, %r1, %r3; L: add.u32 %r9, %r9, %r2; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", (0, "", 1)),
     ("mul.lo.u32 %r9, %r1, %r3; L: add.u32 %r9, %r9, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;", None),
 ])  # fmt: skip
 def test_lanes_a_stride_apart(body: str, expected: tuple[int, str, int] | None) -> None:
     found = expected and ([expected[0] * k for k in K], expected[1], [expected[2] * k for k in K])
     assert stride_of_r9(body) == found
+
+
+@pytest.mark.parametrize(("grid", "times", "extension"), [
+    ((1 << 18, 1, 1), 1, ""), ((1 << 18, 65535, 65535), 4, ""), ((1 << 18, 1, 1), 8, "sext"),
+    (((1 << 18) + 1, 1, 1), 1, "sext"),
+])  # fmt: skip
+def test_indices_are_below_a_bound_unless_the_grid_is_huge(
+    grid: tuple[int, int, int], times: int, extension: str
+) -> None:
+    index = f"mad.lo.s32 %r8, %r2, %r3, %r1; mul.lo.s32 %r7, %r8, {times}; cvt.s64.s32 %rd9, %r7;"
+    assert form_of_r9(index, (64, 1, 1), grid) == ([times * k for k in K], extension)
+
+
+@pytest.mark.parametrize("body", [  # not below 2^31 whatever the loop does, or one of two writers
+    "mov.u32 %r8, %r1; L: add.u32 %r8, %r8, 0x10000000; cvt.s64.s32 %rd9, %r8; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;",
+    "mov.u32 %r6, 0; L: add.u32 %r6, %r6, 0x10000000; add.u32 %r8, %r6, %r1; cvt.s64.s32 %rd9, %r8;"
+    "setp.lt.u32 %p1, %r2, 9; @%p1 bra L;",
+    "mov.u32 %r8, %r1; setp.lt.u32 %p1, %r2, 5; @%p1 sub.u32 %r8, %r1, 9; cvt.s64.s32 %rd9, %r8;",
+    "sub.u32 %r8, %r1, 5; cvt.s64.s32 %rd9, %r8;",
+])  # fmt: skip
+def test_no_bound_is_known(body: str) -> None:
+    assert form_of_r9(body) == (K, "sext")
 
 
 def test_what_is_loaded_where_all_lanes_agree_is_a_scalar() -> None:
@@ -216,3 +266,13 @@ def test_bits_by_a_table_of_what_is_the_same_in_all_lanes() -> None:
 )
 def test_random_programs_of_affine_values(first: int, count: int) -> None:
     assert differences(first, count) == []
+
+
+def test_a_huge_grid_has_code_of_its_own() -> None:
+    body = """
+        mad.lo.u32 %r8, %r2, %r3, %r1; shl.b32 %r8, %r8, 2; cvt.u64.u32 %rd8, %r8; add.u64 %rd8, %rd1, %rd8;
+        st.global.u32 [%rd8], %r2;
+    """
+    for blocks in (2, (1 << 18) + 1, 3):
+        out, _ = run("jit", kernel(body), blocks=blocks, budget=None)
+        assert (out == np.repeat(np.arange(blocks), 32)).all()

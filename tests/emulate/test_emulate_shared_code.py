@@ -140,13 +140,13 @@ def test_registers_are_analysed_once_for_all_functions_of_a_program(monkeypatch:
     from ptxlab.emulate.jit.analysis import analyses
 
     asked = []
-    for name in ("live_in", "uniform_registers", "aligned_registers", "affine_registers"):
+    for name in ("live_in", "uniform_registers", "known_scalars", "affine_registers"):
         real = getattr(analyses, name)
         monkeypatch.setattr(analyses, name, lambda *given, real=real, name=name: asked.append(name) or real(*given))
     program = lower(pl.parse(loads(0, 4)))
     for slow, small in ((False, True), (False, False), (True, True)):
         module_text(program, host(), Instruments(), slow=slow, small=small)
-    assert sorted(asked) == ["affine_registers", "aligned_registers", "live_in", "uniform_registers"]
+    assert sorted(asked) == ["affine_registers", "known_scalars", "live_in", "uniform_registers"]
     module_text(program, host(), Instruments(), Rows(8), slow=False, small=True)
     assert asked.count("affine_registers") == 2
 

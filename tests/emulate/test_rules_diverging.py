@@ -27,7 +27,7 @@ def _registers() -> tuple[Any, int, int]:
     """Registers of all widths, two of each: their table, how many they are, and the bytes that they take."""
     rows, at = [], 128
     for width in WIDTHS * 2:
-        rows.append((at, 8 * len(rows), width, len(rows), *[0] * 6, 1, 0))
+        rows.append((at, 8 * len(rows), width, len(rows), *[0] * 7, 1, 0))
         at += ROOM[width]
     return ScalarRegister.many(np.array(rows, ScalarRegister.dtype).view(np.uint8)), len(rows), at
 
@@ -80,16 +80,18 @@ STEPS = np.array([k % 16 * 4 - 8 for k in range(32)], np.int64)
 def test_affine_registers_are_spread_and_gathered(
     width: int, signed: int, scale: int, base: int, inner: int | None, compiled: Compiled
 ) -> None:
-    """base + steps, or base + scale * extend(inner + steps). Lanes that wrap around do not become scalars again."""
+    """base + steps, or base + scale * extend(inner + steps) + beyond. Lanes that wrap around do not become scalars
+    again."""
+    beyond = np.array([0] * 32 if inner is None else [k // 16 * 100 - k for k in range(32)], np.int64)
     row = np.zeros(1, ScalarRegister.dtype)
     size, second = ScalarRegister.size, 0 if inner is None else 8
-    row[0] = 64, 0, width, 63, size, size + 256, second, signed, 0, 0, scale % (1 << 64), -8 % (1 << 64)
-    constants = [(scale * STEPS).view(np.uint8), STEPS.view(np.uint8)]
+    row[0] = 64, 0, width, 63, size, size + 256, second, signed, 0, 0, size + 512, scale % (1 << 64), -8 % (1 << 64)
+    constants = [(scale * STEPS + beyond).view(np.uint8), STEPS.view(np.uint8), beyond.view(np.uint8)]
     table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))
     sums = [(inner or 0) + int(step) for step in STEPS]
     if inner is not None:
         sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in sums]
-    expected = [(base + scale * s) % (1 << 8 * width) for s in sums]
+    expected = [(base + scale * s + int(b)) % (1 << 8 * width) for s, b in zip(sums, beyond, strict=True)]
     wraps = [s - sums[0] for s in sums] != (STEPS - STEPS[0]).tolist()
     state = np.zeros(64 + 32 * width, np.uint8)
     state[:8], state[8:16] = (np.array([n], np.uint64).view(np.uint8) for n in (base, inner or 0))
@@ -127,19 +129,21 @@ HALVES, ROW = [k // 16 for k in range(32)], list(range(32))
 def test_registers_with_a_stride_are_spread_and_gathered(
     width: int, signed: int, scale: int, base: int, inner: int | None, stride: int, times: list[int], compiled: Compiled
 ) -> None:
-    """base + steps + times * stride, or base + scale * extend(inner + steps + times * stride)."""
+    """base + steps + times * stride, or base + scale * extend(inner + steps + times * stride) + beyond."""
+    beyond = np.array([0] * 32 if inner is None else [5 * k for k in range(32)], np.int64)
     row = np.zeros(1, ScalarRegister.dtype)
     size, second = ScalarRegister.size, 0 if inner is None else 8
     ats = size, size + 256, second, signed, size + 512, 16
-    row[0] = 64, 0, width, 63, *ats, scale % (1 << 64), -8 % (1 << 64)
-    constants = [(scale * STEPS).view(np.uint8), STEPS.view(np.uint8), np.array(times, np.int64).view(np.uint8)]
+    row[0] = 64, 0, width, 63, *ats, size + 768, scale % (1 << 64), -8 % (1 << 64)
+    apart = scale * STEPS + beyond
+    constants = [part.view(np.uint8) for part in (apart, STEPS, np.array(times, np.int64), beyond)]
     table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))
     near = stride - (1 << 32) if inner is not None and stride >> 31 else stride
     exact = [(inner or 0) + int(step) + n * near for step, n in zip(STEPS, times, strict=True)]
     sums = exact
     if inner is not None:
         sums = [s % (1 << 32) - (signed and s % (1 << 32) >> 31) * (1 << 32) for s in exact]
-    expected = [(base + scale * s) % (1 << 8 * width) for s in sums]
+    expected = [(base + scale * s + int(b)) % (1 << 8 * width) for s, b in zip(sums, beyond, strict=True)]
     state = np.zeros(64 + 32 * width, np.uint8)
     for at, n in ((0, base), (8, inner or 0), (16, stride)):
         state[at : at + 8] = np.array([n], np.uint64).view(np.uint8)

@@ -164,6 +164,7 @@ class Program:
                 f"add.u32 {d}, {a}, {self.scalar};", f"add.u32 {d}, {a}, {b};", f"sub.u32 {d}, {a}, {b};",
                 f"sub.u32 {d}, {self.scalar}, {a};", f"mul.lo.s32 {d}, {a}, {n};", f"mad.lo.s32 {d}, {a}, {n}, {b};",
                 f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};",
+                f"mad.lo.u32 {d}, %r2, %r3, {self.random.choice(('%tid.x', '%tid.y', a))};",
                 f"mul.lo.u32 {d}, {a}, {self.stride};", f"mad.lo.u32 {d}, {a}, {self.stride}, {b};",
                 self.element(d), self.element(d), self.element(d),
                 f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15, 0x80000000))};", f"or.b32 {d}, {a}, 64;",
@@ -202,10 +203,20 @@ class Program:
                 f"shl.b64 {d}, {a}, {self.random.choice((1, 2, 33))};",
                 f"mul.lo.s64 {d}, {a}, {self.random.choice(('%rd21', '%rd22'))};",
                 f"cvt.u64.u32 {d}, {self.random.choice(('%tid.x', '%tid.y', self.r))}; mul.lo.s64 {d}, {d}, %rd21;",
-                self.wrapped(d), self.wrapped(d),
+                self.wrapped(d), self.wrapped(d), self.in_row(d), self.in_row(d),
             )),
             guard,
         )  # fmt: skip
+
+    def in_row(self, d: str) -> str:
+        """The place of an element behind that of its row, both widened."""
+        row, column = (self.random.choice((self.r, "%tid.x", "%tid.y", "%laneid")) for _ in range(2))
+        op = self.random.choice(("add", "add", "sub"))
+        return (
+            f"mov.u32 %r28, {row}; mul.lo.u32 %r28, %r28, {self.stride}; mov.u32 %r29, {column}; "
+            f"cvt.s64.s32 %rd20, %r28; cvt.s64.s32 {d}, %r29; {op}.s64 {d}, {d}, %rd20; "
+            f"shl.b64 {d}, {d}, {self.random.choice((0, 0, 2))};"
+        )
 
     def wrapped(self, d: str) -> str:
         """An index, or the same from the end where it is negative, as numba computes it."""

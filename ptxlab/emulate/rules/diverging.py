@@ -39,8 +39,8 @@ def constants(table: Pointer[ScalarRegister], at: u32) -> Pointer[u64]:
 
 @rule(inline=True)
 def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister) -> lanes_u64:
-    """The lanes of an affine register: base + steps, or base + scale * extend(inner + steps); with a stride, the steps
-    and times * stride."""
+    """The lanes of an affine register: base + steps, or base + scale * extend(inner + steps) + beyond; with a stride,
+    the steps and times * stride."""
     scalar = state + register.scalar
     base = scalar.cast(u64)[0] if register.width == 8 else u64(scalar.cast(u32)[0])
     more = load_lanes(constants(table, register.steps))
@@ -55,6 +55,8 @@ def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: Scal
         if register.signed != 0:
             more = (more ^ splat(0x80000000)) - splat(0x80000000)
         more = more * splat(register.scale)
+    if register.beyond != 0:
+        more = more + load_lanes(constants(table, register.beyond))
     values: lanes_u64 = more + splat(base)
     return values
 

@@ -93,6 +93,7 @@ class ScalarRegister(Record):
     signed: u32  # whether the sum of the second scalar and a step is extended with its sign
     times: u32  # how many strides lanes add to lane 0, 32 u64 as above; 0: it has no stride
     stride: u32  # where the stride lies: as wide as the second scalar, or as the register if it has none
+    beyond: u32  # what lanes add once the sum is extended, 32 u64 as above; 0: nothing
     scale: u64
     low: u64  # the least step
 

@@ -1,26 +1,34 @@
-"""How the threads of a warp lie in their block: what lanes add to the `%tid` of lane 0."""
+"""How the threads of a warp lie in their block: what lanes add to the `%tid` of lane 0, and how large indices are."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ptxlab.emulate.jit.affine.forms import ANY, Known, low_zeros
+from ptxlab.targets import GRID, THREADS_PER_BLOCK
 from ptxlab.targets import WARP as W
+
+NEAR = (1 << 18, *GRID[1:])
+"""Blocks of a grid along each axis so that `blockIdx * blockDim + threadIdx`, of either sign, is below 2^28: four times
+such an index does not wrap around."""
 
 
 class Rows(NamedTuple):
     """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
-    in each warp. It is part of what a kernel is built for."""
+    in each warp. far: whether the grid may have more blocks than `NEAR`. A kernel is built for both."""
 
     width: int = W
+    far: bool = False
 
     @staticmethod
-    def of(block: tuple[int, int, int]) -> Rows:
-        """Of a block of these dimensions."""
+    def of(block: tuple[int, int, int], grid: tuple[int, int, int] = (1, 1, 1)) -> Rows:
+        """Of a launch of these dimensions."""
         x, y, z = block
+        far = any(blocks > near for blocks, near in zip(grid, NEAR, strict=True))
         if x % W == 0 or y == z == 1:
-            return Rows(W)
+            return Rows(W, far)
         divides = W % x == 0 and (z == 1 or y % (W // x) == 0)
-        return Rows(x if divides else 0)
+        return Rows(x if divides else 0, far)
 
     def steps(self, axis: str) -> list[int] | None:
         """What the lanes of a warp add to the `%tid` of lane 0 along an axis."""
@@ -34,6 +42,13 @@ class Rows(NamedTuple):
 
     def zeros(self, axis: str) -> int:
         """How many low bits of the `%tid` of lane 0 along an axis are 0 in every warp."""
-        from ptxlab.emulate.jit.affine.forms import low_zeros
-
         return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]
+
+    def known(self, special: str) -> Known:
+        """What is known of a special register."""
+        base, _, axis = special.partition(".")
+        if base in ("%tid", "%ntid"):
+            return Known(most=THREADS_PER_BLOCK - (base == "%tid"))
+        if base in ("%ctaid", "%nctaid") and axis and not self.far:
+            return Known(most=NEAR["xyz".index(axis)] - (base == "%ctaid"))
+        return ANY

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
+from typing import NamedTuple
 
 from ptxlab.emulate.jit.llvm.values import BITS
 
@@ -15,6 +16,30 @@ MOST_TIMES = 1 << 16
 
 ALL = 64
 """Low bits that are 0, of a number that is 0."""
+MOST = (1 << 64) - 1
+"""No number is larger."""
+
+
+class Known(NamedTuple):
+    """What is known of a number without a sign: how many low bits are 0, and that it is no larger than `most`."""
+
+    zeros: int = 0
+    most: int = MOST
+
+    def and_(self, other: Known) -> Known:
+        """All of both."""
+        return Known(max(self.zeros, other.zeros), min(self.most, other.most))
+
+
+ANY = Known()
+
+
+def no_more(type_: str, most: int) -> int:
+    """A bound of numbers of this type that are no larger than `most` unless they wrap around. Of numbers below 2^31 it
+    is a little larger, so that sums in a long program have few different ones."""
+    if most >> min(BITS[type_], 63):
+        return MOST
+    return most | (1 << max(0, most.bit_length() - 4)) - 1
 
 
 def low_zeros(number: int) -> int:
@@ -26,19 +51,19 @@ def low_zeros(number: int) -> int:
 class Form:
     """What is constant in an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
     which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
+    beyond: what each lane adds to the extended sum, lane 0 none; empty where lanes add nothing.
 
     Forms that differ in what follows are equal. zeros: how many low bits of the base are known to be 0, in the first
-    form. counted: whether each lane is known to be a number below 2^31 that has not wrapped around; small: whether it
-    is known to be one of 64 bits that 32 bits can hold."""
+    form. most: no lane is larger, as a number without a sign; below 2^31 so none has wrapped around."""
 
     type: str
     steps: tuple[int, ...]
     extension: str = ""
     scale: int = 1
     times: tuple[int, ...] = ()
+    beyond: tuple[int, ...] = ()
     zeros: int = field(default=0, compare=False)
-    counted: bool = field(default=False, compare=False)
-    small: bool = field(default=False, compare=False)
+    most: int = field(default=MOST, compare=False)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -56,14 +81,25 @@ class Form:
         return self.zeros >= BITS[self.type]
 
     @property
+    def counted(self) -> bool:
+        """Whether each lane is known to be a number below 2^31."""
+        return self.most < 1 << 31
+
+    @property
     def apart(self) -> tuple[int, ...]:
         """What each lane adds to lane 0 where no lane wraps around, but for strides."""
-        return tuple(self.scale * step for step in self.steps)
+        beyond = self.beyond or (0,) * len(self.steps)
+        return tuple(self.scale * step + more for step, more in zip(self.steps, beyond, strict=True))
+
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """What each lane adds without being extended."""
+        return (self.beyond or (0,) * len(self.steps)) if self.extension else self.steps
 
     @property
     def level(self) -> bool:
         """Whether all lanes have the same value."""
-        return not any(self.steps) and not self.times
+        return not any(self.steps) and not self.times and not self.beyond
 
     @property
     def low(self) -> int:
@@ -80,17 +116,21 @@ class Form:
         """The type of its stride."""
         return "i32" if self.extension else self.type
 
+    def with_beyond(self, beyond: list[int]) -> Form | None:
+        """An extended form whose lanes add this to the extended sum; None where they are too far apart."""
+        if max(beyond) - min(beyond) > FARTHEST:
+            return None
+        return replace(self, beyond=tuple(beyond) if any(beyond) else ())
+
     def knows(self, other: Form) -> bool:
         """Whether all that is known of the other, an equal form, is known of this one."""
-        return self.zeros >= other.zeros and self.counted >= other.counted and self.small >= other.small
+        return self.zeros >= other.zeros and self.most <= other.most
 
     def common(self, other: Form) -> Form:
         """What is known of both of two equal forms."""
         if other.knows(self):
             return self
-        zeros, counted = min(self.zeros, other.zeros), self.counted and other.counted
-        small = self.small and other.small
-        return Form(self.type, self.steps, self.extension, self.scale, self.times, zeros, counted, small)
+        return replace(self, zeros=min(self.zeros, other.zeros), most=max(self.most, other.most))
 
 
 def signed(number: int, bits: int) -> int:
@@ -99,12 +139,12 @@ def signed(number: int, bits: int) -> int:
     return (number + half) % (1 << bits) - half
 
 
-def form_of(type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = ()) -> Form | None:
+def form_of(type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = (), most: int = MOST) -> Form | None:
     """The form with these steps, modulo the type's size; None where lanes are too far apart."""
     near = tuple(signed(step, BITS[type_]) for step in steps)
     if max(near) - min(near) > FARTHEST:
         return None
-    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]))
+    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]), most=MOST if times else most)
 
 
 def times_of(form: Form) -> tuple[Form, int] | None:

@@ -5,6 +5,7 @@ from it by additions, and by multiplications by constants: most indices, and mos
 
     lane k:    base + steps[k]                           an i32 or an i64
     lane k:    base + scale * extend(inner + steps[k])   an i64 made of an i32: `mul.wide.s32`, `cvt.u64.u32`
+               + beyond[k]                               and of what is added to it
 
 with the scalars `base` and `inner`, and with `steps`, `scale` and the kind of extension as constants: its `Form`. In a
 block whose rows are 32 threads long, or a multiple, `%tid.x` has the steps 0, 1, ..., 31; in one with rows of 16 it has
@@ -18,7 +19,8 @@ Lanes may also differ by multiples of a scalar that is known when the kernel run
 stride` is added to `steps[k]`, with `times` as one more constant of the form.
 
 Values of the first form are closed under addition, subtraction and multiplication by constants, since these are exact
-modulo 2^32 or 2^64; to one of the second form a scalar can be added, and it can be multiplied by a constant. Where the
+modulo 2^32 or 2^64; to one of the second form one of the first without a stride can be added (`p = x + i * n; p[j]`),
+and it can be multiplied by a constant. Where the
 low bits of `base` are known to be 0 and `steps` need no others (`Form.zeros`: %tid.x begins at a multiple of 32 in each
 warp), base and steps do not meet in `and` and `shr` by constants and in `or`: `tid & 31` and `tid >> 5` are affine too,
 the second with steps that are all 0. Anything else needs all lanes, and makes a vector of them: `Affine.text`.
@@ -31,7 +33,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine.forms import FARTHEST, Form, form_of, low_zeros, signed, times_of
+from ptxlab.emulate.jit.affine.forms import (
+    ANY,
+    FARTHEST,
+    MOST,
+    Form,
+    Known,
+    form_of,
+    low_zeros,
+    no_more,
+    signed,
+    times_of,
+)
 from ptxlab.emulate.jit.llvm.irtext import USUAL, Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
@@ -61,17 +74,21 @@ class AffineOps(Ops):
 
     def __init__(self, t: Text) -> None:
         super().__init__(t)
-        self.multiples: dict[str, int] = {}
-        """How many low bits are 0 in scalars of which that is known, by their texts."""
+        self.known: dict[str, Known] = {}
+        """What is known of scalars, by their texts."""
 
-    def note_zeros(self, scalar: Value, zeros: int) -> None:
-        """So many low bits of a scalar are known to be 0, or more."""
-        if zeros > self.multiples.get(scalar.text, 0):
-            self.multiples[scalar.text] = zeros
+    def note(self, scalar: Value, known: Known) -> Value:
+        """This is known of a scalar, too. Gives the scalar."""
+        if known != ANY and scalar.lanes is None:
+            self.known[scalar.text] = known.and_(self.known.get(scalar.text, ANY))
+        return scalar
 
-    def _zeros(self, scalar: Value) -> int:
-        """How many low bits of a scalar are known to be 0."""
-        return self.multiples.get(scalar.text, 0) if scalar.lanes is None else low_zeros(int(scalar.lanes[0]))
+    def _known(self, scalar: Value) -> Known:
+        """What is known of a scalar. Of a literal as much as of all with as many bits (see `affine_registers`)."""
+        if scalar.lanes is None:
+            return self.known.get(scalar.text, ANY)
+        number = int(scalar.lanes[0]) % (1 << BITS[scalar.type])
+        return Known(low_zeros(number), (1 << number.bit_length()) - 1)
 
     # -- the two representations
 
@@ -82,11 +99,13 @@ class AffineOps(Ops):
         if value.type not in ("i32", "i64"):
             return None
         if value.uniform:
-            return Affine(self, Form(value.type, (0,) * W, zeros=min(self._zeros(value), BITS[value.type])), value)
+            known = self._known(value)
+            zeros = min(known.zeros, BITS[value.type])
+            return Affine(self, Form(value.type, (0,) * W, zeros=zeros, most=known.most), value)
         if value.lanes is None:
             return None
-        lanes = [int(lane) for lane in value.lanes]
-        form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
+        lanes = [int(lane) % (1 << BITS[value.type]) for lane in value.lanes]
+        form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]), most=max(lanes))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
     def _apart(self, value: Value) -> Value:
@@ -101,8 +120,7 @@ class AffineOps(Ops):
             return None
         if not form.level:
             return Affine(self, form, base, None, stride)
-        self.note_zeros(base, form.zeros)
-        return base
+        return self.note(base, Known(form.zeros, form.most))
 
     def numbers(self, type_: str, lanes: Sequence[int]) -> Value:
         """A number for each lane."""
@@ -128,6 +146,8 @@ class AffineOps(Ops):
                 extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
                 scaled = extended if form.scale == 1 else super().mul(extended, self.const("i64", form.scale))
                 lanes = Value(self._added(self._splat(value.base), scaled.text, "i64"), "i64", False)
+                if form.beyond:
+                    lanes = Value(self._added(lanes.text, self._listed(form.beyond, "i64"), "i64"), "i64", False)
             self._splats[key] = lanes.text
         return self._splats[key]
 
@@ -146,7 +166,7 @@ class AffineOps(Ops):
     # -- scalars that decide for all lanes
 
     def reached(self, value: Affine, step: int) -> Value:
-        """base + step, or base + scale * extend(inner + step): the value of the lanes with this step and no stride."""
+        """base + step, or base + scale * extend(inner + step): the value of the lanes with this step and no more."""
         if value.inner is None:
             return self._plus(value.base, step)
         at = self._plus(value.inner, step)
@@ -210,20 +230,22 @@ class AffineOps(Ops):
             if y.stride is not None and sign < 0:
                 stride = super().sub(self.const(a.type, 0), y.stride)
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
-            form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
+            most = no_more(a.type, x.form.most + y.form.most) if sign > 0 else MOST
+            form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times, most)
             if y.base.lanes is not None and y.form.level and not int(y.base.lanes[0]):
                 return a
             if sign < 0 and stride is None and form is not None and x.base.text == y.base.text:  # `tid - (tid & -32)`
                 return self.numbers(a.type, form.steps)
-            if form is not None and x.form.counted and sign > 0 and _below(b, 1 << 31):
-                form = replace(form, small=a.type == "i64")
             return None if form is None else self.made(form, operation(x.base, y.base), stride)
-        if x.form.extension and y.form.level and y.inner is None:
-            return Affine(self, x.form, operation(x.base, y.base), x.inner, x.stride)
-        if y.form.extension and x.form.level and x.inner is None:
-            form = replace(y.form, scale=sign * y.form.scale)
-            return Affine(self, form, operation(x.base, y.base), y.inner, y.stride)
-        return None
+        extended, other = (x, y) if x.form.extension else (y, x)
+        if other.form.extension or other.form.times:
+            return None
+        beyond = x.form.outside, [sign * step for step in y.form.outside]
+        scale = extended.form.scale if extended is x else sign * extended.form.scale
+        form = replace(extended.form, scale=scale).with_beyond([p + q for p, q in zip(*beyond, strict=True)])
+        if form is None:
+            return None
+        return Affine(self, form, operation(x.base, y.base), extended.inner, extended.stride)
 
     def not_(self, a: Value) -> Value:  # nvcc's `n - 1 - x` is `n + ~x`
         return self.sub(self.const(a.type, -1), a) if isinstance(a, Affine) else super().not_(a)
@@ -236,7 +258,11 @@ class AffineOps(Ops):
                 found = self._strided(value, by)
             if found is not None:
                 return found
-        return super().mul(a, b)
+        product = super().mul(a, b)
+        if a.uniform and b.uniform:
+            x, y = self._known(a), self._known(b)
+            self.note(product, Known(min(x.zeros + y.zeros, BITS[a.type]), no_more(a.type, x.most * y.most)))
+        return product
 
     def _strided(self, value: Value, by: Value) -> Value | None:
         """A value of the first form times a scalar that is not known when the kernel is built."""
@@ -270,11 +296,14 @@ class AffineOps(Ops):
             stride, times = value.stride, form.times if factor else ()
             if stride is not None:
                 stride = super().mul(stride, self.const(value.type, factor))
-            return self.made(form_of(value.type, [factor * step for step in form.steps], zeros, times), base, stride)
+            most = no_more(value.type, factor * form.most) if factor >= 0 else MOST
+            found = form_of(value.type, [factor * step for step in form.steps], zeros, times, most)
+            return self.made(found, base, stride)
         scale = factor * form.scale
         if not 0 < abs(scale) <= FARTHEST:
             return None
-        return Affine(self, replace(form, scale=scale), base, value.inner, value.stride)
+        scaled = replace(form, scale=scale).with_beyond([factor * step for step in form.outside])
+        return None if scaled is None else Affine(self, scaled, base, value.inner, value.stride)
 
     def zext(self, type_: str, value: Value) -> Value:
         return self._extended("zext", type_, value) or super().zext(type_, value)
@@ -287,7 +316,7 @@ class AffineOps(Ops):
             return None
         steps, times = value.form.steps, value.form.times
         if value.form.counted:  # below 2^31: nothing can wrap around
-            form = Form("i64", steps, zeros=value.form.zeros, counted=True, small=True)
+            form = Form("i64", steps, zeros=value.form.zeros, most=value.form.most)
             return Affine(self, form, super().zext("i64", value.base))
         return Affine(self, Form("i64", steps, extension, 1, times), self.const("i64", 0), value.base, value.stride)
 
@@ -302,9 +331,8 @@ class AffineOps(Ops):
         elif stride is not None:
             stride = super().trunc("i32", stride)
         zeros = 0 if value.inner is not None else min(value.form.zeros, 32)
-        form = form_of("i32", list(value.form.apart), zeros, times=value.form.times)
-        if form is not None and value.form.counted:
-            form = replace(form, counted=True)
+        most = value.form.most if value.form.most < 1 << 32 else MOST
+        form = form_of("i32", list(value.form.apart), zeros, value.form.times, most)
         return self.made(form, base, stride) or super().trunc(type_, value)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
@@ -317,51 +345,6 @@ class AffineOps(Ops):
             for p, q in ((x.inner, y.inner), (x.stride, y.stride))
         )
         return Affine(self, x.form.common(y.form), choose(condition, x.base, y.base), inner, stride)
-
-    # -- operations on bits, where base and steps have none in common
-
-    def and_(self, a: Value, b: Value) -> Value:
-        for value, by in ((a, b), (b, a)):
-            if _no_bit(value, by):  # numba asks for the sign of each index
-                return self.const(a.type, 0)
-            if isinstance(value, Affine) and value.form.disjoint and by.uniform and by.lanes is not None:
-                kept, form = int(by.lanes[0]), value.form
-                zeros, steps = max(form.zeros, low_zeros(kept)), [step & kept for step in form.steps]
-                if kept >> form.zeros == 0:  # `tid & 31`
-                    return self.numbers(a.type, steps)
-                same = ~kept % (1 << BITS[a.type]) >> form.zeros == 0  # `tid & -32`
-                found = self.made(form_of(a.type, steps, zeros), value.base if same else super().and_(value.base, by))
-                if found is not None:
-                    return found
-        return super().and_(a, b)
-
-    def or_(self, a: Value, b: Value) -> Value:
-        for value, by in ((a, b), (b, a)):
-            value = value if by.lanes is not None else self._apart(value)
-            if isinstance(value, Affine) and value.form.disjoint and by.uniform:
-                form, zeros = value.form, min(value.form.zeros, self._zeros(by))
-                bits = int(by.lanes[0]) if by.lanes is not None else -1 << zeros
-                if not any(step & bits for step in form.steps):
-                    found = form_of(a.type, list(form.steps), zeros)
-                    return self.made(found, super().or_(value.base, by)) or super().or_(a, b)
-        return super().or_(a, b)
-
-    def lshr(self, a: Value, b: Value) -> Value:
-        return self._shifted(a, b, super().lshr) or super().lshr(a, b)
-
-    def ashr(self, a: Value, b: Value) -> Value:
-        return self._shifted(a, b, super().ashr) or super().ashr(a, b)
-
-    def _shifted(self, a: Value, b: Value, shift: Callable[..., Value]) -> Value | None:
-        if not (isinstance(a, Affine) and a.form.disjoint and b.uniform and b.lanes is not None):
-            return None
-        by = int(b.lanes[0])
-        if by >= BITS[a.type]:
-            return None
-        if a.form.counted and by >= 31:  # the sign of an index, asked for by `t / 32`
-            return self.const(a.type, 0)
-        form = form_of(a.type, [step >> by for step in a.form.steps], max(0, a.form.zeros - by))
-        return self.made(form, shift(a.base, b))
 
     # -- comparisons
 
@@ -394,7 +377,7 @@ class AffineOps(Ops):
         if not isinstance(one, Affine) or not other.uniform:
             return holds(a, b)
         called = self.by_call(comparison, holds, a, b)
-        if called is not None or one.stride is not None:
+        if called is not None or one.stride is not None or one.form.beyond:
             return called or holds(a, b)
         t = self.t
         ends = [self.reached(one, step) for step in one.form.ends]
@@ -414,16 +397,3 @@ class AffineOps(Ops):
         t.go(known)
         t.at(known)
         return self.of_bits(t.let(f"phi i32 [{same}, %{before}], [{bits}, %{end}]"))
-
-
-def _below(value: Value, limit: int) -> bool:
-    """Whether a value is a constant that is not negative and below a limit."""
-    return value.uniform and value.lanes is not None and int(value.lanes[0]) % (1 << BITS[value.type]) < limit
-
-
-def _no_bit(value: Value, mask: Value) -> bool:
-    """Whether a mask is a constant that only has bits above those of a value."""
-    if not isinstance(value, Affine) or not mask.uniform or mask.lanes is None:
-        return False
-    bits = 31 if value.form.counted else 32 if value.form.small else 64
-    return int(mask.lanes[0]) % (1 << bits) == 0

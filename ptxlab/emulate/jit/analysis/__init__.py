@@ -1,1 +1,1 @@
-"""What is found out about a program before code is emitted: uniform, affine and aligned registers, divergence."""
+"""What is found out about a program before code is emitted: uniform and affine registers, bounds, divergence."""

@@ -10,12 +10,13 @@ Each instruction is emitted into a text that is thrown away, with sources of the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import ALL, Form, low_zeros
+from ptxlab.emulate.jit.affine.forms import ALL, ANY, MOST, Form, Known, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
 from ptxlab.emulate.jit.emitter.function import Build, Function
@@ -34,11 +35,11 @@ from ptxlab.isa.actions import Action
 class Sketch(Registers):
     """Registers that are read as values of their forms, and the forms of what is written to them."""
 
-    def __init__(self, program: Program, rows: Rows, aligned: dict[int, int]) -> None:
+    def __init__(self, program: Program, rows: Rows, known: dict[int, Known]) -> None:
         nothing = [False] * len(program.registers)
         f = Function(Build(program, rows, nothing, {}, {}, [0] * len(program.blocks)))
         super().__init__(f, LaneMachine(f), LoopRegisters(f))
-        self.aligned = aligned
+        self.known = known
         self.semantics = Semantics(f, self.m, Operands(f, self.m, self))
         self.forms: dict[int, Form] = {}
         self.written: dict[int, Form | None] = {}
@@ -53,11 +54,11 @@ class Sketch(Registers):
 
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
-        zeros = self.aligned.get(r, 0) if form is None else form.zeros
-        if zeros >= BITS.get(lane, ALL):
+        known = self.known.get(r, ANY) if form is None else Known(form.zeros, form.most)
+        if known.zeros >= BITS.get(lane, ALL):
             return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
         scalar = Value(f"%any{r}", lane, True)
-        self.m.multiples[scalar.text] = zeros
+        self.m.known[scalar.text] = known
         if form is None or form.level:
             return scalar
         inner = Value("%any", "i32", True) if form.extension else None
@@ -69,18 +70,18 @@ class Sketch(Registers):
 
 
 def affine_registers(
-    program: Program, rows: Rows, uniform: list[bool], alive: list[int], aligned: dict[int, int]
+    program: Program, rows: Rows, uniform: list[bool], alive: list[int], known: dict[int, Known]
 ) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
-    all lanes anyway; alive: those that may be read after the start of each block; aligned: how many low bits of uniform
-    ones are 0."""
+    all lanes anyway; alive: those that may be read after the start of each block; known: what is known of uniform
+    ones."""
     candidates = {
         r
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
     candidates -= written_apart(program, regions(program, uniform), alive)
-    search = Search(program, Sketch(program, rows, aligned), uniform)
+    search = Search(program, Sketch(program, rows, known), uniform)
     found = None
     while found is None:
         found = search.run(set(candidates))
@@ -88,11 +89,11 @@ def affine_registers(
 
 
 def still_level(
-    program: Program, rows: Rows, uniform: list[bool], aligned: dict[int, int], affine: dict[int, Form],
+    program: Program, rows: Rows, uniform: list[bool], known: dict[int, Known], affine: dict[int, Form],
     registers: Iterable[int],
 ) -> bool:  # fmt: skip
     """Whether all that writes these registers, which are thought to be uniform, gives all lanes the same value."""
-    search = Search(program, Sketch(program, rows, aligned), uniform)
+    search = Search(program, Sketch(program, rows, known), uniform)
     search.candidates, search.forms = set(affine), affine
     wanted = set(registers)
     for code in program.codes:
@@ -105,19 +106,21 @@ def still_level(
 
 
 class Search:
-    """The search for forms. uncounted: registers that hold what may have wrapped around; unknown: those whose base
-    is not always 0. What follows from a form that has turned out to be one of them is looked for anew."""
+    """The search for forms. once: registers with one writer: of others no bound is known, since a loop may add to them.
+    unknown: those whose base is not always 0: what follows from a form that has turned out to be one is looked for
+    anew."""
 
     def __init__(self, program: Program, sketch: Sketch, uniform: list[bool]) -> None:
         self.program, self.sketch, self.uniform = program, sketch, uniform
         self.known: dict[Any, dict[int, Form | None]] = {}
-        self.uncounted: set[int] = set()
+        writers = Counter(r for code in program.codes for r in writes(code))
+        self.once = {r for r, count in writers.items() if count == 1}
         self.unknown: set[int] = set()
         self.candidates: set[int] = set()
         self.forms: dict[int, Form] = {}
 
     def run(self, candidates: set[int]) -> dict[int, Form] | None:
-        """The forms; None where another register is uncounted than was thought."""
+        """The forms; None where another register is unknown than was thought."""
         self.candidates, self.forms = candidates, {}
         rest, changed = list(self.program.codes), True
         while changed:
@@ -127,18 +130,14 @@ class Search:
                 for r, form in (self.written(code) or {}).items():
                     if r in candidates:
                         changed |= self._noted(r, form)
-                        if r in self.forms and self._mistaken(r, self.forms[r]):
+                        if r in self.forms and self.forms[r].known and r in self.unknown:
                             return None
         return self.forms
 
-    def _mistaken(self, r: int, form: Form) -> bool:
-        """Whether more was thought of a register than is so."""
-        return (form.counted and r in self.uncounted) or (form.known and r in self.unknown)
-
     def _noted(self, r: int, form: Form | None) -> bool:
         """A register is written: whether that changes what is known of it."""
-        if form is not None and r in self.uncounted:
-            form = replace(form, counted=False)
+        if form is not None and r not in self.once:
+            form = replace(form, most=MOST)
         if form is not None and r in self.unknown:
             form = replace(form, zeros=min(form.zeros, BITS[form.type] - 1))
         old = self.forms.get(r)
@@ -149,8 +148,6 @@ class Search:
             self.forms[r] = form
         elif form.knows(old):
             return False
-        elif old.counted and not form.counted:
-            self.uncounted.add(r)
         elif old.known and not form.known:
             self.unknown.add(r)
         else:
@@ -175,12 +172,14 @@ def _remembered(
     sketch: Sketch, known: dict[Any, dict[int, Form | None]], code: Code, given: dict[int, Form]
 ) -> dict[int, Form | None]:
     """What an instruction writes: thousands of instructions do the same with the same forms. Of a literal that is added
-    only its low bits that are 0 matter."""
+    only its low bits that are 0 matter, and how many bits it has."""
     dests = [r for dest in code.dests for r in registers_of(dest)]
     kinds = [str(sketch.program.registers[r].lane) for r in dests]
     added = code.action in (Action.ADD, Action.SUBTRACT)
     sources = (
-        low_zeros(s.value) if added and isinstance(s, Literal) and isinstance(s.value, int) else _key(s, given, sketch)
+        (low_zeros(s.value), (s.value % (1 << ALL)).bit_length())
+        if added and isinstance(s, Literal) and isinstance(s.value, int)
+        else _key(s, given, sketch)
         for s in code.sources
     )
     read = [s.index if isinstance(s, Reg) else None for s in code.sources]
@@ -197,4 +196,4 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
     if not isinstance(source, Reg):
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
-    return form, lane, sketch.aligned.get(source.index, 0) if form is None else (form.zeros, form.counted, form.small)
+    return form, lane, sketch.known.get(source.index, ANY) if form is None else (form.zeros, form.most)

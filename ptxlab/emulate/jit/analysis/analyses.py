@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.forms import Form, Known
 from ptxlab.emulate.jit.analysis.affine_registers import affine_registers, still_level
-from ptxlab.emulate.jit.analysis.aligned_registers import aligned_registers
+from ptxlab.emulate.jit.analysis.known_scalars import known_scalars
 from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.program import Program
@@ -36,8 +36,8 @@ class Analyses:
         return self._registers[0]
 
     @property
-    def aligned(self) -> dict[int, int]:
-        """How many low bits are 0 in uniform registers."""
+    def known(self) -> dict[int, Known]:
+        """What is known of uniform registers."""
         return self._registers[1]
 
     @property
@@ -46,25 +46,25 @@ class Analyses:
         return self._registers[2]
 
     @functools.cached_property
-    def _registers(self) -> tuple[list[bool], dict[int, int], dict[int, Form]]:
+    def _registers(self) -> tuple[list[bool], dict[int, Known], dict[int, Form]]:
         """All three. A register that turns out to be affine with steps that are all 0 is uniform, and so is what
         follows from it: `row = tid / 32`, what is loaded at `first[row]`, a loop that ends at `first[row + 1]`."""
         program, rows, alive = self.program, self.rows, self.alive
         uniform = uniform_registers(program, rows, alive)
-        aligned = aligned_registers(program, uniform)
-        affine = affine_registers(program, rows, uniform, alive, aligned)
-        level = dict[int, int]()
-        while found := {r: form.zeros for r, form in affine.items() if form.level}:
+        known = known_scalars(program, rows, uniform)
+        affine = affine_registers(program, rows, uniform, alive, known)
+        level = dict[int, Known]()
+        while found := {r: Known(form.zeros, form.most) for r, form in affine.items() if form.level}:
             level |= found
             wider = uniform_registers(program, rows, alive, frozenset(level))
             if sum(wider) == sum(uniform) + len(found):
                 break
-            wider_aligned = aligned_registers(program, wider, level)
-            wider_affine = affine_registers(program, rows, wider, alive, wider_aligned)
-            if not still_level(program, rows, wider, wider_aligned, wider_affine, level):
+            wider_known = known_scalars(program, rows, wider, level)
+            wider_affine = affine_registers(program, rows, wider, alive, wider_known)
+            if not still_level(program, rows, wider, wider_known, wider_affine, level):
                 break
-            uniform, aligned, affine = wider, wider_aligned, wider_affine
-        return uniform, aligned, affine
+            uniform, known, affine = wider, wider_known, wider_affine
+        return uniform, known, affine
 
 
 def analyses(program: Program, rows: Rows) -> Analyses:

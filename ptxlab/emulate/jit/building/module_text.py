@@ -60,7 +60,7 @@ def module_text(
     found = analyses(program, rows)
     watched = instruments.trace or instruments.counters
     build = Build(
-        program, rows, found.uniform, found.affine, found.aligned, found.alive,
+        program, rows, found.uniform, found.affine, found.known, found.alive,
         frozenset() if watched else found.needless, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
         checked=bool(instruments.checks),
     )  # fmt: skip

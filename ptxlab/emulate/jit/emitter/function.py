@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.forms import Form, Known
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.register_file import RegisterFile
 from ptxlab.emulate.jit.llvm.far_constants import LONG, FarConstants
@@ -26,7 +26,7 @@ class Build(NamedTuple):
     """What is known of a program before a function is emitted (see `analysis.analyses`), and how to build it.
 
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
-    aligned: how many low bits are 0 in uniform ones; alive: those that may be read after the start of each block, as
+    known: what is known of uniform ones; alive: those that may be read after the start of each block, as
     bit sets; needless: the codes that save and restore registers in vain, unless they are counted or traced; rows: how
     threads lie in a block. slow: whether it is the function for diverged warps; small: whether to be built quickly
     counts more than to run fast: what is long and frequent is then called; wide: whether vectors have 512 bits;
@@ -36,7 +36,7 @@ class Build(NamedTuple):
     rows: Rows
     uniform: list[bool]
     affine: dict[int, Form]
-    aligned: dict[int, int]
+    known: dict[int, Known]
     alive: list[int]
     needless: frozenset[int] = frozenset()
     slow: bool = False
@@ -57,7 +57,7 @@ class Function:
         self.name = "slow" if build.slow else "fast"
         self.scalars = [same or r in affine for r, same in enumerate(build.uniform)]
         """Which registers the fast function keeps as scalars."""
-        self.aligned = {} if build.slow else build.aligned
+        self.known = {} if build.slow else build.known
         self.file = file = RegisterFile(program, build.uniform, affine)
         self.instruments: list[Instrument] = []
         self.by_warpgroup = False
@@ -125,11 +125,12 @@ class Function:
             form = self.affine.get(r)
             places = self.file.vector[r], self.file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
             if form is None:
-                rows.append((*places, 0, 0, 0, 0, 0, 0, 1, 0))
+                rows.append((*places, 0, 0, 0, 0, 0, 0, 0, 1, 0))
                 continue
             scale, low, signed = form.scale % (1 << 64), form.low % (1 << 64), form.extension == "sext"
             times = at(form.times) if form.times else 0
-            scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0)
+            beyond = at(form.beyond) if form.beyond else 0
+            scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0), beyond
             rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
         words = np.array(rows, ScalarRegister.dtype).view(np.uint32).tolist()
         words += np.array(list(constants), np.int64).reshape(-1).view(np.uint32).tolist()

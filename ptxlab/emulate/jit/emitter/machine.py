@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.affine.bits import AffineBits
 from ptxlab.emulate.jit.affine.forms import form_of
-from ptxlab.emulate.jit.affine.values import AffineOps
 from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
 from ptxlab.emulate.jit.emitter.function import Function
@@ -56,8 +56,8 @@ class Accesses:
         raise NotImplementedError
 
 
-class LaneMachine(AffineOps):
-    """The machine: `AffineOps`, and the operations that need the emitter's parts."""
+class LaneMachine(AffineBits):
+    """The machine: operations on affine values and others, and the operations that need the emitter's parts."""
 
     def __init__(self, f: Function) -> None:
         super().__init__(f.t)
@@ -175,7 +175,9 @@ class LaneMachine(AffineOps):
             p = self.t.field(S.Warp, f"tid_{axis}")
             steps = self.f.rows.steps(axis) if self.affine else None
             form = form_of("i32", steps, self.f.rows.zeros(axis)) if steps else None
-            affine = form and self.made(replace(form, counted=True), self.field(S.Warp, f"tid_{axis}", "i32"))
+            affine = form and self.made(
+                replace(form, most=self.f.rows.known(name).most), self.field(S.Warp, f"tid_{axis}", "i32")
+            )
             if affine:
                 return affine
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
@@ -187,7 +189,7 @@ class LaneMachine(AffineOps):
         }
         if base in fields and axis in "xyz":
             record, field = fields[base]
-            return self.field(record, f"{field}_{axis}", "i32")
+            return self.note(self.field(record, f"{field}_{axis}", "i32"), self.f.rows.known(f"{base}.{axis}"))
         if base in _OF_CLUSTERS:
             whole = self.special(f"{_OF_CLUSTERS[base]}.{axis}")
             size = self.special(f"%cluster_nctaid.{axis}")

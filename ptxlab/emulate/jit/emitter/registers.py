@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ptxlab.emulate.jit.affine.forms import Form
+from ptxlab.emulate.jit.affine.forms import ANY, Form, Known
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
@@ -64,7 +64,7 @@ class Registers:
         stride = self._loaded(r, file.stride[r], form.stride_type) if form.times else None
         base = self._loaded(r, file.scalar[r], form.type)
         if form.level:
-            self.m.note_zeros(base, form.zeros)
+            self.m.note(base, Known(form.zeros, form.most))
             return base
         return Affine(self.m, form, base, inner, stride)
 
@@ -96,13 +96,13 @@ class Registers:
                 text = self.t.let(f"load {ty}, ptr {p}, align {8 if scalar else 64}")
             found = self.values[r] = Value(text, lane, scalar)
             if scalar:
-                self.m.note_zeros(found, self.f.aligned.get(r, 0))
+                self.m.note(found, self.f.known.get(r, ANY))
         return found
 
     def _numbers(self, r: int) -> Value | None:
         """What a scalar holds, if 0 is all that is ever written to it, or the base of all that is."""
         form, lane = self.f.affine.get(r), self.program.registers[r].lane
-        zeros = self.f.aligned.get(r, 0) if form is None else form.zeros
+        zeros = self.f.known.get(r, ANY).zeros if form is None else form.zeros
         if zeros < BITS[lane] or not self.scalar(r):
             return None
         return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
@@ -128,7 +128,7 @@ class Registers:
         elif self._form(r) is not None:
             value = self._of_form(r, value)
         elif self.scalar(r):
-            self.m.note_zeros(value, self.f.aligned.get(r, 0))
+            self.m.note(value, self.f.known.get(r, ANY))
         self.values[r] = value
         self.dirty.add(r)
 
@@ -165,7 +165,7 @@ class Registers:
         assert affine is not None
         assert affine.form == form, (self.program.registers[r], affine.form, form)
         if form.level:
-            self.m.note_zeros(value, form.zeros)
+            self.m.note(value, Known(form.zeros, form.most))
             return value
         return Affine(self.m, form, affine.base, affine.inner, affine.stride)
 
