@@ -132,7 +132,9 @@ class Field:
         return self.kind.dtype if self.shape is None else (self.kind.dtype, self.shape.sizes)
 
 
-_RESERVED = frozenset({"new", "view", "offset", "many", "size", "dtype", "align", "fields", "buffer", "clear", "point"})
+_RESERVED = frozenset(
+    {"new", "view", "offset", "many", "size", "dtype", "align", "fields", "buffer", "clear", "opaque", "point"}
+)
 
 
 class Record:
@@ -219,6 +221,14 @@ class Record:
     def many(cls, records: int | np.ndarray) -> Pointer[Self]:
         """A pointer to so many zeroed records, or to those in an array of bytes."""
         return Records(cls, zeroed(cls.size * records) if isinstance(records, int) else records)
+
+    @property
+    def opaque(self) -> Pointer[int]:
+        """A pointer to its bytes. `p.cast(Block)[0]` is this view, and so holds what its pointers were set to."""
+        found, records = Pointer[int](self.buffer), Records[Self](type(self), self.buffer)
+        records.made[0] = self
+        found.casts[type(self)] = records
+        return found
 
     def point(self, name: str, address: int) -> None:
         """Has the pointer of this name point to an address in memory that the caller keeps alive."""

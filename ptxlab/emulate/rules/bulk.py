@@ -192,8 +192,35 @@ def done(context: Context, queue: Queue, transfer: Transfer) -> None:
     if transfer.word is not None:
         before = transfer.word[0]
     perform(context, transfer)
+    if context.checked:
+        check_completed(context, queue, transfer)
     if context.checked or context.traced:
         completed(context, queue, transfer, before)
+
+
+@rule
+def tell_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
+    """A transfer has been issued: tells of it."""
+    if context.checked:
+        check_issued(context, queue, transfer)
+    if context.checked or context.traced:
+        issued(context, queue, transfer)
+
+
+@rule(pointer="check_issued")
+def check_issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
+    """Checks a transfer that has been issued (`bulk_checks.issued`)."""
+    checks: Any = context
+    checks.check_issued(queue, transfer)
+    return 0
+
+
+@rule(pointer="check_completed")
+def check_completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
+    """Checks a transfer that has been performed (`bulk_checks.completed`)."""
+    checks: Any = context
+    checks.check_completed(queue, transfer)
+    return 0
 
 
 @rule(pointer="completed")

@@ -7,166 +7,287 @@ Reading what a copy reads is fine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import numpy as np
-
-from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import async_proxy, tile_layouts
-from ptxlab.emulate.rules import kinds as F
-from ptxlab.emulate.rules.bulk_races import GLOBAL, BulkRaces, Shadows, Span, in_global_memory, numbers
+from ptxlab.emulate.language import (
+    Pointer,
+    bits,
+    boolean,
+    extract,
+    first,
+    load_row,
+    row_ids,
+    row_u64,
+    rule,
+    select,
+    store_row,
+    u32,
+    u64,
+)
+from ptxlab.emulate.rules import async_proxy, bulk_races, tile_layouts
+from ptxlab.emulate.rules import tensor_maps as maps
+from ptxlab.emulate.rules.bulk_races import within
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
-from ptxlab.emulate.rules.mbarrier_phases import Phases
-from ptxlab.emulate.rules.mbarrier_records import Party
+from ptxlab.emulate.rules.kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.records import CODE, Block, Launch
-from ptxlab.emulate.runtime.transfers import Transfer
-from ptxlab.isa.actions import Action
-from ptxlab.isa.convert import PEER
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, REDUCES, WARP, Block, Launch
+from ptxlab.emulate.runtime.state import Context
+from ptxlab.emulate.runtime.transfers import LOAD_TILE, Queue, Transfer
 
-LANES = 32
+ROW = 16
 
 
-class BulkChecks:
-    """The bulk copies of one cluster. launch: the checks' record of it; block, phases: what the checks know of the
-    block of a rank; shadows: racecheck's records of global memory."""
+# -- one transfer ------------------------------------------------------------------------------------------------------
 
-    def __init__(
-        self, program: Program, launch: Launch, block: Callable[[int], Block], phases: Callable[[int], Phases],
-        shadows: Shadows, *, sync: bool,
-    ) -> None:  # fmt: skip
-        self.program, self.launch, self.block, self.phases, self.sync = program, launch, block, phases, sync
-        self.races = BulkRaces(program, launch, block, shadows)
 
-    def issued(self, transfer: Transfer) -> None:
-        """A transfer has been issued."""
-        serial(self.launch, 1 << transfer.thread % LANES)
-        for span in self._spans(transfer):
-            if self.launch.racecheck:
-                self.races.begins(transfer, span, self._record(transfer))
-            if self.sync and span.rank != GLOBAL:
-                self._meets_copies(transfer, span)
-                if span.writes:
-                    self._overwrites_tiles(transfer, span)
-                else:
-                    self._reads_stores(transfer, span)
-                self._mark(transfer, span, in_flight=True)
-            elif self.sync and self.launch.racecheck and not span.writes:
-                self.races.unseen(transfer, span, self._record(transfer))
-        if transfer.group == 0:
-            self.phases(transfer.owner).sent(transfer.barrier, self._party(transfer), transfer.count)
+@rule
+def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
+    """A transfer has been issued."""
+    launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
+    start, mine = context.memory.shared_start, record_of(issuer, transfer)
+    serial(launch, u32(1) << (transfer.thread & 31))
+    here = block_of(context, queue, transfer.at_rank)
+    shared_issued(launch, issuer, here, start, transfer.at - start, transfer, mine, transfer.reads == 0)
+    if transfer.held != 0:
+        shared_issued(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False)
+    if launch.racecheck and transfer.address != 0:
+        in_global_memory(context, launch, issuer, transfer, mine, True)
+    return 0
 
-    def completed(self, transfer: Transfer, before: int, word: int | None) -> None:
-        """A transfer has been performed; before, word: its mbarrier's contents before and after that."""
-        serial(self.launch, 1 << transfer.thread % LANES)
-        for span in self._spans(transfer):
-            if self.launch.racecheck:
-                self.races.ends(transfer, span, self._record(transfer))
-            if self.sync and span.rank != GLOBAL:
-                self._mark(transfer, span, in_flight=False)
-                if self.phases(span.rank).has_ended():
-                    note(self.launch, self.block(transfer.rank), F.BLOCK_ENDED, self._record(transfer), 0, NOWHERE,
-                         int(span.writes))  # fmt: skip
-                if span.writes:
-                    self._written_by_proxy(span)
-                    tile_layouts.written(self.block(span.rank), transfer, span, self.program.shared_start)
-        if word is None:
-            return
-        self.phases(transfer.owner).performed(transfer.barrier, self._party(transfer), transfer.count)
-        address = transfer.barrier
-        if transfer.owner != transfer.rank:
-            address += (transfer.owner + 1) * PEER
-        code = self.program.codes[transfer.code]
-        warp, lane = divmod(transfer.thread, LANES)
-        self.phases(transfer.rank).operated(code, warp, [lane], [address], [0], [before], [word])
 
-    # -- one transfer --------------------------------------------------------------------------------------------------
+@rule
+def completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
+    """A transfer has been performed."""
+    launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
+    start, mine = context.memory.shared_start, record_of(issuer, transfer)
+    serial(launch, u32(1) << (transfer.thread & 31))
+    here = block_of(context, queue, transfer.at_rank)
+    gone = context.slots[queue.first_rank + transfer.at_rank].cta.active == 0
+    shared_completed(launch, issuer, here, start, transfer.at - start, transfer, mine, transfer.reads == 0, gone)
+    if transfer.held != 0:
+        gone = context.slots[queue.first_rank + transfer.rank].cta.active == 0
+        shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False, gone)
+    if launch.racecheck and transfer.address != 0:
+        in_global_memory(context, launch, issuer, transfer, mine, False)
+    return 0
 
-    def _party(self, transfer: Transfer) -> Party:
-        return self.phases(transfer.owner).foreign((transfer.code, transfer.thread), self.phases(transfer.rank))
 
-    def _spans(self, transfer: Transfer) -> Iterator[Span]:
-        start = self.program.shared_start
-        yield Span(transfer.at_rank, transfer.at - start, transfer.count, not transfer.reads)
-        if transfer.held:
-            yield Span(transfer.rank, transfer.held - start, transfer.count, False)
-        if self.launch.racecheck and transfer.address:
-            yield from in_global_memory(transfer)
+@rule(inline=True)
+def block_of(context: Context, queue: Queue, rank: u32) -> Block:
+    """What the checks know of the block of a rank."""
+    return context.slots[queue.first_rank + rank].cta.checks.cast(Block)[0]
 
-    def _record(self, transfer: Transfer) -> int:
-        """The record of what a transfer does, as an access of the thread that issued it."""
-        warp, lane = divmod(transfer.thread, LANES)
-        return int(me(self.block(transfer.rank), warp, transfer.code)) | lane
 
-    def _noted(self, transfer: Transfer, kind: int, other: int, at: int) -> None:
-        note(self.launch, self.block(transfer.rank), kind, self._record(transfer), other, at, 0)
+@rule(inline=True)
+def record_of(issuer: Block, transfer: Transfer) -> u64:
+    """The record of what a transfer does, as an access of the thread that issued it."""
+    return me(issuer, transfer.thread >> 5, transfer.code) | (transfer.thread & 31)
 
-    # -- other copies --------------------------------------------------------------------------------------------------
 
-    def _mark(self, transfer: Transfer, span: Span, *, in_flight: bool) -> None:
-        """Marks each 4 bytes that a transfer touches as in flight, or removes the mark."""
-        block = self.block(span.rank)
-        block.copies = 1
-        kind = BEING_WRITTEN if span.writes else BEING_READ
-        mine = transfer.code << COPY_CODE | transfer.thread << COPY_THREAD | kind
-        there = numbers(block.pending)[span.each(4)]
-        if in_flight:
-            there[:] = mine
+# -- shared memory -----------------------------------------------------------------------------------------------------
+
+
+@rule
+def shared_issued(
+    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, transfer: Transfer, mine: u64, writes: boolean
+) -> None:
+    """A transfer is issued that writes or reads shared memory of a block, from this byte on; start: where that begins.
+    issuer: the block of its thread."""
+    behind, records = low + transfer.count, block.records
+    if launch.racecheck and records is not None:
+        each = launch.granule
+        words = (behind + each - 1) // each
+        bulk_races.begins(launch, issuer, records, block.stride, start, low // each, words, mine, writes)
+    if launch.synccheck:
+        meets_copies(launch, issuer, block, start, low >> 2, behind + 3 >> 2, mine, writes)
+        if writes:
+            overwrites_tiles(launch, issuer, block, start, low >> 4, behind + 15 >> 4, mine)
         else:
-            there[there == mine] = 0
+            reads_stores(launch, issuer, block, start, low >> 4, behind + 15 >> 4, mine)
+        block.copies = 1
+        fill(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
 
-    def _meets_copies(self, transfer: Transfer, span: Span) -> None:
-        """Notes another copy in flight that writes what this one touches, or reads what it overwrites."""
-        block = self.block(span.rank)
-        there = numbers(block.pending)[span.each(4)]
-        for copy in np.unique(there[there != 0]).tolist():
-            other, thread, group = copy >> COPY_CODE, copy >> COPY_THREAD & THREADS, copy & 0xFFFFFFFF
-            if group == BEING_READ and not span.writes:
-                continue
-            if group < BEING_READ and block.finished[thread] >= group:
-                continue  # a cp.async that its thread has waited for
-            codes = self.program.codes
-            if {codes[other].action, codes[transfer.code].action} == {Action.COPY_REDUCE}:
-                continue  # each element is changed atomically
-            at = self.program.shared_start + 4 * (span.each(4).start + int((there == copy).argmax()))
-            self._noted(transfer, F.PENDING, block.now | other << CODE | thread, at)
+
+@rule
+def shared_completed(
+    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, transfer: Transfer, mine: u64, writes: boolean,
+    gone: boolean,
+) -> None:  # fmt: skip
+    """The same of one that has been performed. gone: whether all threads of the block have exited."""
+    behind, records = low + transfer.count, block.records
+    if launch.racecheck and records is not None:
+        each = launch.granule
+        words = (behind + each - 1) // each
+        bulk_races.ends(launch, issuer, records, block.stride, low // each, words, mine, writes)
+    if launch.synccheck:
+        block.copies = 1
+        unmark(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
+        if gone:
+            note(launch, issuer, BLOCK_ENDED, mine, 0, NOWHERE, u64(writes))
+        if writes:
+            if block.tile_writes is not None:  # what a copy has written needs no fence
+                fill(block.tile_writes, low >> 4, behind + 15 >> 4, 0)
+            if block.tile_layout is not None:
+                fill(block.tile_layout, low >> 4, behind + 15 >> 4, 0)
+                if transfer.kind == LOAD_TILE:
+                    tile_layouts.written(block, transfer, start)
+
+
+# -- global memory -----------------------------------------------------------------------------------------------------
+
+
+@rule
+def in_global_memory(
+    context: Context, launch: Launch, issuer: Block, transfer: Transfer, mine: u64, begins: boolean
+) -> None:
+    """racecheck of what a transfer reads or writes in global memory, when it is issued or performed: of a tile each
+    row, or rows that follow each other."""
+    if transfer.kind < LOAD_TILE:
+        in_allocation(context, launch, issuer, transfer, transfer.address, transfer.count, mine, begins)
+        return
+    tensor, low, behind = u64(transfer.address + transfer.base), u64(0), u64(0)
+    for row in range(maps.rows(transfer.map)):
+        inside, offset, ahead, ended = maps.row_place(transfer.map, transfer.place, transfer.shift, row)
+        if inside:
+            begin = u64(tensor + offset + ahead)
+            if begin != behind:
+                if behind != 0:
+                    in_allocation(context, launch, issuer, transfer, low, behind - low, mine, begins)
+                low = begin
+            behind = begin + ended - ahead
+    if behind != 0:
+        in_allocation(context, launch, issuer, transfer, low, behind - low, mine, begins)
+
+
+@rule
+def in_allocation(
+    context: Context, launch: Launch, issuer: Block, transfer: Transfer, address: u64, count: u64, mine: u64,
+    begins: boolean,
+) -> None:  # fmt: skip
+    """The same of bytes in a row."""
+    writes, memory = transfer.reads != 0, context.memory
+    for k in range(memory.count):
+        held = memory.allocations[k]
+        records = held.accesses
+        if u64(address - held.base) < held.room and records is not None:
+            low, behind = address - held.base, address - held.base + count
+            word, words = low // launch.granule, (behind + launch.granule - 1) // launch.granule
+            if not begins:
+                bulk_races.ends(launch, issuer, records, held.stride, word, words, mine, writes)
+                return
+            bulk_races.begins(launch, issuer, records, held.stride, held.base, word, words, mine, writes)
+            if launch.synccheck and not writes:
+                bulk_races.unseen(launch, issuer, records, held.stride, held.base, word, words, mine)
             return
 
-    # -- the async proxy -----------------------------------------------------------------------------------------------
 
-    def _reads_stores(self, transfer: Transfer, span: Span) -> None:
-        """Notes stores of threads to what the copy reads that no proxy fence has made visible to the async proxy."""
-        block = self.block(span.rank)
-        if block.tile_writes is None:
-            return
-        there = numbers(block.tile_writes)[span.each(16)]
-        for written in np.unique(there[there != 0]).tolist():
-            if async_proxy.unseen(block, transfer.thread // LANES, written):
-                at = self.program.shared_start + 16 * (span.each(16).start + int((there == written).argmax()))
-                self._noted(transfer, F.NO_PROXY_FENCE, async_proxy.party(block, written), at)
-                return
+# -- copies in flight --------------------------------------------------------------------------------------------------
 
-    def _overwrites_tiles(self, transfer: Transfer, span: Span) -> None:
-        """Notes a product of `wgmma` that reads what the copy overwrites, if it is in flight, or is not merely because
-        of the order in which warps ran here."""
-        block = self.block(span.rank)
-        if block.tile_reads is None:
-            return
-        there = numbers(block.tile_reads)[span.each(16)]
-        for read in np.unique(there[there != 0]).tolist():
-            if async_proxy.in_flight(block, read):
-                at = self.program.shared_start + 16 * (span.each(16).start + int((there == read).argmax()))
-                self._noted(transfer, F.TILE_OVERWRITTEN, async_proxy.party(block, read), at)
-                return
-            issuer, mine = self.block(transfer.rank), self._record(transfer)
-            if self.launch.racecheck and not async_proxy.read_before(self.launch, issuer, block, read, mine):
-                at = self.program.shared_start + 16 * (span.each(16).start + int((there == read).argmax()))
-                self._noted(transfer, F.TILE_UNORDERED, async_proxy.party(block, read), at)
-                return
 
-    def _written_by_proxy(self, span: Span) -> None:
-        """What a copy has written needs no fence."""
-        block = self.block(span.rank)
-        if block.tile_writes is not None:
-            numbers(block.tile_writes)[span.each(16)] = 0
+@rule(inline=True)
+def mark(transfer: Transfer, writes: boolean) -> u64:
+    """What says that bytes of shared memory are in flight."""
+    kind: u64 = BEING_WRITTEN if writes else BEING_READ
+    return u64(transfer.code) << COPY_CODE | u64(transfer.thread) << COPY_THREAD | kind
+
+
+@rule
+def fill(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
+    """Sets some numbers."""
+    while low + ROW <= behind:
+        store_row(numbers + low, (row_ids() & 0) + value)
+        low += ROW
+    for k in range(low, behind):
+        numbers[k] = value
+
+
+@rule
+def unmark(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
+    """Clears those of some numbers that have this value."""
+    for begin in range(low, behind, ROW):
+        row = load_row(numbers + begin)
+        some = (row == value) & (row_ids() < behind - begin)
+        store_row(numbers + begin, select(some, row_ids() & 0, row))
+
+
+@rule(inline=True)
+def others(numbers: Pointer[u64], begin: u64, behind: u64) -> tuple[row_u64, u32]:
+    """16 numbers, of which those from `behind` on do not count, and which of them are not 0."""
+    row = load_row(numbers + begin)
+    return row, bits(row != 0) & within(begin, begin, behind)
+
+
+@rule
+def meets_copies(
+    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, behind: u64, mine: u64, writes: boolean
+) -> None:
+    """Notes another copy in flight that writes what this one touches, or reads what it overwrites."""
+    least, place = u64(0), u64(0)
+    for begin in range(low, behind, ROW):
+        row, left = others(block.pending, begin, behind)
+        while left:
+            k = first(left)
+            copy = u64(extract(row, k))
+            left &= ~bits(row == copy)
+            if (least == 0 or copy < least) and conflicts(launch, block, copy, mine, writes):
+                least, place = copy, begin + k
+    if least != 0:
+        other = block.now | least >> COPY_CODE << CODE | (least >> COPY_THREAD & THREADS)
+        note(launch, issuer, PENDING, mine, other, start + 4 * place, 0)
+
+
+@rule(inline=True)
+def conflicts(launch: Launch, block: Block, copy: u64, mine: u64, writes: boolean) -> boolean:
+    """Whether another copy in flight, as it is remembered, conflicts with one."""
+    group = copy & 0xFFFFFFFF
+    if group == BEING_READ and not writes:
+        return False
+    if group < BEING_READ and u64(block.finished[copy >> COPY_THREAD & THREADS]) >= group:
+        return False  # a cp.async that its thread has waited for
+    both = launch.traits[copy >> COPY_CODE] & launch.traits[mine >> CODE & LAST_CODE]
+    return both & REDUCES == 0  # reductions change each element atomically
+
+
+# -- the async proxy ---------------------------------------------------------------------------------------------------
+
+
+@rule
+def reads_stores(launch: Launch, issuer: Block, block: Block, start: u64, low: u64, behind: u64, mine: u64) -> None:
+    """Notes stores of threads to what the copy reads that no proxy fence has made visible to the async proxy."""
+    writes, warp, least, place = block.tile_writes, u32(mine >> WARP & 31), u64(0), u64(0)
+    if writes is None:
+        return
+    for begin in range(low, behind, ROW):
+        row, left = others(writes, begin, behind)
+        while left:
+            k = first(left)
+            written = u64(extract(row, k))
+            left &= ~bits(row == written)
+            if (least == 0 or written < least) and async_proxy.unseen(block, warp, written):
+                least, place = written, begin + k
+    if least != 0:
+        note(launch, issuer, NO_PROXY_FENCE, mine, async_proxy.party(block, least), start + 16 * place, 0)
+
+
+@rule
+def overwrites_tiles(launch: Launch, issuer: Block, block: Block, start: u64, low: u64, behind: u64, mine: u64) -> None:
+    """Notes a product of `wgmma` that reads what the copy overwrites, if it is in flight, or is not merely because of
+    the order in which warps ran here."""
+    reads, least, place, kind = block.tile_reads, u64(0), u64(0), u64(0)
+    if reads is None:
+        return
+    for begin in range(low, behind, ROW):
+        row, left = others(reads, begin, behind)
+        while left:
+            k = first(left)
+            read = u64(extract(row, k))
+            left &= ~bits(row == read)
+            if least == 0 or read < least:
+                found: u64 = 0
+                if async_proxy.in_flight(block, read):
+                    found = TILE_OVERWRITTEN
+                elif launch.racecheck and not async_proxy.read_before(launch, issuer, block, read, mine):
+                    found = TILE_UNORDERED
+                if found != 0:
+                    least, place, kind = read, begin + k, found
+    if least != 0:
+        note(launch, issuer, kind, mine, async_proxy.party(block, least), start + 16 * place, 0)

@@ -237,8 +237,7 @@ def send(
                 transfer.written = written
                 if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
                     return True
-            if context.checked or context.traced:
-                bulk.issued(context, queue, transfer)
+            bulk.tell_issued(context, queue, transfer)
     return False
 
 

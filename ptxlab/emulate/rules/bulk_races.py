@@ -4,160 +4,185 @@ When a copy is issued, it must be ordered after earlier accesses of threads and 
 is performed, it is recorded as an access of that moment. Threads are ordered after it if they have waited for its
 mbarrier, or come after the issuing thread's wait for its bulk group. (An access between the two moments is a finding of
 synccheck, even if the issuing thread makes it; see `bulk_checks`.)
+
+A copy is one access to all of its bytes: of several records that it races with, the least one is reported, at the first
+word that has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-import numpy as np
-
-from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import async_proxy, race_lines, race_rows, races, tensor_maps
+from ptxlab.emulate.language import Pointer, bits, boolean, extract, first, row_bool, row_u64, rule, store_row, u32, u64
+from ptxlab.emulate.rules.async_proxy import unseen_in_global
 from ptxlab.emulate.rules.kinds import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
-from ptxlab.emulate.rules.records import BLOCK, CODE, ID, LAST_CODE, Block, Launch
-from ptxlab.emulate.runtime.transfers import LOAD_TILE, Transfer
-from ptxlab.isa.actions import Action
+from ptxlab.emulate.rules.race_lines import WRITES, accessed, disturbed
+from ptxlab.emulate.rules.race_rows import (
+    LINE,
+    WHOLE,
+    before_barrier,
+    begun,
+    by_rows,
+    keep,
+    line_of,
+    put,
+    records_of,
+    row_of,
+)
+from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
+from ptxlab.emulate.rules.records import (
+    ASYNC,
+    BLOCK,
+    CODE,
+    ID,
+    LAST_CODE,
+    LAST_TIME,
+    REDUCES,
+    TIME,
+    WARP,
+    Block,
+    Launch,
+)
 
-GLOBAL = -1
-"""Instead of a rank: in global memory."""
-Shadows = Callable[[int], tuple[int, races.Shadow] | None]
-"""From an address in global memory to the start of its allocation and its records."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """Bytes that a transfer reads or writes: in the shared memory of the block of which rank, from which byte on, or
-    from which address of global memory."""
-
-    rank: int
-    first: int
-    count: int
-    writes: bool
-
-    def each(self, grain: int) -> slice:
-        """The range of pieces, of so many bytes each, that it touches."""
-        return slice(self.first // grain, -(-(self.first + self.count) // grain))
-
-
-def numbers(p: Pointer[int]) -> np.ndarray:
-    """The array that a pointer points into, from there to its end."""
-    array: np.ndarray = p.array
-    return array[p.start :]
-
-
-def in_global_memory(transfer: Transfer) -> Iterator[Span]:
-    """What a transfer reads or writes in global memory: of a tile a span for each row, or for rows that follow each
-    other."""
-    writes = bool(transfer.reads)
-    if transfer.kind < LOAD_TILE:
-        yield Span(GLOBAL, transfer.address, transfer.count, writes)
-        return
-    tensor, first, behind = transfer.address + transfer.base, 0, 0
-    for row in range(tensor_maps.rows(transfer.map)):
-        inside, offset, low, high = tensor_maps.row_place(transfer.map, transfer.place, transfer.shift, row)
-        if inside:
-            begin = (tensor + offset + low) % (1 << 64)
-            if begin != behind:
-                if behind:
-                    yield Span(GLOBAL, first, behind - first, writes)
-                first = begin
-            behind = begin + high - low
-    if behind:
-        yield Span(GLOBAL, first, behind - first, writes)
+WORDS = 1 << LINE
+"""Words of a line."""
+OF_MOMENT = OF_WARP | LAST_TIME << TIME
+"""The fields of a record that tell whether an access comes before those of another warp."""
 
 
-class BulkRaces:
-    """The records of racecheck as bulk copies see them. block: what the checks know of the block of a rank; shadows:
-    the records of global memory."""
-
-    def __init__(self, program: Program, launch: Launch, block: Callable[[int], Block], shadows: Shadows) -> None:
-        self.program, self.launch, self.block, self.shadows = program, launch, block, shadows
-
-    def begins(self, transfer: Transfer, span: Span, mine: int) -> None:
-        """A copy is issued: notes what it races with. mine: its record as an access."""
-        found = self._rows(span)
-        if found is None:
-            return
-        start, rows, _ = found
-        block, grain = self.block(transfer.rank), self.launch.granule
-        kinds = (WAW, WAR, WAR) if span.writes else (RAW,)
-        for number, (kind, there) in enumerate(zip(kinds, rows, strict=False)):
-            for other in _doubtful(there, block, mine):
-                if self._atomic(other) and self._atomic(mine):
-                    continue
-                if races.collides(self.launch, block, other, mine, number == 0):
-                    races.race(self.launch, block, kind, mine, other, start + grain * int((there == other).argmax()))
-                    return
-
-    def unseen(self, transfer: Transfer, span: Span, mine: int) -> None:
-        """A copy from global memory is issued: notes a store there that the async proxy does not see."""
-        found = self._rows(span)
-        if found is None:
-            return
-        start, (there, _, _), _ = found
-        block, warp = self.block(transfer.rank), transfer.thread // 32
-        for writer in np.unique(there[there != 0]).tolist():
-            code = self.program.codes[writer >> CODE & LAST_CODE]
-            if code.form.op.kind != "async" and async_proxy.unseen_in_global(self.launch, block, warp, writer):
-                at = start + self.launch.granule * int((there == writer).argmax())
-                note(self.launch, block, NO_PROXY_FENCE, mine, writer, at, 0)
-                return
-
-    def ends(self, transfer: Transfer, span: Span, mine: int) -> None:
-        """A copy has been performed: its access is recorded."""
-        found = self._rows(span)
-        if found is None:
-            return
-        block = self.block(transfer.rank)
-        race_lines.accessed(self.launch, block, *found[2], span.writes)
-        race_lines.disturbed(self.launch, block, *found[2])
-        writer, reader, other = found[1]
-        if span.writes:
-            writer[:] = mine
-            return
-        stays = np.isin(
-            reader, [r for r in _doubtful(reader, block, mine) if not races.ordered(self.launch, block, r, mine, False)]
-        )
-        reader[~stays] = mine
-        other[stays] = mine
-
-    def _rows(
-        self, span: Span
-    ) -> tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray], tuple[Pointer[int], int]] | None:
-        """The address of the first word of a span, the last writers of its words and two readers of each, and all
-        records of the allocation with their stride; None where there are no records."""
-        grain = self.launch.granule
-        if span.rank == GLOBAL:
-            found = self.shadows(span.first)
-            if found is None:
-                return None
-            base, shadow = found
-            records, stride = shadow.records, shadow.stride
-            words = slice((span.first - base) // grain, -(-(span.first - base + span.count) // grain))
-        else:
-            block, base, words = self.block(span.rank), self.program.shared_start, span.each(grain)
-            if block.records is None:
-                return None
-            records, stride = block.records, block.stride
-        race_rows.by_words(self.launch, records, stride)
-        all_ = numbers(records)
-        first, second, third = (all_[k * stride :][words] for k in range(3))
-        return base + words.start * grain, (first, second, third), (records, stride)
-
-    def _atomic(self, record: int) -> bool:
-        """Whether an access is that of a reduction, which changes each element atomically."""
-        return self.program.codes[record >> CODE & LAST_CODE].action is Action.COPY_REDUCE
+@rule(inline=True)
+def within(begin: u64, low: u64, behind: u64) -> u32:
+    """Which of 16 numbers from `begin` on lie in a range: a bit for each."""
+    mask: u32 = 0xFFFF
+    if begin < low:
+        mask &= u32(0xFFFF << (low - begin))
+    if begin + 16 > behind:
+        mask &= u32(0xFFFF) >> u32(begin + 16 - behind)
+    return mask
 
 
-def _doubtful(there: np.ndarray, block: Block, mine: int) -> list[int]:
-    """The records to check: neither the thread's own nor from before the last barrier of its whole block."""
+@rule(inline=True)
+def doubtful(block: Block, row: row_u64, mine: u64) -> u32:
+    """The records to check, a bit for each: neither the thread's own nor from before its block's last barrier."""
     low = block.now >> BLOCK << BLOCK
-    with np.errstate(over="ignore"):
-        fine = (there == 0) | (there - np.uint64(low) < np.uint64(block.full - low))
-    fine |= (there ^ np.uint64(mine)) & np.uint64(ID) == 0
-    found: list[int] = np.unique(there[~fine]).tolist()
-    return found
+    fine: row_bool = (row == 0) | (row - low < u64(block.full - low)) | ((row ^ mine) & ID == 0)
+    return bits(~fine)
+
+
+@rule(inline=True)
+def alike(row: row_u64, record: u64, mine: u64) -> u32:
+    """The records, a bit for each, of accesses that are ordered before an access `mine` if that of one record is."""
+    if (record ^ mine) & OF_WARP == 0:
+        return bits(row == record)
+    return bits((row ^ record) & OF_MOMENT == 0)
+
+
+@rule
+def least_racing(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, third: u64, mine: u64
+) -> tuple[u64, u64]:
+    """The least record of some words that races with an access, 0 if none does, and the first word that has it."""
+    rows, least, place = by_rows(launch, records, stride), u64(0), u64(0)
+    before, span = block.now >> BLOCK << BLOCK, u64(block.full - (block.now >> BLOCK << BLOCK))
+    for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
+        if rows and before_barrier(begun(records, stride, number)[third], before, span):
+            continue
+        row = records_of(records, stride, number, third, rows)
+        left = doubtful(block, row, mine) & within(number << LINE, low, behind)
+        while left:
+            k = first(left)
+            record = u64(extract(row, k))
+            if ordered(launch, block, record, mine, third == 0):
+                left &= ~alike(row, record, mine)
+                continue
+            left &= ~bits(row == record)
+            both = launch.traits[record >> CODE & LAST_CODE] & launch.traits[mine >> CODE & LAST_CODE]
+            if both & REDUCES == 0 and (least == 0 or record < least):  # reductions change each element atomically
+                if collides(launch, block, record, mine, third == 0):
+                    least, place = record, (number << LINE) + k
+    return least, place
+
+
+@rule
+def begins(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, start: u64, low: u64, behind: u64, mine: u64,
+    write: boolean,
+) -> None:  # fmt: skip
+    """A copy is issued: notes what it races with. block: that of its thread; low, behind: the words of an allocation,
+    whose address is `start`; mine: its record as an access."""
+    thirds: u64 = 3 if write else 1
+    for third in range(thirds):
+        other, word = least_racing(launch, block, records, stride, low, behind, third, mine)
+        if other != 0:
+            kind: u64 = RAW
+            if write:
+                kind = WAW if third == 0 else WAR
+            race(launch, block, kind, mine, other, start + word * launch.granule)
+            return
+
+
+@rule
+def unseen(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, start: u64, low: u64, behind: u64, mine: u64
+) -> None:
+    """A copy from global memory is issued: notes a store there that the async proxy does not see."""
+    if launch.summaries and records[3 * stride + WRITES] == 0:
+        return
+    rows, warp, least, place = by_rows(launch, records, stride), u32(mine >> WARP & 31), u64(0), u64(0)
+    for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
+        row = records_of(records, stride, number, 0, rows)
+        left = bits(row != 0) & within(number << LINE, low, behind)
+        while left:
+            k = first(left)
+            record = u64(extract(row, k))
+            if not unseen_in_global(launch, block, warp, record):
+                left &= ~bits((row ^ record) & OF_MOMENT == 0)
+                continue
+            left &= ~bits(row == record)
+            if launch.traits[record >> CODE & LAST_CODE] & ASYNC == 0 and (least == 0 or record < least):
+                least, place = record, (number << LINE) + k
+    if least != 0:
+        note(launch, block, NO_PROXY_FENCE, mine, least, start + place * launch.granule, 0)
+
+
+@rule
+def ends(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, mine: u64, write: boolean
+) -> None:
+    """A copy has been performed: its access is recorded. A reader that it does not come after stays."""
+    accessed(launch, block, records, stride, write)
+    disturbed(launch, block, records, stride)
+    rows = by_rows(launch, records, stride)
+    for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
+        inside, stay = within(number << LINE, low, behind), u32(0)
+        if not write:
+            row = records_of(records, stride, number, 1, rows)
+            left = doubtful(block, row, mine) & inside
+            while left:
+                record = u64(extract(row, first(left)))
+                same = alike(row, record, mine)
+                if not ordered(launch, block, record, mine, False):
+                    same = bits(row == record)
+                    stay |= same & inside
+                left &= ~same
+        recorded(block, records, stride, number, inside & ~stay, u64(0) if write else u64(1), mine, rows)
+        recorded(block, records, stride, number, stay, 2, mine, rows)
+
+
+@rule(inline=True)
+def recorded(
+    block: Block, records: Pointer[u64], stride: u64, number: u64, words: u32, third: u64, mine: u64, rows: boolean
+) -> None:
+    """Records an access to some words of a line, a bit for each."""
+    if words == 0:
+        return
+    line = line_of(records, stride, number)
+    if rows:
+        line = begun(records, stride, number)
+    if words != 0xFFFF:
+        for k in range(WORDS):
+            if words >> k & 1 != 0:
+                put(block, records, stride, line, third, (number << LINE) + k, mine, rows)
+    elif rows:
+        keep(line, third, mine, WHOLE)
+    else:
+        store_row(records + (third * stride + (number << LINE)), row_of(mine, WHOLE))

@@ -48,10 +48,10 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
         record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
         if follows_tiles(program):
             record.tile_writes, record.tile_reads = (
-                Pointer(np.zeros(shared_size // 16 + 2, np.uint64)) for _ in range(2)
+                Pointer(np.zeros(shared_size // 16 + 16, np.uint64)) for _ in range(2)
             )
         if follows_layouts(program):
-            record.tile_layout = Pointer(np.zeros(shared_size // 16 + 2, np.uint64))
+            record.tile_layout = Pointer(np.zeros(shared_size // 16 + 16, np.uint64))
     if "initcheck" not in launch.checks:
         return record
     record.written = Pointer(np.zeros(shared_size + 64, np.uint8))

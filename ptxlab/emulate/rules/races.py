@@ -60,6 +60,7 @@ from ptxlab.emulate.rules.kinds import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, synced
 from ptxlab.emulate.rules.records import (
+    ASYNC,
     ATOMIC,
     BLOCK,
     CODE,
@@ -67,6 +68,7 @@ from ptxlab.emulate.rules.records import (
     LAST_TIME,
     MANY,
     NARROW,
+    REDUCES,
     STORES,
     STRONG,
     SWAPS,
@@ -77,6 +79,7 @@ from ptxlab.emulate.rules.records import (
     Launch,
 )
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 
 OF_WARP = 0xFFFF << BLOCK | 31 << WARP
 """The fields that name the warp."""
@@ -100,6 +103,8 @@ def traits(program: Program) -> list[int]:
         | STORES * code.properties.stores
         | ATOMIC * code.properties.atomic
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
+        | ASYNC * (code.form.op.kind == "async")
+        | REDUCES * (code.action is Action.COPY_REDUCE)
         for code in program.codes
     ]
 

@@ -224,9 +224,9 @@ def end_round(context: Context, cta: Cta) -> u32:
         free = free | warp.live & ~(warp.wait | warp.spins)
     cluster = cta.cluster
     if alive == 0:
+        cta.active = 0
         if context.bulk_copies:
             complete_copies(context, cta)
-        cta.active = 0
         if context.checked and context.cluster_barriers and cluster.count != 1:
             cluster_ends.ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
         if context.warpgroup_products:

@@ -11,17 +11,14 @@ the ninth on modulo eight, since a tile may be read in parts. The pieces of one 
 
 from __future__ import annotations
 
-import numpy as np
-
 from ptxlab.emulate.language import boolean, rule, u32, u64
 from ptxlab.emulate.rules import tensor_maps
-from ptxlab.emulate.rules.bulk_races import Span, numbers
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.kinds import TILE_LAYOUT
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, piece_address
-from ptxlab.emulate.runtime.transfers import LOAD_TILE, Transfer
+from ptxlab.emulate.runtime.transfers import Transfer
 
 AT_CODE, AT_THREAD, AT_SWIZZLE, AT_NUMBER, AT_CHUNK = 42, 32, 30, 22, 14
 OF_COPY = ~((1 << AT_NUMBER) - 1) & ~(3 << AT_SWIZZLE) & (1 << 64) - 1
@@ -29,24 +26,20 @@ OF_COPY = ~((1 << AT_NUMBER) - 1) & ~(3 << AT_SWIZZLE) & (1 << 64) - 1
 ROW, CHUNK = (1 << AT_CHUNK) - 1, 0xFF
 
 
-def written(block: Block, transfer: Transfer, span: Span, start: int) -> None:
-    """A copy has written to shared memory, which begins at the address `start`."""
-    if block.tile_layout is None:
+@rule
+def written(block: Block, transfer: Transfer, start: u64) -> None:
+    """A copy has written a tile to shared memory, which begins at the address `start`."""
+    layout, map = block.tile_layout, transfer.map
+    if layout is None:
         return
-    layout = numbers(block.tile_layout)
-    layout[span.each(PIECE)] = 0
-    if transfer.kind != LOAD_TILE:
-        return
-    block.layouts = block.layouts + 1 & 0xFF
-    across = tensor_maps.row_bytes(transfer.map) // PIECE
-    pattern = tensor_maps.field(transfer.map, tensor_maps.SWIZZLE, 3)
-    number = np.arange(transfer.count // PIECE, dtype=np.uint64)
-    address = number * PIECE + transfer.at
-    address ^= (address >> 7 & (1 << pattern) - 1) << 4
-    of_copy = transfer.code << AT_CODE | transfer.thread << AT_THREAD | pattern << AT_SWIZZLE
-    of_copy |= block.layouts << AT_NUMBER
-    which = number % across << AT_CHUNK | number // across
-    layout[((address - start) // PIECE).astype(np.int64)] = which | np.uint64(of_copy)
+    block.layouts = (block.layouts + 1) & 0xFF
+    across, address = tensor_maps.row_bytes(map) // PIECE, transfer.at
+    of_copy = u64(transfer.code) << AT_CODE | u64(transfer.thread) << AT_THREAD | u64(block.layouts) << AT_NUMBER
+    of_copy |= tensor_maps.field(map, tensor_maps.SWIZZLE, 3) << AT_SWIZZLE
+    for row in range(tensor_maps.rows(map)):
+        for piece in range(across):
+            layout[(tensor_maps.swizzled(map, address) - start) // PIECE] = of_copy | piece << AT_CHUNK | row
+            address += PIECE
 
 
 @rule

@@ -264,7 +264,9 @@ class Context(Record, align=64):
     check: Pointer[u8]  # the checks' record of the launch
     phases: u64  # the function that reports operations on mbarriers to the checks
     combine: u64  # the function that does the reductions of bulk copies
-    issued: u64  # the functions that report bulk copies to the checks, when they are issued and performed
+    check_issued: u64  # the functions that check bulk copies when they are issued and performed
+    check_completed: u64
+    issued: u64  # and those that report them to the checks of mbarriers and to a trace
     completed: u64
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.rules.bulk_checks import BulkChecks
+from ptxlab.emulate.rules import bulk_checks
+from ptxlab.emulate.rules.bulk_reports import BulkReports
 from ptxlab.emulate.runtime.state import Cluster as ClusterRecord
 from ptxlab.emulate.runtime.state import Fault, Found, MemoryMap
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
@@ -24,14 +25,17 @@ class BulkBlock:
     run: BlockRun
     rank: int
     cluster: ClusterRecord
-    race_shared: None = None  # races of bulk copies are found by `BulkChecks`
+    race_shared: None = None  # races of bulk copies are found by `bulk_checks`
     race_shared_stride: int = 0
     shared: Pointer[int] = field(init=False)
     init_shared: Pointer[int] | None = field(init=False)
+    checks: Pointer[int] | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.shared = Pointer(self.run.spaces.shared.data)
-        self.init_shared = None if self.run.check is None else self.run.check.record.written
+        check = self.run.check
+        self.init_shared = None if check is None else check.record.written
+        self.checks = None if check is None else check.record.opaque
 
     @property
     def active(self) -> int:
@@ -50,12 +54,16 @@ class BulkContext:
     """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
 
     def __init__(self, machine: Machine, blocks: Sequence[BlockRun], queue: Pointer[Queue]) -> None:
-        self.checks: BulkChecks | None = None
+        self.reports: BulkReports | None = None
+        self.check = None if machine.checker is None else machine.checker.record.opaque
         self.memory: MemoryMap = machine.map
         for index, held in enumerate(machine.live):
             row = self.memory.allocations[index]
             row.host = Pointer(held.data)
             row.written = None if held.written is None else Pointer(held.written)
+            shadow = None if machine.checker is None else machine.checker.shadow(machine.region_of(index))[0]
+            if shadow is not None:
+                row.accesses, row.stride = shadow.records, shadow.stride
         self.params: Pointer[int] = Pointer(machine.parameters.data)
         self.fault, self.found = Fault.new(), Found.new()
         self.moved: Pointer[int] | None = None if machine.watch is None else Pointer(machine.watch.moved)
@@ -69,25 +77,35 @@ class BulkContext:
 
     @property
     def checked(self) -> bool:
-        """Whether `issued` and `completed` are to be called for the checks."""
-        return self.checks is not None
+        """Whether bulk copies are to be checked."""
+        return self.check is not None
 
     @property
     def traced(self) -> bool:
-        """Whether they are to be called for a trace."""
+        """Whether they are traced."""
         return self.order is not None
+
+    def check_issued(self, queue: Queue, transfer: Transfer) -> None:
+        """Checks a transfer that has been issued."""
+        context: Any = self
+        bulk_checks.issued(context, queue, transfer)
+
+    def check_completed(self, queue: Queue, transfer: Transfer) -> None:
+        """Checks a transfer that has been performed."""
+        context: Any = self
+        bulk_checks.completed(context, queue, transfer)
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
         """A transfer has been issued."""
-        if self.checks is not None:
-            self.checks.issued(transfer)
+        if self.reports is not None:
+            self.reports.issued(transfer)
         if self.order is not None:
             block, to = (self.slots[rank].cta.run.index for rank in (transfer.rank, transfer.at_rank))
             self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
 
     def completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
         """A transfer has been performed."""
-        if self.checks is not None:
-            self.checks.completed(transfer, before, None if transfer.word is None else transfer.word[0])
+        if self.reports is not None:
+            self.reports.completed(transfer, before, None if transfer.word is None else transfer.word[0])
         if self.order is not None:
             self.order.completed(id(transfer), self.order.steps)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import clusters, races
+from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.bulk import complete_all
-from ptxlab.emulate.rules.bulk_checks import BulkChecks
+from ptxlab.emulate.rules.bulk_reports import BulkReports
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime.transfers import Queue
 from ptxlab.emulate.step.bulk import BulkContext
@@ -55,18 +55,7 @@ class Cluster:
             check.phases.mate = lambda rank: checks[rank].phases
             check.phases.in_flight = lambda: self.queue is not None and self.queue.first != self.queue.behind
         if self.context is not None:
-            self.context.checks = BulkChecks(
-                self.machine.program, self.machine.checker.record, lambda rank: checks[rank].record,
-                lambda rank: checks[rank].phases, self._shadow_at, sync=self.machine.checker.sync,
-            )  # fmt: skip
-
-    def _shadow_at(self, address: int) -> tuple[int, races.Shadow] | None:
-        """The allocation of an address in global memory: where it begins, and racecheck's records of it."""
-        for number, held in enumerate(self.machine.live):
-            if held.address <= address < held.address + held.size:
-                found, _ = self.machine.checker.shadow(self.machine.region_of(number))
-                return None if found is None else (held.address, found)
-        return None
+            self.context.reports = BulkReports(self.machine.program, lambda rank: checks[rank].phases)
 
     @property
     def busy(self) -> int:

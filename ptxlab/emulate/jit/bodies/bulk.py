@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
-from ptxlab.emulate.jit.translation.rulecode import call
+from ptxlab.emulate.jit.translation.rulecode import Function, call
+from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
 from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.emitter.instrument import After
 
 COLUMN = 8 * W
 """Bytes of a column of the buffers: a number of 64 bits for each lane."""
@@ -20,6 +28,19 @@ class Bulk(Body):
     """Instructions that copy in bulk, and those that wait for such copies. The rules call counters and checks back."""
 
     rules = (issue_lanes, finish_groups)
+
+    @staticmethod
+    def check_rules() -> tuple[Function, ...]:
+        from ptxlab.emulate.rules.bulk_checks import completed, issued
+
+        return issued, completed
+
+    def check(self, code: Code, checks: Checks) -> After | None:
+        names = "check_issued", "check_completed"
+        for name, checking in zip(names, self.check_rules(), strict=True):  # those that belong to this code
+            place = self.t.field(S.Context, name, "%ctx")
+            self.t.do(f'store ptr @"{rule_of(checking).symbol}", ptr {place}')
+        return super().check(code, checks)
 
     def emit(self, code: Code) -> None:
         if code.action in (Action.COMMIT, Action.WAIT_GROUP):

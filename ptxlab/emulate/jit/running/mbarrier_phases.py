@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.language.records import address_of
-from ptxlab.emulate.rules.bulk_checks import BulkChecks
+from ptxlab.emulate.rules.bulk_reports import BulkReports
 from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.mbarrier_phases import Early, Phases, passed_early
-from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
@@ -87,19 +86,9 @@ class Callback:
         """What is known of the block of a rank; `first`: the slot of rank 0."""
         return self._phases(address_of(self.workers[0].slots[first + rank].cta))
 
-    def _bulk(self, first: int) -> BulkChecks:
-        """What the checks know of the bulk copies of a cluster."""
-        slots = self.workers[0].slots
-
-        def block(rank: int) -> Block:
-            found = slots[first + rank].checked
-            assert found is not None
-            return found
-
-        sync = "synccheck" in self.launch.checks
-        assert self.run.checks is not None
-        record, shadows = self.run.checks.record, self.run.checks.shadow_at
-        return BulkChecks(self.program, record, block, functools.partial(self._mate, first), shadows, sync=sync)
+    def _bulk(self, first: int) -> BulkReports:
+        """What the bulk copies of a cluster report to its mbarriers."""
+        return BulkReports(self.program, functools.partial(self._mate, first))
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
         """A bulk copy has been issued."""
