@@ -1,6 +1,6 @@
 ; [["grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment", "turns.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/beginning.py rules/clusters.py rules/memcheck.py rules/records.py rules/rounds.py rules/scheduling.py rules/turns.py runtime/state.py
-; 25a424c59d339096cdf0167e4892ed6b4be6356ec57adca40b6ed74ffa0cd851 4c69e8b4b3d8014f44a7bb9af7ba6d8d8412d7641c9d1bfcb5fbfe9cd78b3d66
+; 4406aa7be8dd02804d02063587ff71b832ddb68a49391203e43fa832321148f4 5135a8f92fe45a8e5d30ff79f33c964ae6fa6d7dcc84a04b3929363c96567a63
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -18,7 +18,7 @@ entry.1:
   %.5.i = getelementptr i8, ptr %context.given, i64 272
   %.15.i = getelementptr i8, ptr %context.given, i64 280
   %.27.i29 = getelementptr i8, ptr %context.given, i64 264
-  %.6.i = getelementptr i8, ptr %context.given, i64 403
+  %.6.i = getelementptr i8, ptr %context.given, i64 419
   %.22.i = getelementptr i8, ptr %context.given, i64 40
   %.25.i = getelementptr i8, ptr %context.given, i64 48
   %.11.i15 = getelementptr i8, ptr %context.given, i64 56
@@ -56,20 +56,20 @@ entry.1:
   %.131.i.i = getelementptr i8, ptr %context.given, i64 304
   %.140.i.i = getelementptr i8, ptr %context.given, i64 32
   %.149.i.i = getelementptr i8, ptr %context.given, i64 288
-  %.5.i4.i.i = getelementptr i8, ptr %context.given, i64 416
-  %.9.i5.i.i = getelementptr i8, ptr %context.given, i64 420
-  %.13.i6.i.i = getelementptr i8, ptr %context.given, i64 424
-  %.19.i.i.i = getelementptr i8, ptr %context.given, i64 428
-  %.23.i.i.i = getelementptr i8, ptr %context.given, i64 432
+  %.5.i4.i.i = getelementptr i8, ptr %context.given, i64 432
+  %.9.i5.i.i = getelementptr i8, ptr %context.given, i64 436
+  %.13.i6.i.i = getelementptr i8, ptr %context.given, i64 440
+  %.19.i.i.i = getelementptr i8, ptr %context.given, i64 444
+  %.23.i.i.i = getelementptr i8, ptr %context.given, i64 448
   %.9.i34.i = getelementptr i8, ptr %context.given, i64 112
   %.25.i.i = getelementptr i8, ptr %context.given, i64 96
   %.29.i39.i = getelementptr i8, ptr %context.given, i64 120
   %.8.i10.i = getelementptr i8, ptr %context.given, i64 192
-  %.5.i18.i = getelementptr i8, ptr %context.given, i64 416
-  %.9.i19.i = getelementptr i8, ptr %context.given, i64 420
-  %.13.i20.i = getelementptr i8, ptr %context.given, i64 424
-  %.19.i22.i = getelementptr i8, ptr %context.given, i64 428
-  %.23.i23.i = getelementptr i8, ptr %context.given, i64 432
+  %.5.i18.i = getelementptr i8, ptr %context.given, i64 432
+  %.9.i19.i = getelementptr i8, ptr %context.given, i64 436
+  %.13.i20.i = getelementptr i8, ptr %context.given, i64 440
+  %.19.i22.i = getelementptr i8, ptr %context.given, i64 444
+  %.23.i23.i = getelementptr i8, ptr %context.given, i64 448
   %.8.i25.i142 = getelementptr i8, ptr %context.given, i64 328
   %.34.i33.i = getelementptr i8, ptr %context.given, i64 200
   %.4.i.i.i = getelementptr i8, ptr %context.given, i64 88
@@ -1192,7 +1192,7 @@ or.28.i:                                          ; preds = %or.12.i
 or.29.i:                                          ; preds = %or.28.i
   %.42.i = add nsw i64 %.32.i, -1
   store i64 %.42.i, ptr %.31.i, align 1
-  %.6.i17 = getelementptr i8, ptr %context.given, i64 403
+  %.6.i17 = getelementptr i8, ptr %context.given, i64 419
   %.7.i18 = load i8, ptr %.6.i17, align 1
   %.8.not.i = icmp eq i8 %.7.i18, 0
   br i1 %.8.not.i, label %after.4.i, label %then.3.i19
@@ -1376,13 +1376,13 @@ or.48:                                            ; preds = %or.43
 after.60:                                         ; preds = %or.72
   %.86 = getelementptr i8, ptr %context.given, i64 40
   %.89 = getelementptr i8, ptr %context.given, i64 48
-  %.94 = getelementptr i8, ptr %context.given, i64 403
+  %.94 = getelementptr i8, ptr %context.given, i64 419
   %.95 = load i8, ptr %.94, align 1
   %.96.not = icmp eq i8 %.95, 0
   br i1 %.96.not, label %after.92, label %then.91
 
 or.61:                                            ; preds = %or.48
-  %.64 = getelementptr i8, ptr %context.given, i64 402
+  %.64 = getelementptr i8, ptr %context.given, i64 418
   %.65 = load i8, ptr %.64, align 1
   %.66.not = icmp eq i8 %.65, 0
   br i1 %.66.not, label %or.62, label %common.ret
@@ -1815,7 +1815,7 @@ do.154.lr.ph:                                     ; preds = %then.139
   %.8.i15 = getelementptr i8, ptr %context.given, i64 192
   %.11.i32 = getelementptr i8, ptr %context.given, i64 172
   %.32.i = getelementptr i8, ptr %context.given, i64 172
-  %.78.i = getelementptr i8, ptr %context.given, i64 402
+  %.78.i = getelementptr i8, ptr %context.given, i64 418
   br label %do.154
 
 after.141:                                        ; preds = %beginning.begin_again.exit, %then.170, %or.174, %after.156
@@ -1948,11 +1948,11 @@ do.185.lr.ph:                                     ; preds = %then.170
   %.4.i = getelementptr i8, ptr %cta.given, i64 40
   %.8.i = getelementptr i8, ptr %context.given, i64 192
   %.9.i39 = getelementptr i8, ptr %context.given, i64 172
-  %.20.i = getelementptr i8, ptr %context.given, i64 402
+  %.20.i = getelementptr i8, ptr %context.given, i64 418
   br label %do.185
 
 or.174:                                           ; preds = %or.142
-  %.177 = getelementptr i8, ptr %context.given, i64 402
+  %.177 = getelementptr i8, ptr %context.given, i64 418
   %.178 = load i8, ptr %.177, align 1
   %.179.not = icmp eq i8 %.178, 0
   br i1 %.179.not, label %after.141, label %then.170

@@ -1,6 +1,6 @@
 ; [["memcheck.find_together", "memcheck.find_lanes"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py rules/records.py runtime/state.py
-; 6d14588fc143aeec75ba657c8bec4ecd699ef53779bb98fa80a343d2f4ef8376 dc02edce65a7b7b899f33f9622aa36829353ea680dd6ce5488f005fda8b9bb43
+; 07901e9f6b445709d7179c7b321bc9b325a9549328d3618fe61356b230c9f584 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0
@@ -147,9 +147,9 @@ do.9.lr.ph:                                       ; preds = %entry.1
   %.14.i.i = xor i64 %notmask.i.i, -1
   %.21.i.i = getelementptr inbounds nuw i8, ptr %.3, i64 8
   %.33.i = getelementptr inbounds nuw i8, ptr %.3, i64 24
-  %.46.i = getelementptr i8, ptr %context.given, i64 720
+  %.46.i = getelementptr i8, ptr %context.given, i64 736
   %.48.i = getelementptr inbounds nuw i8, ptr %.3, i64 16
-  %.50 = getelementptr i8, ptr %context.given, i64 720
+  %.50 = getelementptr i8, ptr %context.given, i64 736
   br label %do.9
 
 do.9:                                             ; preds = %do.9.lr.ph, %after.31

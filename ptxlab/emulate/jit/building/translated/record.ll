@@ -1,32 +1,32 @@
 ; [["record", "resolve", "miss", "miss.lanes", "slow.access", "mark.lanes", "forget"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py rules/records.py runtime/state.py
-; 6d14588fc143aeec75ba657c8bec4ecd699ef53779bb98fa80a343d2f4ef8376 aa0c881cbb51f79f0b8ffacf8a4a6ab11a02b985737b7295e91486c7ff043e83
+; 07901e9f6b445709d7179c7b321bc9b325a9549328d3618fe61356b230c9f584 fb20eab440d9ffe5e1d7bb2975058c748f79119245fa519b36ed346a569cbf9d
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #1
 
-define void @record(ptr writeonly captures(none) initializes((416, 440)) %context.given, ptr readonly captures(none) %warp.given, i32 %kind.given, i32 %code.given, i32 %lane.given, i64 %address.given) local_unnamed_addr #2 {
+define void @record(ptr writeonly captures(none) initializes((432, 456)) %context.given, ptr readonly captures(none) %warp.given, i32 %kind.given, i32 %code.given, i32 %lane.given, i64 %address.given) local_unnamed_addr #2 {
 entry.1:
-  %.5 = getelementptr i8, ptr %context.given, i64 416
+  %.5 = getelementptr i8, ptr %context.given, i64 432
   store i32 %kind.given, ptr %.5, align 1
-  %.9 = getelementptr i8, ptr %context.given, i64 420
+  %.9 = getelementptr i8, ptr %context.given, i64 436
   store i32 %code.given, ptr %.9, align 1
-  %.13 = getelementptr i8, ptr %context.given, i64 424
+  %.13 = getelementptr i8, ptr %context.given, i64 440
   store i32 %lane.given, ptr %.13, align 1
   %.15 = getelementptr i8, ptr %warp.given, i64 200
   %.16 = load i32, ptr %.15, align 1
-  %.19 = getelementptr i8, ptr %context.given, i64 428
+  %.19 = getelementptr i8, ptr %context.given, i64 444
   store i32 %.16, ptr %.19, align 1
-  %.23 = getelementptr i8, ptr %context.given, i64 432
+  %.23 = getelementptr i8, ptr %context.given, i64 448
   store i64 %address.given, ptr %.23, align 1
   ret void
 }
 
 define ptr @resolve(ptr captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %warp.given, i32 %lane.given, i64 %address.given, i64 %size.given, i64 %log2.given, i32 %space.given, i32 %write.given, ptr writeonly captures(address_is_null) %site.given) local_unnamed_addr #3 {
 entry.1:
-  %.4 = getelementptr i8, ptr %context.given, i64 720
+  %.4 = getelementptr i8, ptr %context.given, i64 736
   %.6 = getelementptr i8, ptr %context.given, i64 72
   %.7 = load ptr, ptr %.6, align 1
   %.15.not = icmp eq i32 %write.given, 0
@@ -301,11 +301,11 @@ after.60:                                         ; preds = %after.82, %else.59
   %.144 = getelementptr i8, ptr %written.0, i64 %.37.pn.i
   %.145 = select i1 %.140, ptr null, ptr %.144
   store ptr %.145, ptr %.4, align 1
-  %.149 = getelementptr i8, ptr %context.given, i64 728
+  %.149 = getelementptr i8, ptr %context.given, i64 744
   store ptr %accesses.0, ptr %.149, align 1
-  %.152 = getelementptr i8, ptr %context.given, i64 736
+  %.152 = getelementptr i8, ptr %context.given, i64 752
   store i64 %stride.0, ptr %.152, align 1
-  %.155 = getelementptr i8, ptr %context.given, i64 744
+  %.155 = getelementptr i8, ptr %context.given, i64 760
   store i64 %.37.pn.i, ptr %.155, align 1
   %.160 = icmp eq i32 %.18, 0
   br i1 %.160, label %and.158, label %after.157
@@ -398,17 +398,17 @@ common.ret:                                       ; preds = %and.10.i, %no.8.i, 
   ret i32 %common.ret.op
 
 then.5:                                           ; preds = %entry.1
-  %.5.i5 = getelementptr i8, ptr %context.given, i64 416
+  %.5.i5 = getelementptr i8, ptr %context.given, i64 432
   store i32 1, ptr %.5.i5, align 1
-  %.9.i = getelementptr i8, ptr %context.given, i64 420
+  %.9.i = getelementptr i8, ptr %context.given, i64 436
   store i32 %code.given, ptr %.9.i, align 1
-  %.13.i = getelementptr i8, ptr %context.given, i64 424
+  %.13.i = getelementptr i8, ptr %context.given, i64 440
   store i32 %.4, ptr %.13.i, align 1
   %.15.i6 = getelementptr i8, ptr %warp.given, i64 200
   %.16.i7 = load i32, ptr %.15.i6, align 1
-  %.19.i8 = getelementptr i8, ptr %context.given, i64 428
+  %.19.i8 = getelementptr i8, ptr %context.given, i64 444
   store i32 %.16.i7, ptr %.19.i8, align 1
-  %.23.i9 = getelementptr i8, ptr %context.given, i64 432
+  %.23.i9 = getelementptr i8, ptr %context.given, i64 448
   store i64 %address.given, ptr %.23.i9, align 1
   br label %common.ret
 
@@ -444,17 +444,17 @@ entry.1:
   br i1 %.18.i, label %then.5.i, label %after.6.i
 
 then.5.i:                                         ; preds = %entry.1
-  %.5.i5.i = getelementptr i8, ptr %context.given, i64 416
+  %.5.i5.i = getelementptr i8, ptr %context.given, i64 432
   store i32 1, ptr %.5.i5.i, align 1
-  %.9.i.i = getelementptr i8, ptr %context.given, i64 420
+  %.9.i.i = getelementptr i8, ptr %context.given, i64 436
   store i32 %code.given, ptr %.9.i.i, align 1
-  %.13.i.i = getelementptr i8, ptr %context.given, i64 424
+  %.13.i.i = getelementptr i8, ptr %context.given, i64 440
   store i32 %.4, ptr %.13.i.i, align 1
   %.15.i6.i = getelementptr i8, ptr %warp.given, i64 200
   %.16.i7.i = load i32, ptr %.15.i6.i, align 1
-  %.19.i8.i = getelementptr i8, ptr %context.given, i64 428
+  %.19.i8.i = getelementptr i8, ptr %context.given, i64 444
   store i32 %.16.i7.i, ptr %.19.i8.i, align 1
-  %.23.i9.i = getelementptr i8, ptr %context.given, i64 432
+  %.23.i9.i = getelementptr i8, ptr %context.given, i64 448
   store i64 %.13, ptr %.23.i9.i, align 1
   br label %miss.exit
 
@@ -503,7 +503,7 @@ do.37.lr.ph:                                      ; preds = %after.22
   %.7.i = icmp eq i32 %space.given, 1
   %.21.i.i29 = getelementptr inbounds nuw i8, ptr %.28, i64 8
   %.33.i = getelementptr inbounds nuw i8, ptr %.28, i64 24
-  %.46.i = getelementptr i8, ptr %context.given, i64 720
+  %.46.i = getelementptr i8, ptr %context.given, i64 736
   %.48.i = getelementptr inbounds nuw i8, ptr %.28, i64 16
   br label %do.37
 
@@ -576,17 +576,17 @@ after.50:                                         ; preds = %and.10.i, %memcheck
   br i1 %.40.not, label %after.38, label %do.37
 
 then.55:                                          ; preds = %memcheck.found_by.exit
-  %.5.i32 = getelementptr i8, ptr %context.given, i64 416
+  %.5.i32 = getelementptr i8, ptr %context.given, i64 432
   store i32 1, ptr %.5.i32, align 1
-  %.9.i33 = getelementptr i8, ptr %context.given, i64 420
+  %.9.i33 = getelementptr i8, ptr %context.given, i64 436
   store i32 %code.given, ptr %.9.i33, align 1
-  %.13.i = getelementptr i8, ptr %context.given, i64 424
+  %.13.i = getelementptr i8, ptr %context.given, i64 440
   store i32 %.41, ptr %.13.i, align 1
   %.15.i34 = getelementptr i8, ptr %warp.given, i64 200
   %.16.i35 = load i32, ptr %.15.i34, align 1
-  %.19.i36 = getelementptr i8, ptr %context.given, i64 428
+  %.19.i36 = getelementptr i8, ptr %context.given, i64 444
   store i32 %.16.i35, ptr %.19.i36, align 1
-  %.23.i37 = getelementptr i8, ptr %context.given, i64 432
+  %.23.i37 = getelementptr i8, ptr %context.given, i64 448
   store i64 %.48, ptr %.23.i37, align 1
   call fastcc void @memcheck.note_lanes(ptr %context.given, i32 %mask.given, ptr %addresses.given)
   br label %common.ret
@@ -608,11 +608,11 @@ do.10.lr.ph:                                      ; preds = %entry.1
   %notmask.i = shl nsw i64 -1, %log2.given
   %.14.i21 = xor i64 %notmask.i, -1
   %.7.i = icmp eq i32 %space.given, 1
-  %.46.i = getelementptr i8, ptr %context.given, i64 720
+  %.46.i = getelementptr i8, ptr %context.given, i64 736
   %.6740.not = icmp eq i64 %parts.given, 0
   %.81.not = icmp eq i32 %write.given, 0
   %.102.not = icmp eq i32 %write.given, 0
-  %.104 = getelementptr i8, ptr %context.given, i64 720
+  %.104 = getelementptr i8, ptr %context.given, i64 736
   br label %do.10
 
 do.10:                                            ; preds = %do.10.lr.ph, %after.99
@@ -695,17 +695,17 @@ common.ret:                                       ; preds = %after.99, %entry.1,
   ret i32 %common.ret.op
 
 then.51:                                          ; preds = %memcheck.found_by.exit
-  %.5.i33 = getelementptr i8, ptr %context.given, i64 416
+  %.5.i33 = getelementptr i8, ptr %context.given, i64 432
   store i32 1, ptr %.5.i33, align 1
-  %.9.i34 = getelementptr i8, ptr %context.given, i64 420
+  %.9.i34 = getelementptr i8, ptr %context.given, i64 436
   store i32 %code.given, ptr %.9.i34, align 1
-  %.13.i35 = getelementptr i8, ptr %context.given, i64 424
+  %.13.i35 = getelementptr i8, ptr %context.given, i64 440
   store i32 %.14, ptr %.13.i35, align 1
   %.15.i36 = getelementptr i8, ptr %warp.given, i64 200
   %.16.i37 = load i32, ptr %.15.i36, align 1
-  %.19.i38 = getelementptr i8, ptr %context.given, i64 428
+  %.19.i38 = getelementptr i8, ptr %context.given, i64 444
   store i32 %.16.i37, ptr %.19.i38, align 1
-  %.23.i39 = getelementptr i8, ptr %context.given, i64 432
+  %.23.i39 = getelementptr i8, ptr %context.given, i64 448
   store i64 %.23, ptr %.23.i39, align 1
   br label %common.ret
 
@@ -875,15 +875,15 @@ after.10:                                         ; preds = %do.8, %entry.1
   ret void
 }
 
-define internal fastcc void @memcheck.note_lanes(ptr writeonly captures(none) initializes((456, 460)) %context.given, i32 %mask.given, ptr readonly captures(none) %addresses.given) unnamed_addr #7 {
+define internal fastcc void @memcheck.note_lanes(ptr writeonly captures(none) initializes((472, 476)) %context.given, i32 %mask.given, ptr readonly captures(none) %addresses.given) unnamed_addr #7 {
 entry.1:
-  %.6 = getelementptr i8, ptr %context.given, i64 456
+  %.6 = getelementptr i8, ptr %context.given, i64 472
   store i32 %mask.given, ptr %.6, align 1
   %.13.not3 = icmp eq i32 %mask.given, 0
   br i1 %.13.not3, label %after.11, label %do.10.lr.ph
 
 do.10.lr.ph:                                      ; preds = %entry.1
-  %.24 = getelementptr i8, ptr %context.given, i64 464
+  %.24 = getelementptr i8, ptr %context.given, i64 480
   br label %do.10
 
 do.10:                                            ; preds = %do.10.lr.ph, %do.10

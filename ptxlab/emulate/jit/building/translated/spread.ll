@@ -1,6 +1,6 @@
 ; [["spread", "gather.up", "sync.lanes", "diverging.sync_waiting"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/diverging.py rules/records.py runtime/state.py
-; 7f25b343976396bd2e13933e5795ee8f8a774fbdf5e564916819a7459781c76d be7dd12935a19cb60a09abb24e3e366211f085fe0ed44acde5cb985639f86f40
+; 63ebb09221abd0f9bc03dd17f59bfbc51de1ee09598a00b1a4eb95f317643cf3 be7dd12935a19cb60a09abb24e3e366211f085fe0ed44acde5cb985639f86f40
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
