@@ -20,8 +20,6 @@ from ptxlab.isa import (
     warpgroup,
 )
 from ptxlab.isa.actions import Action, AsyncGroup
-from ptxlab.isa.coverage import coverage, report
-from ptxlab.isa.docs import Doc, explain
 from ptxlab.isa.matching import find_form, form
 from ptxlab.isa.opcodes import action_of, writes_first
 from ptxlab.isa.properties import Properties
@@ -48,6 +46,6 @@ ROOMS = (
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [
-    "ROOMS", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Doc", "Form", "FormError", "Op", "Properties", "action_of",
-    "all_ops", "coverage", "explain", "find_form", "form", "report", "writes_first",
+    "ROOMS", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Form", "FormError", "Op", "Properties", "action_of",
+    "all_ops", "find_form", "form", "writes_first",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from ptxlab import isa
 from ptxlab.isa import glossary
+from ptxlab.isa.docs import explain
 from ptxlab.isa.memory import SECTORS
 from ptxlab.lab import descriptors
 from ptxlab.text.model import Declaration, Module
@@ -55,7 +56,7 @@ SERVED = {
 def opcode(word: str) -> dict[str, Any]:
     """{says, syntax, parts: [[modifier, doc]], operands: [[name, doc]], terms: [[term, meaning]], since} of an opcode;
     `FormError` if unknown. terms: what its text uses of the glossary."""
-    doc = isa.explain(word)
+    doc = explain(word)
     says = doc.says.replace(SECTORS, next((SERVED[at] for at in _spaces(word) if at in SERVED), SECTORS))
     terms = [term for term in glossary.terms(says) if term not in BASIC]
     if ".shared" in word:  # it is the banks that decide how long such an access takes, not the sectors

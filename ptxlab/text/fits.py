@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxlab.isa import Action, Form, FormError, form, types
-from ptxlab.isa.actions import BODIED
 from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import OperandSpec
 from ptxlab.text.addresses import misplaced, space_tested, wrong_address
+from ptxlab.text.braces import in_braces
 from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place, fits, in_words
 from ptxlab.text.model import Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
 from ptxlab.text.values import limited, takes_no_label, wrong_kind, wrong_value
@@ -274,18 +274,6 @@ def _single(operand: Operand, find: Find) -> bool:
     if variable is None:
         return operand.text in SPECIAL
     return variable.vector == 1 or "." in operand.text
-
-
-def in_braces(found: Form, operand: Operand) -> bool:
-    """Whether a single operand is in braces where the assembler refuses them: it takes them in loads, stores and `mov`
-    of untyped bits (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
-    if not isinstance(operand, Vector) or len(operand.elements) != 1:
-        return False
-    if found.op.does is Action.BARRIER or (found.single and found.operation) or found.opcode.endswith(".b128"):
-        return not found.vec
-    if found.op.kind in ("flow", "none", *BODIED) or found.properties.plain:
-        return False
-    return not (found.op.does is Action.MOVE and str(found.type)[0] == "b")
 
 
 def guard_misfit(instruction: Instruction, find: Find) -> str:

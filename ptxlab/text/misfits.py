@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ptxlab.isa import types
 from ptxlab.text.model import Variable
@@ -31,8 +32,7 @@ class Misfit:
     type: str = ""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where an instruction stands. labels, parameters: names of the function around it; kernel: whether that is one;
     arch: 90 for sm_90a, 0 where nothing is said of the target."""
 

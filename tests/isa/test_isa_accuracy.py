@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from accuracy_cases import CASES, Case, measure
 
-from ptxlab.isa import explain
 from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.coverage import report
+from ptxlab.isa.docs import explain
 
 
 @pytest.mark.sweep(3)

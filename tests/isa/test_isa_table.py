@@ -8,8 +8,10 @@ import pytest
 
 from ptxlab.emulate.program import addresses
 from ptxlab.gpu import assembler
-from ptxlab.isa import SPECIAL, TABLE, FormError, all_ops, coverage, examples, explain, form, modifiers, report
+from ptxlab.isa import SPECIAL, TABLE, FormError, all_ops, examples, form, modifiers
 from ptxlab.isa.convert import WINDOWS
+from ptxlab.isa.coverage import coverage, report
+from ptxlab.isa.docs import explain
 from ptxlab.isa.types import LANE_TYPES
 
 

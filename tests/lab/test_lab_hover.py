@@ -8,9 +8,8 @@ import re
 import pytest
 
 import ptxlab as pl
-from ptxlab import isa
 from ptxlab.isa import examples
-from ptxlab.isa.coverage import key
+from ptxlab.isa.coverage import coverage, key
 from ptxlab.isa.table import TABLE
 from ptxlab.lab import highlight, hover
 
@@ -24,7 +23,7 @@ def sentence(text: str) -> bool:
 
 
 def test_there_are_as_many_executed_entries_as_the_coverage_counts() -> None:
-    assert len(EXECUTED) == sum(row.executed for row in isa.coverage())
+    assert len(EXECUTED) == sum(row.executed for row in coverage())
     assert len(EXECUTED) >= 395
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
 
+from ptxlab.emulate.program.model import Group, Reg, Wide
 from ptxlab.errors import Span
 from ptxlab.text import (
     Address,
@@ -288,3 +289,18 @@ def test_nodes_without_tokens_print_as_ptx() -> None:
     assert str(replace(kernel, body=body)) == "\n.entry k{@!%p1 add.s32 %r1, %r2, -1;ret;\n}"
     assert isinstance(kernel, Function)
     assert str(module) == text
+
+
+def test_nodes_are_compared_and_hashed_by_class_and_contents_and_print_them() -> None:
+    given, same, other = (Number(text, "int", 4, 4) for text in ("4", "4", "0x4"))
+    assert given == same != other
+    assert hash(given) == hash(same)
+    assert repr(given) == "Number(text='4', kind='int', value=4, bits=4)"
+    assert Name("p") not in (Not(Name("p")), Guard("p"), "p")
+    assert Group((Reg(1), Reg(2))) == Group((Reg(1), Reg(2))) != Wide((Reg(1), Reg(2)))
+    assert Variable("reg", "b32", "a", column=1) == Variable(
+        "reg", "b32", "a", column=2
+    )  # where it stands does not count
+    assert repr(Label("on", tokens=(), line=3)) == "Label(name='on', line=3)"
+    with pytest.raises(FrozenInstanceError):
+        given.text = "5"  # type: ignore[misc]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -448,3 +450,19 @@ def test_an_error_that_is_read_late_says_what_was_declared_at_its_line() -> None
     )
     assert lines == words
     assert len(lines) == 6
+
+
+_IMPORTS = """import gc
+from ptxlab.collection import resting
+{}
+with resting():
+    import ptxlab.text
+    made = [[]]
+print(any(each is made for each in gc.get_objects(generation=2)), gc.get_freeze_count() > 0)"""
+
+
+@pytest.mark.parametrize(("before", "told"), [("", "True False"), ("gc.freeze()", "False True")])
+def test_what_modules_leave_is_not_traversed_right_after_their_import(before: str, told: str) -> None:
+    """Unless somebody has frozen objects, as one does before a fork: they stay frozen."""
+    done = subprocess.run([sys.executable, "-c", _IMPORTS.format(before)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == told

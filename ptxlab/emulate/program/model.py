@@ -16,20 +16,20 @@ from ptxlab.isa.accesses import Access
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.table import Form, Op
-from ptxlab.text.model import Instruction
+from ptxlab.text.model import Instruction, Node
 
 # -- operands ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Reg:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reg(Node):
     """A register, by number."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Literal(Node):
     """An immediate. `value` is an int, or a float for `0f`/`0d` literals, whose type is `kind` and pattern `bits`."""
 
     value: int | float
@@ -45,15 +45,15 @@ class Literal:
         return self.bits  # `mov.b32 %r1, 0f3F800000`
 
 
-@dataclass(frozen=True, slots=True)
-class Special:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Special(Node):
     """A special register such as `%tid.x`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Symbol(Node):
     """The address of a variable, known when the program is loaded: an offset in its space, or a device address for
     global and const. space: shared, global, const, local, param (the kernel's parameters), frame (a function's)."""
 
@@ -62,27 +62,27 @@ class Symbol:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Inverted:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Inverted(Node):
     """`!p` as a source."""
 
     operand: Reg
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Group(Node):
     """`{a, b}`: a vector of sources or destinations; None is the sink `_`."""
 
     elements: tuple[Source | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Wide(Group):
     """A 128-bit register: its lower half, its upper half."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mem:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mem(Node):
     """An address operand: `base + offset` bytes."""
 
     base: Reg | Symbol | Literal
@@ -195,8 +195,8 @@ class Block:
     targets: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Register(Node):
     """A PTX register: its name, declared type and lane type, and the function that declared it."""
 
     index: int

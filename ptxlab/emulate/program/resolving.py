@@ -14,7 +14,7 @@ from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form, OperandSpec
 from ptxlab.text import model
-from ptxlab.text.fits import in_braces
+from ptxlab.text.braces import in_braces
 from ptxlab.text.model import Instruction
 
 if TYPE_CHECKING:

@@ -56,14 +56,12 @@ def write(part: Part, translated: str) -> None:
 
 
 def _files(translated: str) -> list[str]:
-    """The files that say what this text is: those of the rules that it has, of their language and of its translator."""
+    """The files that say what this text is: those of its rules and records, of their language, of the translator."""
     from ptxlab.emulate.language.rules import rule_named
 
     rules = filter(None, map(rule_named, re.findall(r'^define .*?@"([\w.]+)"', translated, re.MULTILINE)))
-    found = {
-        EMULATE / f"{rule.function.__module__.removeprefix('ptxlab.emulate.').replace('.', '/')}.py" for rule in rules
-    }
-    found |= {EMULATE / "runtime" / "state.py", EMULATE / "rules" / "records.py"}
+    modules = {rule.function.__module__.removeprefix("ptxlab.emulate.") for rule in rules}
+    found = {EMULATE / f"{module.replace('.', '/')}.py" for module in modules} | {EMULATE / "runtime" / "state.py"}
     found |= {*(EMULATE / "language").glob("*.py"), *(EMULATE / "jit" / "translation").glob("*.py")}
     return sorted(path.relative_to(EMULATE).as_posix() for path in found)
 

@@ -12,7 +12,6 @@ from ptxlab.emulate.jit.analysis.known_sides import KnownSide, SideFinder
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.warp_loop import Segment
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.instruction_text import LET, NAME
 from ptxlab.emulate.jit.llvm.irtext import KEPT, W
 from ptxlab.emulate.rules.rounds import EXITED, UNKNOWN
 from ptxlab.emulate.runtime import state as S
@@ -35,6 +34,8 @@ class KnownSides(Part):
         known = self._found(segment)
         if known is None:
             return False
+        from ptxlab.emulate.jit.llvm.instruction_text import LET, NAME  # here, as most programs have no such side
+
         t, before = self.t, self.t.lines
         t.lines = []
         self.e.sites = self.blocks.sites_of[known.side.index]

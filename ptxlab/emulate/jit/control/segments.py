@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptxlab.emulate.jit.analysis.sides import sides_of
-from ptxlab.emulate.jit.control.assured import Assured
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged import Converged
 from ptxlab.emulate.jit.control.known_sides import KnownSides, Side, leaving
@@ -314,6 +313,8 @@ class Segments(Part):
     def _assured(self, lines: list[str]) -> None:
         """The loop for CTAs of which all is known before; others go on at the label `warp`. Both begin with the warp
         `%fw.0`."""
+        from ptxlab.emulate.jit.control.assured import Assured  # here, as most programs have no such loop
+
         t, e, width = self.t, self.e, self.e.rows.width
         along_y = f"ptr %ws, i64 {S.Warp.offset('tid_y')}"
         line = width == W and not any(along_y in text for text in lines)  # whether warps lie along x, or along y

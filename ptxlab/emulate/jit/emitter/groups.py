@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.llvm.values import BITS, Value
@@ -17,8 +18,7 @@ STRIDED, IN_SHORT_ROWS = 7, 8
 """Ways of data: each lane is as far from the one before; lanes are in `rows` (see `Group`)."""
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Rows of lanes (see `memory.short_rows`). starts: where they begin, in bytes from the first lane, and strides.
     apart: how many elements lanes are from each other."""
 
@@ -61,7 +61,7 @@ class Group:
     marks: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Seen:
     """An access for instruments, its addresses checked.
 

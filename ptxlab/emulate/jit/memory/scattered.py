@@ -36,7 +36,7 @@ FEW = 8
 however few are made, a loop 5 cycles for four lanes, 12 for eight, 27 for sixteen."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Offsets:
     """Where lanes are: at 32 offsets from a pointer, a vector of i32."""
 
@@ -55,7 +55,7 @@ class Offsets:
             yield t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, str(k))}")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Stride:
     """Where lanes are: so many bytes from each other, an i64, all of them active, and the first at a pointer."""
 

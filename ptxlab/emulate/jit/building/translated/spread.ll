@@ -1,6 +1,6 @@
 ; [["spread", "gather.up", "sync.lanes", "diverging.sync_waiting"], [], "0.50"]
-; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/diverging.py rules/records.py runtime/state.py
-; 63ebb09221abd0f9bc03dd17f59bfbc51de1ee09598a00b1a4eb95f317643cf3 be7dd12935a19cb60a09abb24e3e366211f085fe0ed44acde5cb985639f86f40
+; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/diverging.py runtime/state.py
+; ddf76e629cf2e5ae6b26cb4f2f06919a90344f255346e92246ae52d45377d8e9 74bb5726409c8f2b77a75ae85284a5782c82cb00e9df852a40d9b9ac04bccb91
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -13,7 +13,7 @@ entry.1:
 do.6:                                             ; preds = %entry.1, %after.29
   %.4.010 = phi i32 [ %.134, %after.29 ], [ 0, %entry.1 ]
   %.13 = zext i32 %.4.010 to i64
-  %.14 = mul nuw nsw i64 %.13, 56
+  %.14 = shl nuw nsw i64 %.13, 6
   %.15 = getelementptr i8, ptr %table.given, i64 %.14
   %.18 = load i32, ptr %.15, align 1
   %.19 = zext i32 %.18 to i64
@@ -47,9 +47,9 @@ no.10.i:                                          ; preds = %then.27
 
 chosen.11.i:                                      ; preds = %no.10.i, %yes.9.i
   %.23.i = phi i64 [ %.18.i, %yes.9.i ], [ %.22.i, %no.10.i ]
-  %.5.i5.i = zext i32 %.32 to i64
-  %.6.i6.i = getelementptr i8, ptr %table.given, i64 %.5.i5.i
-  %.29.i = load <32 x i64>, ptr %.6.i6.i, align 1
+  %.5.i8.i = zext i32 %.32 to i64
+  %.6.i9.i = getelementptr i8, ptr %table.given, i64 %.5.i8.i
+  %.29.i = load <32 x i64>, ptr %.6.i9.i, align 1
   %.33.i = getelementptr i8, ptr %.15, i64 32
   %.34.i = load i32, ptr %.33.i, align 1
   %.35.not.i = icmp eq i32 %.34.i, 0
@@ -68,7 +68,7 @@ after.31.i:                                       ; preds = %chosen.57.i, %chose
   %.82.i = getelementptr i8, ptr %.15, i64 24
   %.83.i = load i32, ptr %.82.i, align 1
   %.84.not.i = icmp eq i32 %.83.i, 0
-  br i1 %.84.not.i, label %diverging.all_lanes.exit, label %then.79.i
+  br i1 %.84.not.i, label %after.80.i, label %then.79.i
 
 or.45.i:                                          ; preds = %then.30.i
   %.51.i = getelementptr i8, ptr %.15, i64 24
@@ -87,9 +87,9 @@ no.56.i:                                          ; preds = %or.45.i
 
 chosen.57.i:                                      ; preds = %no.56.i, %yes.55.i
   %.66.i = phi i64 [ %.62.i, %yes.55.i ], [ %.65.i, %no.56.i ]
-  %.5.i.i = zext i32 %.34.i to i64
-  %.6.i.i = getelementptr i8, ptr %table.given, i64 %.5.i.i
-  %.73.i = load <32 x i64>, ptr %.6.i.i, align 1
+  %.5.i6.i = zext i32 %.34.i to i64
+  %.6.i7.i = getelementptr i8, ptr %table.given, i64 %.5.i6.i
+  %.73.i = load <32 x i64>, ptr %.6.i7.i, align 1
   %.75.i = insertelement <32 x i64> poison, i64 %.66.i, i64 0
   %.76.i = shufflevector <32 x i64> %.75.i, <32 x i64> poison, <32 x i32> zeroinitializer
   %.77.i = mul <32 x i64> %.76.i, %.73.i
@@ -110,6 +110,13 @@ then.79.i:                                        ; preds = %after.31.i
   %.106.not.i = icmp eq i32 %.105.i, 0
   br i1 %.106.not.i, label %after.102.i, label %then.101.i
 
+after.80.i:                                       ; preds = %after.102.i, %after.31.i
+  %more.1.i = phi <32 x i64> [ %.116.i, %after.102.i ], [ %more.0.i, %after.31.i ]
+  %.120.i = getelementptr i8, ptr %.15, i64 40
+  %.121.i = load i32, ptr %.120.i, align 1
+  %.122.not.i = icmp eq i32 %.121.i, 0
+  br i1 %.122.not.i, label %diverging.all_lanes.exit, label %then.117.i
+
 then.101.i:                                       ; preds = %then.79.i
   %sext.i = shl <32 x i64> %.98.i, splat (i64 32)
   %.109.i = ashr exact <32 x i64> %sext.i, splat (i64 32)
@@ -117,18 +124,25 @@ then.101.i:                                       ; preds = %then.79.i
 
 after.102.i:                                      ; preds = %then.101.i, %then.79.i
   %more.2.i = phi <32 x i64> [ %.109.i, %then.101.i ], [ %.100.i, %then.79.i ]
-  %.112.i = getelementptr i8, ptr %.15, i64 40
+  %.112.i = getelementptr i8, ptr %.15, i64 48
   %.113.i = load i64, ptr %.112.i, align 1
   %.114.i = insertelement <32 x i64> poison, i64 %.113.i, i64 0
   %.115.i = shufflevector <32 x i64> %.114.i, <32 x i64> poison, <32 x i32> zeroinitializer
   %.116.i = mul <32 x i64> %.115.i, %more.2.i
+  br label %after.80.i
+
+then.117.i:                                       ; preds = %after.80.i
+  %.5.i.i = zext i32 %.121.i to i64
+  %.6.i.i = getelementptr i8, ptr %table.given, i64 %.5.i.i
+  %.129.i = load <32 x i64>, ptr %.6.i.i, align 1
+  %.130.i = add <32 x i64> %.129.i, %more.1.i
   br label %diverging.all_lanes.exit
 
-diverging.all_lanes.exit:                         ; preds = %after.31.i, %after.102.i
-  %more.1.i = phi <32 x i64> [ %.116.i, %after.102.i ], [ %more.0.i, %after.31.i ]
-  %.119.i = insertelement <32 x i64> poison, i64 %.23.i, i64 0
-  %.120.i = shufflevector <32 x i64> %.119.i, <32 x i64> poison, <32 x i32> zeroinitializer
-  %.121.i = add <32 x i64> %more.1.i, %.120.i
+diverging.all_lanes.exit:                         ; preds = %after.80.i, %then.117.i
+  %more.3.i = phi <32 x i64> [ %.130.i, %then.117.i ], [ %more.1.i, %after.80.i ]
+  %.133.i = insertelement <32 x i64> poison, i64 %.23.i, i64 0
+  %.134.i = shufflevector <32 x i64> %.133.i, <32 x i64> poison, <32 x i32> zeroinitializer
+  %.135.i = add <32 x i64> %more.3.i, %.134.i
   br i1 %.15.i, label %then.38, label %else.39
 
 else.28:                                          ; preds = %do.6
@@ -145,11 +159,11 @@ after.29:                                         ; preds = %do.109, %do.87, %el
   br i1 %.10, label %do.6, label %after.8
 
 then.38:                                          ; preds = %diverging.all_lanes.exit
-  store <32 x i64> %.121.i, ptr %.20, align 1
+  store <32 x i64> %.135.i, ptr %.20, align 1
   br label %after.29
 
 else.39:                                          ; preds = %diverging.all_lanes.exit
-  %.49 = trunc <32 x i64> %.121.i to <32 x i32>
+  %.49 = trunc <32 x i64> %.135.i to <32 x i32>
   store <32 x i32> %.49, ptr %.20, align 1
   br label %after.29
 
@@ -193,7 +207,7 @@ do.109:                                           ; preds = %else.28, %do.109
   br i1 %.113, label %do.109, label %after.29
 }
 
-define noundef i1 @gather.up(ptr captures(none) %state.given, ptr readonly captures(none) %table.given, i32 %number.given, i32 %mask.given, i64 %changed.given) local_unnamed_addr #1 {
+define noundef i1 @gather.up(ptr captures(none) %state.given, ptr readonly %table.given, i32 %number.given, i32 %mask.given, i64 %changed.given) local_unnamed_addr #1 {
 entry.1:
   %.1245 = icmp eq i32 %number.given, 0
   br i1 %.1245, label %common.ret, label %do.8.lr.ph
@@ -205,7 +219,7 @@ do.8.lr.ph:                                       ; preds = %entry.1
   %.21.i59.i = zext nneg i32 %.4 to i64
   %.16.i62.i = zext nneg i32 %.4 to i64
   %.31.i = zext nneg i32 %.4 to i64
-  %.41.not176.i = icmp eq i32 %mask.given, 0
+  %.41.not186.i = icmp eq i32 %mask.given, 0
   %.34.i45.i = bitcast i32 %mask.given to <32 x i1>
   %.23.i53.i = bitcast i32 %mask.given to <32 x i1>
   %.61.i = zext nneg i32 %.4 to i64
@@ -225,7 +239,7 @@ do.8.lr.ph:                                       ; preds = %entry.1
 do.8:                                             ; preds = %do.8.lr.ph, %next.9
   %.6.046 = phi i32 [ 0, %do.8.lr.ph ], [ %.224, %next.9 ]
   %.15 = zext i32 %.6.046 to i64
-  %.16 = mul nuw nsw i64 %.15, 56
+  %.16 = shl nuw nsw i64 %.15, 6
   %.17 = getelementptr i8, ptr %table.given, i64 %.16
   %.20 = load i32, ptr %.17, align 1
   %.21 = zext i32 %.20 to i64
@@ -261,10 +275,10 @@ then.39:                                          ; preds = %after.30
   %.13.i99.i = getelementptr i8, ptr %.17, i64 8
   %.14.i100.i = load i32, ptr %.13.i99.i, align 1
   %.15.i101.i = icmp eq i32 %.14.i100.i, 8
-  br i1 %.15.i101.i, label %yes.9.i172.i, label %no.10.i102.i
+  br i1 %.15.i101.i, label %yes.9.i182.i, label %no.10.i102.i
 
-yes.9.i172.i:                                     ; preds = %then.39
-  %.18.i173.i = load i64, ptr %.28, align 1
+yes.9.i182.i:                                     ; preds = %then.39
+  %.18.i183.i = load i64, ptr %.28, align 1
   br label %chosen.11.i105.i
 
 no.10.i102.i:                                     ; preds = %then.39
@@ -272,40 +286,40 @@ no.10.i102.i:                                     ; preds = %then.39
   %.22.i104.i = zext i32 %.21.i103.i to i64
   br label %chosen.11.i105.i
 
-chosen.11.i105.i:                                 ; preds = %no.10.i102.i, %yes.9.i172.i
-  %.23.i106.i = phi i64 [ %.18.i173.i, %yes.9.i172.i ], [ %.22.i104.i, %no.10.i102.i ]
+chosen.11.i105.i:                                 ; preds = %no.10.i102.i, %yes.9.i182.i
+  %.23.i106.i = phi i64 [ %.18.i183.i, %yes.9.i182.i ], [ %.22.i104.i, %no.10.i102.i ]
   %.26.i107.i = getelementptr i8, ptr %.17, i64 20
   %.27.i108.i = load i32, ptr %.26.i107.i, align 1
-  %.5.i5.i109.i = zext i32 %.27.i108.i to i64
-  %.6.i6.i110.i = getelementptr i8, ptr %table.given, i64 %.5.i5.i109.i
-  %.29.i111.i = load <32 x i64>, ptr %.6.i6.i110.i, align 1
+  %.5.i8.i109.i = zext i32 %.27.i108.i to i64
+  %.6.i9.i110.i = getelementptr i8, ptr %table.given, i64 %.5.i8.i109.i
+  %.29.i111.i = load <32 x i64>, ptr %.6.i9.i110.i, align 1
   %.38.i116.i = getelementptr i8, ptr %.17, i64 36
   %.39.i117.i = load i32, ptr %.38.i116.i, align 1
   %.40.i118.i = zext i32 %.39.i117.i to i64
   %.41.i119.i = getelementptr i8, ptr %state.given, i64 %.40.i118.i
   %.49.i121.i = icmp eq i32 %.14.i100.i, 4
-  br i1 %.49.i121.i, label %yes.55.i169.i, label %or.45.i122.i
+  br i1 %.49.i121.i, label %yes.55.i179.i, label %or.45.i122.i
 
 or.45.i122.i:                                     ; preds = %chosen.11.i105.i
   %.51.i123.i = getelementptr i8, ptr %.17, i64 24
   %.52.i124.i = load i32, ptr %.51.i123.i, align 1
   %.53.i125.not.i = icmp eq i32 %.52.i124.i, 0
-  br i1 %.53.i125.not.i, label %no.56.i126.i, label %yes.55.i169.i
+  br i1 %.53.i125.not.i, label %no.56.i126.i, label %yes.55.i179.i
 
-yes.55.i169.i:                                    ; preds = %or.45.i122.i, %chosen.11.i105.i
-  %.61.i170.i = load i32, ptr %.41.i119.i, align 1
-  %.62.i171.i = zext i32 %.61.i170.i to i64
+yes.55.i179.i:                                    ; preds = %or.45.i122.i, %chosen.11.i105.i
+  %.61.i180.i = load i32, ptr %.41.i119.i, align 1
+  %.62.i181.i = zext i32 %.61.i180.i to i64
   br label %chosen.57.i128.i
 
 no.56.i126.i:                                     ; preds = %or.45.i122.i
   %.65.i127.i = load i64, ptr %.41.i119.i, align 1
   br label %chosen.57.i128.i
 
-chosen.57.i128.i:                                 ; preds = %no.56.i126.i, %yes.55.i169.i
-  %.66.i129.i = phi i64 [ %.62.i171.i, %yes.55.i169.i ], [ %.65.i127.i, %no.56.i126.i ]
-  %.5.i.i131.i = zext i32 %.44 to i64
-  %.6.i.i132.i = getelementptr i8, ptr %table.given, i64 %.5.i.i131.i
-  %.73.i133.i = load <32 x i64>, ptr %.6.i.i132.i, align 1
+chosen.57.i128.i:                                 ; preds = %no.56.i126.i, %yes.55.i179.i
+  %.66.i129.i = phi i64 [ %.62.i181.i, %yes.55.i179.i ], [ %.65.i127.i, %no.56.i126.i ]
+  %.5.i6.i131.i = zext i32 %.44 to i64
+  %.6.i7.i132.i = getelementptr i8, ptr %table.given, i64 %.5.i6.i131.i
+  %.73.i133.i = load <32 x i64>, ptr %.6.i7.i132.i, align 1
   %.75.i134.i = insertelement <32 x i64> poison, i64 %.66.i129.i, i64 0
   %.76.i135.i = shufflevector <32 x i64> %.75.i134.i, <32 x i64> poison, <32 x i32> zeroinitializer
   %.77.i136.i = mul <32 x i64> %.76.i135.i, %.73.i133.i
@@ -313,7 +327,7 @@ chosen.57.i128.i:                                 ; preds = %no.56.i126.i, %yes.
   %.82.i140.i = getelementptr i8, ptr %.17, i64 24
   %.83.i141.i = load i32, ptr %.82.i140.i, align 1
   %.84.not.i142.i = icmp eq i32 %.83.i141.i, 0
-  br i1 %.84.not.i142.i, label %diverging.all_lanes.exit174.i, label %then.79.i143.i
+  br i1 %.84.not.i142.i, label %after.80.i165.i, label %then.79.i143.i
 
 then.79.i143.i:                                   ; preds = %chosen.57.i128.i
   %.89.i144.i = zext i32 %.83.i141.i to i64
@@ -329,6 +343,13 @@ then.79.i143.i:                                   ; preds = %chosen.57.i128.i
   %.106.not.i154.i = icmp eq i32 %.105.i153.i, 0
   br i1 %.106.not.i154.i, label %after.102.i158.i, label %then.101.i155.i
 
+after.80.i165.i:                                  ; preds = %after.102.i158.i, %chosen.57.i128.i
+  %more.1.i166.i = phi <32 x i64> [ %.116.i164.i, %after.102.i158.i ], [ %.78.i137.i, %chosen.57.i128.i ]
+  %.120.i167.i = getelementptr i8, ptr %.17, i64 40
+  %.121.i168.i = load i32, ptr %.120.i167.i, align 1
+  %.122.not.i169.i = icmp eq i32 %.121.i168.i, 0
+  br i1 %.122.not.i169.i, label %diverging.all_lanes.exit184.i, label %then.117.i170.i
+
 then.101.i155.i:                                  ; preds = %then.79.i143.i
   %sext.i156.i = shl <32 x i64> %.98.i150.i, splat (i64 32)
   %.109.i157.i = ashr exact <32 x i64> %sext.i156.i, splat (i64 32)
@@ -336,29 +357,36 @@ then.101.i155.i:                                  ; preds = %then.79.i143.i
 
 after.102.i158.i:                                 ; preds = %then.101.i155.i, %then.79.i143.i
   %more.2.i159.i = phi <32 x i64> [ %.109.i157.i, %then.101.i155.i ], [ %.100.i151.i, %then.79.i143.i ]
-  %.112.i160.i = getelementptr i8, ptr %.17, i64 40
+  %.112.i160.i = getelementptr i8, ptr %.17, i64 48
   %.113.i161.i = load i64, ptr %.112.i160.i, align 1
   %.114.i162.i = insertelement <32 x i64> poison, i64 %.113.i161.i, i64 0
   %.115.i163.i = shufflevector <32 x i64> %.114.i162.i, <32 x i64> poison, <32 x i32> zeroinitializer
   %.116.i164.i = mul <32 x i64> %.115.i163.i, %more.2.i159.i
-  br label %diverging.all_lanes.exit174.i
+  br label %after.80.i165.i
 
-diverging.all_lanes.exit174.i:                    ; preds = %after.102.i158.i, %chosen.57.i128.i
-  %more.1.i165.i = phi <32 x i64> [ %.116.i164.i, %after.102.i158.i ], [ %.78.i137.i, %chosen.57.i128.i ]
-  %.119.i166.i = insertelement <32 x i64> poison, i64 %.23.i106.i, i64 0
-  %.120.i167.i = shufflevector <32 x i64> %.119.i166.i, <32 x i64> poison, <32 x i32> zeroinitializer
-  %.121.i168.i = add <32 x i64> %more.1.i165.i, %.120.i167.i
+then.117.i170.i:                                  ; preds = %after.80.i165.i
+  %.5.i.i171.i = zext i32 %.121.i168.i to i64
+  %.6.i.i172.i = getelementptr i8, ptr %table.given, i64 %.5.i.i171.i
+  %.129.i173.i = load <32 x i64>, ptr %.6.i.i172.i, align 1
+  %.130.i174.i = add <32 x i64> %.129.i173.i, %more.1.i166.i
+  br label %diverging.all_lanes.exit184.i
+
+diverging.all_lanes.exit184.i:                    ; preds = %then.117.i170.i, %after.80.i165.i
+  %more.3.i175.i = phi <32 x i64> [ %.130.i174.i, %then.117.i170.i ], [ %more.1.i166.i, %after.80.i165.i ]
+  %.133.i176.i = insertelement <32 x i64> poison, i64 %.23.i106.i, i64 0
+  %.134.i177.i = shufflevector <32 x i64> %.133.i176.i, <32 x i64> poison, <32 x i32> zeroinitializer
+  %.135.i178.i = add <32 x i64> %more.3.i175.i, %.134.i177.i
   br i1 %.15.i101.i, label %then.12.i.i, label %after.13.i.i
 
-then.12.i.i:                                      ; preds = %diverging.all_lanes.exit174.i
+then.12.i.i:                                      ; preds = %diverging.all_lanes.exit184.i
   %.19.i.i = load <32 x i64>, ptr %.22, align 1
-  %.21.i.i = icmp ne <32 x i64> %.19.i.i, %.121.i168.i
+  %.21.i.i = icmp ne <32 x i64> %.19.i.i, %.135.i178.i
   %.24.i.i = and <32 x i1> %.21.i.i, %.23.i.i
   br label %diverging.lanes_match.exit.i
 
-after.13.i.i:                                     ; preds = %diverging.all_lanes.exit174.i
+after.13.i.i:                                     ; preds = %diverging.all_lanes.exit184.i
   %.29.i.i = load <32 x i32>, ptr %.22, align 1
-  %.31.i.i = trunc <32 x i64> %.121.i168.i to <32 x i32>
+  %.31.i.i = trunc <32 x i64> %.135.i178.i to <32 x i32>
   %.32.i.i = icmp ne <32 x i32> %.29.i.i, %.31.i.i
   %.35.i.i = and <32 x i1> %.32.i.i, %.34.i.i
   br label %diverging.lanes_match.exit.i
@@ -394,7 +422,7 @@ diverging.lane_of.exit.i:                         ; preds = %after.9.i.i, %then.
   %.32.i = getelementptr i64, ptr %.6.i.i, i64 %.31.i
   %.33.i = load i64, ptr %.32.i, align 1
   %.34.i26 = sub i64 %common.ret.op.i61.i, %.33.i
-  br i1 %.41.not176.i, label %after.39.i, label %do.38.lr.ph.i
+  br i1 %.41.not186.i, label %after.39.i, label %do.38.lr.ph.i
 
 do.38.lr.ph.i:                                    ; preds = %diverging.lane_of.exit.i
   %.55.i27 = getelementptr i64, ptr %.6.i32.i, i64 %.31.i
@@ -402,11 +430,11 @@ do.38.lr.ph.i:                                    ; preds = %diverging.lane_of.e
   br label %do.38.i
 
 do.38.i:                                          ; preds = %after.46.i, %do.38.lr.ph.i
-  %stride.0178.i = phi i64 [ 0, %do.38.lr.ph.i ], [ %stride.1.i, %after.46.i ]
-  %.35.0177.i = phi i32 [ %mask.given, %do.38.lr.ph.i ], [ %.44.i30, %after.46.i ]
-  %.42.i28 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.35.0177.i, i1 true)
-  %.43.i29 = add i32 %.35.0177.i, -1
-  %.44.i30 = and i32 %.43.i29, %.35.0177.i
+  %stride.0188.i = phi i64 [ 0, %do.38.lr.ph.i ], [ %stride.1.i, %after.46.i ]
+  %.35.0187.i = phi i32 [ %mask.given, %do.38.lr.ph.i ], [ %.44.i30, %after.46.i ]
+  %.42.i28 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.35.0187.i, i1 true)
+  %.43.i29 = add i32 %.35.0187.i, -1
+  %.44.i30 = and i32 %.43.i29, %.35.0187.i
   %.49.i = zext nneg i32 %.42.i28 to i64
   %.50.i31 = getelementptr i64, ptr %.6.i32.i, i64 %.49.i
   %.51.i = load i64, ptr %.50.i31, align 1
@@ -442,7 +470,7 @@ diverging.lane_of.exit80.i:                       ; preds = %after.9.i70.i, %the
   br label %after.46.i
 
 after.46.i:                                       ; preds = %diverging.lane_of.exit80.i, %do.38.i
-  %stride.1.i = phi i64 [ %.70.i, %diverging.lane_of.exit80.i ], [ %stride.0178.i, %do.38.i ]
+  %stride.1.i = phi i64 [ %.70.i, %diverging.lane_of.exit80.i ], [ %stride.0188.i, %do.38.i ]
   %.41.not.i = icmp eq i32 %.44.i30, 0
   br i1 %.41.not.i, label %after.39.i, label %do.38.i
 
@@ -484,9 +512,9 @@ no.10.i.i:                                        ; preds = %after.79.i
 chosen.11.i.i:                                    ; preds = %no.10.i.i, %yes.9.i.i
   %.23.i90.i = phi i64 [ %.18.i94.i, %yes.9.i.i ], [ %.22.i89.i, %no.10.i.i ]
   %.27.i.i = load i32, ptr %.26.i107.i, align 1
-  %.5.i5.i.i = zext i32 %.27.i.i to i64
-  %.6.i6.i.i = getelementptr i8, ptr %table.given, i64 %.5.i5.i.i
-  %.29.i92.i = load <32 x i64>, ptr %.6.i6.i.i, align 1
+  %.5.i8.i.i = zext i32 %.27.i.i to i64
+  %.6.i9.i.i = getelementptr i8, ptr %table.given, i64 %.5.i8.i.i
+  %.29.i92.i = load <32 x i64>, ptr %.6.i9.i.i, align 1
   %.34.i93.i = load i32, ptr %.43, align 1
   %.35.not.i.i = icmp eq i32 %.34.i93.i, 0
   br i1 %.35.not.i.i, label %after.31.i.i, label %then.30.i.i
@@ -503,7 +531,7 @@ after.31.i.i:                                     ; preds = %chosen.57.i.i, %cho
   %more.0.i.i = phi <32 x i64> [ %.78.i.i, %chosen.57.i.i ], [ %.29.i92.i, %chosen.11.i.i ]
   %.83.i.i = load i32, ptr %.82.i140.i, align 1
   %.84.not.i.i = icmp eq i32 %.83.i.i, 0
-  br i1 %.84.not.i.i, label %diverging.all_lanes.exit.i, label %then.79.i.i
+  br i1 %.84.not.i.i, label %after.80.i.i, label %then.79.i.i
 
 or.45.i.i:                                        ; preds = %then.30.i.i
   %.52.i.i = load i32, ptr %.82.i140.i, align 1
@@ -521,9 +549,9 @@ no.56.i.i:                                        ; preds = %or.45.i.i
 
 chosen.57.i.i:                                    ; preds = %no.56.i.i, %yes.55.i.i
   %.66.i.i = phi i64 [ %.62.i.i, %yes.55.i.i ], [ %.65.i.i, %no.56.i.i ]
-  %.5.i.i.i = zext i32 %.34.i93.i to i64
-  %.6.i.i.i = getelementptr i8, ptr %table.given, i64 %.5.i.i.i
-  %.73.i.i = load <32 x i64>, ptr %.6.i.i.i, align 1
+  %.5.i6.i.i = zext i32 %.34.i93.i to i64
+  %.6.i7.i.i = getelementptr i8, ptr %table.given, i64 %.5.i6.i.i
+  %.73.i.i = load <32 x i64>, ptr %.6.i7.i.i, align 1
   %.75.i.i = insertelement <32 x i64> poison, i64 %.66.i.i, i64 0
   %.76.i.i = shufflevector <32 x i64> %.75.i.i, <32 x i64> poison, <32 x i32> zeroinitializer
   %.77.i.i = mul <32 x i64> %.76.i.i, %.73.i.i
@@ -544,6 +572,12 @@ then.79.i.i:                                      ; preds = %after.31.i.i
   %.106.not.i.i = icmp eq i32 %.105.i.i, 0
   br i1 %.106.not.i.i, label %after.102.i.i, label %then.101.i.i
 
+after.80.i.i:                                     ; preds = %after.102.i.i, %after.31.i.i
+  %more.1.i.i = phi <32 x i64> [ %.116.i.i, %after.102.i.i ], [ %more.0.i.i, %after.31.i.i ]
+  %.121.i.i = load i32, ptr %.120.i167.i, align 1
+  %.122.not.i.i = icmp eq i32 %.121.i.i, 0
+  br i1 %.122.not.i.i, label %diverging.all_lanes.exit.i, label %then.117.i.i
+
 then.101.i.i:                                     ; preds = %then.79.i.i
   %sext.i.i = shl <32 x i64> %.98.i.i, splat (i64 32)
   %.109.i.i = ashr exact <32 x i64> %sext.i.i, splat (i64 32)
@@ -551,18 +585,25 @@ then.101.i.i:                                     ; preds = %then.79.i.i
 
 after.102.i.i:                                    ; preds = %then.101.i.i, %then.79.i.i
   %more.2.i.i = phi <32 x i64> [ %.109.i.i, %then.101.i.i ], [ %.100.i.i, %then.79.i.i ]
-  %.112.i.i = getelementptr i8, ptr %.17, i64 40
+  %.112.i.i = getelementptr i8, ptr %.17, i64 48
   %.113.i.i = load i64, ptr %.112.i.i, align 1
   %.114.i.i = insertelement <32 x i64> poison, i64 %.113.i.i, i64 0
   %.115.i.i = shufflevector <32 x i64> %.114.i.i, <32 x i64> poison, <32 x i32> zeroinitializer
   %.116.i.i = mul <32 x i64> %.115.i.i, %more.2.i.i
+  br label %after.80.i.i
+
+then.117.i.i:                                     ; preds = %after.80.i.i
+  %.5.i.i.i = zext i32 %.121.i.i to i64
+  %.6.i.i.i = getelementptr i8, ptr %table.given, i64 %.5.i.i.i
+  %.129.i.i = load <32 x i64>, ptr %.6.i.i.i, align 1
+  %.130.i.i = add <32 x i64> %.129.i.i, %more.1.i.i
   br label %diverging.all_lanes.exit.i
 
-diverging.all_lanes.exit.i:                       ; preds = %after.102.i.i, %after.31.i.i
-  %more.1.i.i = phi <32 x i64> [ %.116.i.i, %after.102.i.i ], [ %more.0.i.i, %after.31.i.i ]
-  %.119.i.i = insertelement <32 x i64> poison, i64 %.23.i90.i, i64 0
-  %.120.i.i = shufflevector <32 x i64> %.119.i.i, <32 x i64> poison, <32 x i32> zeroinitializer
-  %.121.i.i = add <32 x i64> %more.1.i.i, %.120.i.i
+diverging.all_lanes.exit.i:                       ; preds = %then.117.i.i, %after.80.i.i
+  %more.3.i.i = phi <32 x i64> [ %.130.i.i, %then.117.i.i ], [ %more.1.i.i, %after.80.i.i ]
+  %.133.i.i = insertelement <32 x i64> poison, i64 %.23.i90.i, i64 0
+  %.134.i.i = shufflevector <32 x i64> %.133.i.i, <32 x i64> poison, <32 x i32> zeroinitializer
+  %.135.i.i = add <32 x i64> %more.3.i.i, %.134.i.i
   %.9.i35.i = load i32, ptr %.17, align 1
   %.10.i36.i = zext i32 %.9.i35.i to i64
   %.11.i37.i = getelementptr i8, ptr %state.given, i64 %.10.i36.i
@@ -570,13 +611,13 @@ diverging.all_lanes.exit.i:                       ; preds = %after.102.i.i, %aft
 
 then.12.i50.i:                                    ; preds = %diverging.all_lanes.exit.i
   %.19.i51.i = load <32 x i64>, ptr %.11.i37.i, align 1
-  %.21.i52.i = icmp ne <32 x i64> %.19.i51.i, %.121.i.i
+  %.21.i52.i = icmp ne <32 x i64> %.19.i51.i, %.135.i.i
   %.24.i54.i = and <32 x i1> %.21.i52.i, %.23.i53.i
   br label %diverging.lanes_match.exit55.i
 
 after.13.i41.i:                                   ; preds = %diverging.all_lanes.exit.i
   %.29.i42.i = load <32 x i32>, ptr %.11.i37.i, align 1
-  %.31.i43.i = trunc <32 x i64> %.121.i.i to <32 x i32>
+  %.31.i43.i = trunc <32 x i64> %.135.i.i to <32 x i32>
   %.32.i44.i = icmp ne <32 x i32> %.29.i42.i, %.31.i43.i
   %.35.i46.i = and <32 x i1> %.32.i44.i, %.34.i45.i
   br label %diverging.lanes_match.exit55.i
@@ -602,36 +643,36 @@ then.105.i:                                       ; preds = %else.78.i
 
 else.106.i:                                       ; preds = %else.78.i
   %.12.i81.i = tail call i64 @llvm.abs.i64(i64 %stride.0.lcssa.i, i1 false)
-  %.134.i = getelementptr i8, ptr %.17, i64 40
+  %.134.i = getelementptr i8, ptr %.17, i64 48
   %.135.i = load i64, ptr %.134.i, align 1
   %.12.i82.i = tail call i64 @llvm.abs.i64(i64 %.135.i, i1 false)
   %.137.i = udiv i64 %.12.i81.i, %.12.i82.i
   %.144.i = xor i64 %.135.i, %stride.0.lcssa.i
   %.148.i = sub i64 0, %.137.i
-  %.146.not175.i = icmp slt i64 %.144.i, 0
-  %spec.select.i = select i1 %.146.not175.i, i64 %.148.i, i64 %.137.i
-  %.152.i = getelementptr i64, ptr %.6.i6.i110.i, i64 %.31.i
+  %.146.not185.i = icmp slt i64 %.144.i, 0
+  %spec.select.i = select i1 %.146.not185.i, i64 %.148.i, i64 %.137.i
+  %.152.i = getelementptr i64, ptr %.6.i9.i110.i, i64 %.31.i
   %.153.i = load i64, ptr %.152.i, align 1
   %.157.i = getelementptr i64, ptr %.6.i32.i, i64 %.31.i
   %.158.i = load i64, ptr %.157.i, align 1
   %.160.i = mul i64 %.158.i, %spec.select.i
   %.161.i = add i64 %.160.i, %.153.i
-  br i1 %.41.not176.i, label %after.166.i, label %do.165.i
+  br i1 %.41.not186.i, label %after.166.i, label %do.165.i
 
 do.165.i:                                         ; preds = %else.106.i, %do.165.i
-  %.162.0181.i = phi i32 [ %.171.i, %do.165.i ], [ %mask.given, %else.106.i ]
-  %least.0180.i = phi i64 [ %.187.i, %do.165.i ], [ %.161.i, %else.106.i ]
-  %.169.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.162.0181.i, i1 true)
-  %.170.i = add i32 %.162.0181.i, -1
-  %.171.i = and i32 %.170.i, %.162.0181.i
+  %.162.0191.i = phi i32 [ %.171.i, %do.165.i ], [ %mask.given, %else.106.i ]
+  %least.0190.i = phi i64 [ %.187.i, %do.165.i ], [ %.161.i, %else.106.i ]
+  %.169.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.162.0191.i, i1 true)
+  %.170.i = add i32 %.162.0191.i, -1
+  %.171.i = and i32 %.170.i, %.162.0191.i
   %.175.i = zext nneg i32 %.169.i to i64
-  %.176.i = getelementptr i64, ptr %.6.i6.i110.i, i64 %.175.i
+  %.176.i = getelementptr i64, ptr %.6.i9.i110.i, i64 %.175.i
   %.177.i = load i64, ptr %.176.i, align 1
   %.181.i = getelementptr i64, ptr %.6.i32.i, i64 %.175.i
   %.182.i = load i64, ptr %.181.i, align 1
   %.184.i = mul i64 %.182.i, %spec.select.i
   %.185.i = add i64 %.184.i, %.177.i
-  %.187.i = tail call i64 @llvm.smin.i64(i64 %least.0180.i, i64 %.185.i)
+  %.187.i = tail call i64 @llvm.smin.i64(i64 %least.0190.i, i64 %.185.i)
   %.168.not.i = icmp eq i32 %.171.i, 0
   br i1 %.168.not.i, label %after.166.i, label %do.165.i
 
@@ -716,7 +757,7 @@ after.20.i:                                       ; preds = %then.52
   br i1 %.90.not.i, label %after.86.i, label %then.85.i
 
 then.85.i:                                        ; preds = %after.20.i
-  %.92.i = getelementptr i8, ptr %.17, i64 48
+  %.92.i = getelementptr i8, ptr %.17, i64 56
   %.93.i = load i64, ptr %.92.i, align 1
   %5 = trunc i64 %.93.i to i32
   %.95.i = sub i32 0, %5
@@ -724,7 +765,7 @@ then.85.i:                                        ; preds = %after.20.i
   %.101.i = getelementptr i8, ptr %state.given, i64 %.100.i
   store i32 %.95.i, ptr %.101.i, align 1
   %.106.i = load i64, ptr %.92.i, align 1
-  %.108.i = getelementptr i8, ptr %.17, i64 40
+  %.108.i = getelementptr i8, ptr %.17, i64 48
   %.109.i = load i64, ptr %.108.i, align 1
   %.110.i = mul i64 %.109.i, %.106.i
   %.111.i = add i64 %.110.i, %.69.i
