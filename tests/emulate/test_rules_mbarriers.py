@@ -15,7 +15,6 @@ from ptxlab.emulate.rules import mbarriers as M
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
-    DEADLOCK,
     GENERIC,
     OUT_OF_MEMORY_RANGE,
     SHARED,
@@ -271,19 +270,20 @@ def test_of_waits_in_vain_the_checks_are_told_once_in_a_while(compiled: Any) -> 
 
 
 CALL = ctypes.CFUNCTYPE(
-    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4
-)  # as in `ptxlab.emulate.jit.running.mbarrier_phases`
+    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 7, *[ctypes.c_void_p] * 4
+)  # as `mbarrier_phases.told`
 
 
 def test_compiled_code_tells_the_checks(compiled: Any) -> None:
     told: list[tuple[Any, ...]] = []
-    answer = 0
 
-    def tell(context: int, cta: int, warp: int, mask: int, code: int, lane: int, problem: int, *words: int) -> int:
+    def tell(context: int, block: int, warp: int, mask: int, code: int, *more: int) -> int:
+        action, flags, lane, problem, *words = more
         at, asked, before, after = ((ctypes.c_uint64 * 32).from_address(word) for word in words)
         lanes = [k for k in range(32) if mask >> k & 1]
-        told.append((warp, code, lane, problem, [(k, at[k], asked[k], before[k], after[k]) for k in lanes]))
-        return answer
+        lines = [(k, at[k], asked[k], before[k], after[k]) for k in lanes]
+        told.append((warp, code, action, flags, lane, problem, lines))
+        return 0
 
     function = CALL(tell)
     place = Place()
@@ -297,14 +297,12 @@ def test_compiled_code_tells_the_checks(compiled: Any) -> None:
     assert not place.operate(operate, START, 2, M.INIT, mask=1)
     assert not place.operate(operate, START, 1, M.UPDATE, mask=0x30)
     assert told == [
-        (3, 7, 0, M.FINE, [(0, START, 2, 0, made)]),
-        (3, 7, 0, M.FINE, [(4, START, 1, made, once), (5, START, 1, once, twice)]),
+        (3, 7, M.INIT, 0, 0, M.FINE, [(0, START, 2, 0, made)]),
+        (3, 7, M.UPDATE, 0, 0, M.FINE, [(4, START, 1, made, once), (5, START, 1, once, twice)]),
     ]
     told.clear()
     assert place.operate(operate, START, 2, M.UPDATE, mask=0x6, flags=M.NO_COMPLETE)
-    assert told == [(3, 7, 1, Problem.COMPLETES, [])]
+    assert told == [(3, 7, M.UPDATE, M.NO_COMPLETE, 1, Problem.COMPLETES, [])]
     told.clear()
-    answer = 1
-    assert place.operate(operate, START, twice, M.WAIT, mask=0x6)
-    assert told == [(3, 7, 0, M.FINE, [(1, START, twice, twice, twice), (2, START, twice, twice, twice)])]
-    assert (place.context.fault.kind, place.context.fault.lane) == (DEADLOCK, 1)
+    assert not place.operate(operate, START, twice, M.WAIT, mask=0x6, flags=M.SPIN)
+    assert told == [(3, 7, M.WAIT, M.SPIN, 0, M.FINE, [(k, START, twice, twice, twice) for k in (1, 2)])]

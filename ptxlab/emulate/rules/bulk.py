@@ -193,9 +193,9 @@ def done(context: Context, queue: Queue, transfer: Transfer) -> None:
         before = transfer.word[0]
     perform(context, transfer)
     if context.checked:
-        check_completed(context, queue, transfer)
-    if context.checked or context.traced:
-        completed(context, queue, transfer, before)
+        check_completed(context, queue, transfer, before)
+    if context.traced:
+        completed(context, queue, transfer)
 
 
 @rule
@@ -203,7 +203,7 @@ def tell_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
     """A transfer has been issued: tells of it."""
     if context.checked:
         check_issued(context, queue, transfer)
-    if context.checked or context.traced:
+    if context.traced:
         issued(context, queue, transfer)
 
 
@@ -216,26 +216,26 @@ def check_issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
 
 
 @rule(pointer="check_completed")
-def check_completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
-    """Checks a transfer that has been performed (`bulk_checks.completed`)."""
+def check_completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -> u32:
+    """Checks a transfer that has been performed (`bulk_checks.completed`); `before`: what its mbarrier held."""
     checks: Any = context
-    checks.check_completed(queue, transfer)
+    checks.check_completed(queue, transfer, before)
     return 0
 
 
 @rule(pointer="completed")
-def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -> u32:
-    """Tells the checks, and a trace, that a transfer has been performed; `before`: what its mbarrier held."""
-    checks: Any = context
-    checks.completed(queue, transfer, before)
+def completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
+    """Tells a trace that a transfer has been performed."""
+    recorder: Any = context
+    recorder.completed(queue, transfer)
     return 0
 
 
 @rule(pointer="issued")
 def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
-    """Tells the checks, and a trace, that a transfer has been issued."""
-    checks: Any = context
-    checks.issued(queue, transfer)
+    """Tells a trace that a transfer has been issued."""
+    recorder: Any = context
+    recorder.issued(queue, transfer)
     return 0
 
 

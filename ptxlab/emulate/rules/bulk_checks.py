@@ -28,6 +28,8 @@ from ptxlab.emulate.rules.bulk_races import within
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
 from ptxlab.emulate.rules.kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
+from ptxlab.emulate.rules.mbarrier_phases import performed, sent
+from ptxlab.emulate.rules.mbarrier_records import Mbarriers
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, REDUCES, WARP, Block, Launch
 from ptxlab.emulate.runtime.state import Context
@@ -51,12 +53,14 @@ def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
         shared_issued(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False)
     if launch.racecheck and transfer.address != 0:
         in_global_memory(context, launch, issuer, transfer, mine, True)
+    if transfer.group == 0:
+        sent(mbarriers_of(block_of(context, queue, transfer.owner)), transfer)
     return 0
 
 
 @rule
-def completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
-    """A transfer has been performed."""
+def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -> u32:
+    """A transfer has been performed; before: what its mbarrier held."""
     launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
     start, mine = context.memory.shared_start, record_of(issuer, transfer)
     serial(launch, u32(1) << (transfer.thread & 31))
@@ -68,6 +72,8 @@ def completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
         shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False, gone)
     if launch.racecheck and transfer.address != 0:
         in_global_memory(context, launch, issuer, transfer, mine, False)
+    if transfer.word is not None:
+        performed(launch, mbarriers_of(issuer), transfer, before, transfer.word[0])
     return 0
 
 
@@ -75,6 +81,12 @@ def completed(context: Context, queue: Queue, transfer: Transfer) -> u32:
 def block_of(context: Context, queue: Queue, rank: u32) -> Block:
     """What the checks know of the block of a rank."""
     return context.slots[queue.first_rank + rank].cta.checks.cast(Block)[0]
+
+
+@rule(inline=True)
+def mbarriers_of(block: Block) -> Mbarriers:
+    """What is known of the mbarriers of a block."""
+    return block.mbarriers.cast(Mbarriers)[0]
 
 
 @rule(inline=True)

@@ -32,6 +32,7 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record = Launch.new()
     record.published = Published.many(min(launch.blocks, BLOCKS) + 2)
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
+    record.lines = Pointer(np.array([code.line for code in program.codes], np.uint32))
     record.traits = Pointer(np.array(races.traits(program), np.uint8))
     for name, value in known_values(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)

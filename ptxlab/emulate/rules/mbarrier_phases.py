@@ -1,7 +1,7 @@
-"""What the checks record of a block's mbarriers: which threads arrived in which phase, and which have waited for it.
+"""What operations on mbarriers do to what the checks know of them: who arrives in which phase, and who waits for it.
 
-Both engines report each operation on an mbarrier to `Phases`, after it; the rules are written once, here. Threads that
-wait for a phase are ordered after the arrivals in it, which `racecheck` uses. For `synccheck` a wait is
+Both engines report each operation after it. Threads that wait for a phase are ordered after the arrivals in it, which
+`racecheck` uses. For `synccheck` a wait is
 
 - too early, if it passes at once for a thread that has itself arrived in the first phase, which has not ended;
 - stale, if it passes for a phase that its thread has waited for before, and the thread then never waits for the next
@@ -11,387 +11,442 @@ wait for a phase are ordered after the arrivals in it, which `racecheck` uses. F
 An arrival is too early if no wait of any thread has seen the phase before over: the manual wants one for each phase.
 
 Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has waited for the phase they arrived in.
+
+What is rare is left to Python (`mbarrier_book`): notes, and mbarriers that begin and end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-import numpy as np
-
+from ptxlab.emulate.language import (
+    Pointer,
+    boolean,
+    i32,
+    i64,
+    lanes_of,
+    load_lanes,
+    local,
+    maximum,
+    rule,
+    store_lanes,
+    u32,
+    u64,
+)
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import kinds as F
-from ptxlab.emulate.rules import race_order, races
-from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.kinds import Note
-from ptxlab.emulate.rules.mbarrier_records import WARPS, Mbarrier, Party, Wait, history
-from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE
-from ptxlab.emulate.rules.mbarriers import Operation, operation
-from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block
-from ptxlab.emulate.rules.spinning import mbarrier_in_words
-from ptxlab.isa import mbarrier
-from ptxlab.isa.actions import Action
+from ptxlab.emulate.rules.kinds import INIT_UNORDERED, PHASE, TOO_FEW_BYTES, UNSEEN
+from ptxlab.emulate.rules.mbarrier_records import (
+    CODE,
+    KEPT,
+    LINES,
+    NEVER,
+    NOBODY,
+    RANK,
+    THREADS,
+    WARPS,
+    Mbarrier,
+    Mbarriers,
+    Place,
+    Seat,
+    first_arrival,
+)
+from ptxlab.emulate.rules.mbarrier_words import (
+    ANNOUNCES,
+    ARRIVES,
+    COPIES,
+    FINE,
+    SPIN,
+    UPDATE,
+    WAIT,
+    bytes_pending,
+)
+from ptxlab.emulate.rules.race_order import learn, release
+from ptxlab.emulate.rules.races import between_warps
+from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block, Launch
+from ptxlab.emulate.runtime.state import Context
+from ptxlab.emulate.runtime.transfers import ROOM, Transfer
 from ptxlab.isa.convert import PEER
+from ptxlab.isa.mbarrier import PHASE_SHIFT
 
-FOREIGN = 16
-"""Where in the number of a thread of another block of the cluster that block's number + 1 begins."""
-PROBLEMS = {
-    mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
-    mbarrier.Problem.TOO_MANY: F.TOO_MANY,
-    mbarrier.Problem.COMPLETES: F.COMPLETES,
-    mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
-    mbarrier.Problem.BAD_BYTES: F.BAD_BYTES,
-}
-
-Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
-"""Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
-to that mbarrier, its code index and parity."""
-EARLY_PARITY = 32
+BEGUN, MADE, CHANGED, EARLY, REFUSED = range(100, 105)
+"""What is reported besides notes: another block has begun; an mbarrier is used that is not known yet; one has been
+initialised (`by` whom, what it held) or invalidated; a wait has passed while a copy was in flight; an operation is
+invalid."""
 
 
-class Phases:
-    """The mbarriers of one block. can_run: the warps that have not exited, each with a mask of the lanes that wait only
-    for their turn; notes: where problems are noted."""
-
-    def __init__(
-        self, program: Program, block: Block, can_run: Callable[[], Iterator[tuple[int, int]]],
-        notes: dict[tuple[int, int, int], Note], early: Early, *, race: bool,
-    ) -> None:  # fmt: skip
-        self.program, self.block, self.can_run, self.notes, self.race = program, block, can_run, notes, race
-        self.early = early
-        self.linear = block.linear
-        self.mate: Callable[[int], Phases] = lambda rank: self
-        """What is known of the block of a rank in the cluster."""
-        self.in_flight: Callable[[], bool] = lambda: False
-        """Whether bulk copies are in flight, which may yet report to an mbarrier."""
-        self.all: dict[int, Mbarrier] = {}
-        self.gone: dict[int, Party] = {}  # address -> the `mbarrier.inval` that ended it
-        self.updates: dict[int, int] = {}  # thread -> its arrivals so far
-        self.operations: dict[int, tuple[Operation, bool]] = {}
-        self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
-
-    # -- operations ----------------------------------------------------------------------------------------------------
-
-    def operated(
-        self, code: Code, warp: int, lanes: Sequence[int], addresses: Sequence[int], asked: Sequence[int],
-        before: Sequence[int], after: Sequence[int],
-    ) -> bool:  # fmt: skip
-        """Lanes of a warp have operated on mbarriers, in this order. asked: for a wait the word whose phase it tests;
-        before, after: the contents of each mbarrier. Returns whether the block is certainly stuck."""
-        known = self.operations.get(code.index)
-        if known is None:
-            known = self.operations[code.index] = operation(code), spins(self.program, code)
-        what, waits_only = known
-        self._seen.clear()
-        released = race_order.release(self.block, warp) if what.action == UPDATE and self.race else None
-        failed = False
-        for lane, place, x, old, new in zip(lanes, addresses, asked, before, after, strict=True):
-            by, at = (code.index, WARPS * warp + lane), shared_offset(place)
-            if at >= PEER:  # of another block of the cluster: an arrival, or bytes
-                self._far(code, what, by, at, old, new, released)
-                continue
-            if what.action == INIT:
-                self._made(by, at, old)
-            elif what.action == INVAL:
-                self._invalidated(by, at)
-            elif what.action == UPDATE:
-                self._arrived(code, what, by, at, old, new, released)
-            else:
-                failed |= not self._waited(by, at, self._at(at, by), mbarrier.phase(x), spinning=waits_only)
-            if at in self.all:
-                self.all[at].word = new
-        return failed and waits_only and self._nobody_can_run()
-
-    def _far(
-        self, code: Code, what: Operation, by: Party, at: int, old: int, new: int, released: np.ndarray | None
-    ) -> None:
-        """An arrival at an mbarrier that an address names by the rank of its block."""
-        home, at = self.mate(at // PEER - 1), at % PEER
-        by = home.foreign(by, self)
-        held = home._at(at, by)
-        if home is not self and released is not None:
-            pending = held.far_pending.setdefault(self.block.rank, np.zeros(WARPS, np.int64))
-            np.maximum(pending, released, out=pending)
-            released = None
-        home._arrived(code, what, by, at, old, new, released)
-        held.word = new
-
-    def foreign(self, by: Party, of: Phases) -> Party:
-        """A party of a block as it is known here: one of another block carries that block's number."""
-        return by if of is self else (by[0], by[1] | of.linear + 1 << FOREIGN)
-
-    def has_ended(self) -> bool:
-        """Whether all threads of the block have exited."""
-        return not any(True for _ in self.can_run())
-
-    # -- bulk copies ---------------------------------------------------------------------------------------------------
-
-    def sent(self, at: int, by: Party, count: int) -> None:
-        """A bulk copy has been issued that reports so many bytes to the mbarrier there."""
-        held = self._at(at, by)
-        held.in_flight.append((by, count, held.phase))
-
-    def performed(self, at: int, by: Party, count: int) -> None:
-        """It has been performed; `operated` is told next."""
-        held = self._at(at, by)
-        found = next((each for each in held.in_flight if each[:2] == (by, count)), None)
-        if found is not None:
-            held.in_flight.remove(found)
-
-    # -- what an operation does ----------------------------------------------------------------------------------------
-
-    def refused(self, code: Code, thread: int, address: int, which: int) -> None:
-        """An operation is invalid and stops the launch."""
-        at = shared_offset(address)
-        held, kind = self.all.get(at), PROBLEMS[mbarrier.Problem(which)]
-        other = self.gone.get(at) if kind == F.UNMADE else None
-        if held is not None and kind in (F.TOO_MANY, F.COMPLETES):
-            other = held.latest or held.made
-        self._note(kind, (code.index, thread), other, at)
-
-    def _at(self, at: int, by: Party) -> Mbarrier:
-        found = self.all.get(at)
-        if found is None:  # its word was not written by `mbarrier.init`
-            found = self.all[at] = Mbarrier(by)
-        return found
-
-    def _made(self, by: Party, at: int, old: int) -> None:
-        held = self.all.get(at)
-        if held is not None and old >> mbarrier.TAG_SHIFT & 3 == mbarrier.TAG:
-            same_warp = held.made[0] == by[0] and held.made[1] // WARPS == by[1] // WARPS
-            if held.used is not None or not same_warp:
-                self._note(F.MADE_AGAIN, by, held.used or held.made, at)
-        self._over(at)
-        self.all[at] = Mbarrier(by, record=me(self.block, by[1] // WARPS, by[0]), ordered={by[1] // WARPS})
-        self.gone.pop(at, None)
-
-    def _comes_after_init(self, by: Party, at: int, held: Mbarrier) -> None:
-        """A thread uses an mbarrier: is that ordered after its `init`, which another warp may have executed?"""
-        warp = by[1] // WARPS
-        if not self.race or warp in held.ordered or by[1] >> FOREIGN or not held.record:
-            return
-        held.ordered.add(warp)
-        maker = held.made[1] // WARPS
-        fenced = self.block.fenced[maker] > held.record >> TIME & LAST_TIME and self.block.phases[warp] != 0
-        if not fenced and not races.between_warps(self.block, held.record, warp):
-            self._note(F.INIT_UNORDERED, by, held.made, at)
-
-    def _invalidated(self, by: Party, at: int) -> None:
-        held = self.all.get(at)
-        if held is not None:
-            for thread, wait in held.waiting.items():
-                if thread != by[1] and wait.phase == held.phase:
-                    self._note(F.INVALID_IN_USE, by, wait.by, at)
-                    break
-            for copy, _, _ in held.in_flight[:1]:
-                self._note(F.INVALID_BEFORE_COPY, by, copy, at)
-        self._over(at)
-        self.all.pop(at, None)
-        self.gone[at] = by
-
-    def _arrived(
-        self, code: Code, what: Operation, by: Party, at: int, old: int, new: int, released: np.ndarray | None
-    ) -> None:
-        held = self._at(at, by)
-        phase, thread = held.phase, by[1]
-        held.used = by
-        self._comes_after_init(by, at, held)
-        arrives = code.action is Action.COPIES_ARRIVE or what.arrivals != 0
-        if arrives or (isinstance(what.bytes, str) and what.bytes[0] != "-"):
-            if phase not in held.arrivals:
-                held.arrivals[phase] = by
-                for wait in held.passed.values():
-                    if wait.phase == phase - 1 and wait.arrival is None:
-                        wait.arrival = by
-        if arrives:
-            if held.seen < phase - 1:
-                self._note(F.UNSEEN, by, held.arrivals.get(phase - 1, held.made), at, phase)
-            held.arrived[thread], held.latest = (phase, by[0]), by
-        self.updates[thread] = self.updates.get(thread, 0) + 1
-        if released is not None:
-            np.maximum(held.pending, released, out=held.pending)
-        if code.action is Action.COPIES_ARRIVE:
-            held.copies.append((phase, thread, self.block.committed[thread]))
-        if moved := mbarrier.bytes_pending(new) - mbarrier.bytes_pending(old):
-            held.bytes.append((by, moved))
-        if (old ^ new) >> mbarrier.PHASE_SHIFT & 1:
-            for copy, _, issued in held.in_flight:
-                if issued == phase:
-                    self._note(F.TOO_FEW_BYTES, copy, next((p for p, n in held.bytes if n > 0), None), at)
-                    held.short = True
-                    break
-            held.bytes.clear()
-            held.phase += 1
-            held.latest = None
-            np.maximum(held.known, held.pending, out=held.known)
-            for rank, pending in held.far_pending.items():
-                known = held.far_known.setdefault(rank, np.zeros(WARPS, np.int64))
-                np.maximum(known, pending, out=known)
-            for past in [p for p in held.arrivals if p < held.phase - 2]:
-                del held.arrivals[past]
-
-    # -- waits ---------------------------------------------------------------------------------------------------------
-
-    def _waited(self, by: Party, at: int, held: Mbarrier, parity: int, *, spinning: bool) -> bool:
-        """Whether the wait passes."""
-        thread = by[1]
-        held.used = by
-        self._comes_after_init(by, at, held)
-        if held.phase & 1 == parity:
-            held.waiting[thread] = Wait(by, held.phase if spinning else -1, parity, self.given(thread))
-            return False
-        held.waiting.pop(thread, None)
-        phase = held.seen = held.phase - 1
-        for (code, _), _, issued in held.in_flight:
-            if issued == held.phase:
-                self.early.setdefault((self.linear, code), {}).setdefault(thread // WARPS, (by[0], parity))
-        now = Wait(by, phase, parity, self.given(thread), None, held.arrivals.get(held.phase))
-        own = held.arrived.get(thread)
-        arrived_here = own is not None and own[0] == held.phase
-        last = held.passed.get(thread)
-        if last is not None and last.phase == phase:
-            if last.given != now.given:
-                now.before = last
-                if arrived_here and own is not None:
-                    self._note(F.PHASE, by, (own[1], thread), at, phase)
-                    now.before = None
-            elif last.before is not None:
-                now = last
-        else:
-            if last is not None:
-                self._judge(at, held, last, phase)
-            if phase < 0 and arrived_here and own is not None:
-                self._note(F.PHASE, by, (own[1], thread), at, phase)
-        held.passed[thread] = now
-        if self.race:
-            race_order.learn(self.block, by[1] // WARPS, held.known)
-            for rank, known in held.far_known.items():
-                self._learn_of(by[1] // WARPS, rank, known)
-        if held.copies:
-            for arrived, copier, group in held.copies:
-                if arrived <= phase:
-                    self.block.finished[copier] = max(group, self.block.finished[copier])
-            held.copies = [c for c in held.copies if c[0] > phase]
-        return True
-
-    def _learn_of(self, warp: int, rank: int, known: np.ndarray) -> None:
-        """A warp comes after what the warps of another block did before these times."""
-        peers = self.block.peers
-        if peers is not None:
-            first = (warp * RANKS + rank) * WARPS
-            for k in range(WARPS):
-                peers[first + k] = max(peers[first + k], int(known[k]))
-
-    def given(self, thread: int) -> tuple[int, int]:
-        """Changes when a thread may release others: it arrives at an mbarrier, or a barrier of the block completes."""
-        return self.updates.get(thread, 0), self.block.full
-
-    def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int, stuck: Party | None = None) -> None:
-        """A thread now waits for `phase` (or exits): was its last wait that passed one for an old phase? stuck:
-        the last arrival, in a deadlock, where that is certain."""
-        if last.before is None or phase == last.phase + 1:
-            return
-        arrival = last.arrival or held.arrivals.get(last.phase + 1) or stuck
-        if arrival is not None:
-            self._note(F.PHASE, last.by, arrival, at, last.phase)
-
-    def _over(self, at: int) -> None:
-        """An mbarrier is not used any more."""
-        held = self.all.get(at)
-        if held is not None:
-            self._bytes_left(at, held)
-            for wait in held.passed.values():
-                self._judge(at, held, wait, -2)
-
-    def _bytes_left(self, at: int, held: Mbarrier) -> None:
-        """Bytes that came and were not announced. (Where announced bytes never come, the wait for them is reported; if
-        no thread waits, they do no harm.)"""
-        left = mbarrier.bytes_pending(held.word)
-        if left < 0 and not held.short:
-            came = next((by for by, n in held.bytes[::-1] if n < 0), held.made)
-            self._note(F.BYTES_LEFT, came, None, at, -left)
-
-    def ended(self) -> None:
-        """The block has ended."""
-        self._seen.clear()
-        for at in list(self.all):
-            self._over(at)
-        self.all.clear()
-
-    # -- waits that do not end -----------------------------------------------------------------------------------------
-
-    def _nobody_can_run(self) -> bool:
-        """Whether every lane that could run only waits for an mbarrier, which only another such lane could change."""
-        if self.block.mates is not None or self.in_flight():
-            return False
-        spinning: dict[int, int] = {}
-        for held in self.all.values():
-            for thread, wait in held.waiting.items():
-                if wait.phase == held.phase and held.phase & 1 == wait.parity:
-                    spinning[thread // WARPS] = spinning.get(thread // WARPS, 0) | 1 << thread % WARPS
-        return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
-
-    def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
-        """The waits that still fail: warp, lanes, code index, and what they wait for in words."""
-        groups: dict[tuple[int, int, int, int], list[int]] = {}
-        running = dict(self.can_run())
-        for at, held in self.all.items():
-            for thread, wait in held.waiting.items():
-                if not running.get(thread // WARPS, 0) >> thread % WARPS & 1:
-                    continue
-                groups.setdefault((thread // WARPS, wait.by[0], at, wait.parity), []).append(thread % WARPS)
-        for (warp, code, at, parity), lanes in sorted(groups.items()):
-            held = self.all[at]
-            words = mbarrier_in_words(self.program, at, held.word) + history(held, self.program, self._whose)
-            yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
-
-    def unfinished(self) -> None:
-        """The launch was stopped: notes the waits that went on, with the last arrival or the mbarrier's `init`."""
-        self._seen.clear()
-        running = dict(self.can_run())
-        for at, held in self.all.items():
-            for passed in held.passed.values():
-                self._judge(at, held, passed, -2, held.last_arrival())
-            for wait in sorted(held.waiting.values(), key=lambda w: w.by[1]):
-                if not running.get(wait.by[1] // WARPS, 0) >> wait.by[1] % WARPS & 1:
-                    continue
-                self._note(F.ENDLESS, wait.by, held.last_arrival() or held.made, at, held.phase)
-
-    # -- notes ---------------------------------------------------------------------------------------------------------
-
-    def _note(self, kind: int, by: Party, other: Party | None, at: int, value: int = 0) -> None:
-        key = kind, by[0], other[0] if other is not None else -1
-        again = (*key, by[1] // WARPS) in self._seen
-        self._seen.add((*key, by[1] // WARPS))
-        if key in self.notes:
-            self.notes[key].count += not again
-            return
-        code, thread = other if other is not None else (-1, 0)
-        (block, one), (far, two) = self._whose(by[1]), self._whose(thread)
-        self.notes[key] = Note(
-            kind, by[0], block, one // WARPS, one % WARPS, code, far, two // WARPS, two % WARPS, at, value,
-        )  # fmt: skip
-
-    def _whose(self, thread: int) -> tuple[int, int]:
-        """The block of a thread, and its number there; see `foreign`."""
-        return (thread >> FOREIGN) - 1 if thread >> FOREIGN else self.linear, thread & (1 << FOREIGN) - 1
+@rule(pointer="report")
+def report(held: Mbarriers, what: u32, by: u64, other: u64, at: u64, value: u64) -> u32:
+    """Reports what is rare: a note of a kind, or one of the above. by, other: parties. Compiled code calls back."""
+    known: Any = held
+    known.phases.reported(what, by, other, at, value)
+    return 0
 
 
-def passed_early(notes: Iterable[Note], early: Early) -> Iterator[Note]:
-    """The notes of an engine; those of a bulk copy that is touched before it is there name the wait that did not wait
-    for it: code index + 1, and above it the parity that it asked for."""
-    for note in notes:
-        if note.kind == F.PENDING and note.other >= 0:
-            waits = early.get((note.block, note.other), {})
-            found = waits.get(note.warp) or next(iter(waits.values()), None)
-            if found is not None:
-                note.value = found[0] + 1 | found[1] << EARLY_PARITY
-        yield note
+@rule
+def told(
+    context: Context, block: Block, warp: u32, mask: u32, code: u32, action: u32, flags: u32, lane: u32, problem: u32,
+    addresses: Pointer[u64], asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
+) -> u32:  # fmt: skip
+    """`mbarriers.tell` of compiled code: lanes of a warp have operated on mbarriers, and one has been refused to."""
+    held = block.mbarriers.cast(Mbarriers)[0]
+    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, addresses, asked, before, after)
+    if problem != FINE:
+        report(held, REFUSED, party(code, warp, lane), NOBODY, addresses[lane], problem)
+    return 0
 
 
-def shared_offset(address: int) -> int:
+@rule
+def operated(
+    launch: Launch, held: Mbarriers, warp: u32, mask: u32, code: u32, action: u32, flags: u32, addresses: Pointer[u64],
+    asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
+) -> boolean:  # fmt: skip
+    """Lanes of a warp have operated on mbarriers, in their order. asked: for a wait the word whose phase it tests;
+    before, after: the contents of each mbarrier. Whether a wait has failed."""
+    renewed(held)
+    held.serial += 1
+    released, failed, last = local(u32, WARPS), False, u64(NOBODY)
+    if action == UPDATE and launch.racecheck:
+        store_lanes(released, release(held.block, warp))
+    for lane in lanes_of(mask):
+        by, at = party(code, warp, lane), shared_offset(addresses[lane])
+        if action != UPDATE and action != WAIT:
+            report(held, CHANGED, by, before[lane], at, after[lane])
+            continue
+        home = held
+        if at >= PEER:  # of another block of the cluster: an arrival, or bytes
+            home = held.mates[at // PEER - 1].mbarriers.cast(Mbarriers)[0]
+            renewed(home)
+            by = seen_from(home, held, by)
+        place = place_of(home, at % PEER, by)
+        if place.held is None:
+            continue  # the launch is stopped: its memory could not be made
+        one = place.held[0]
+        one.word = after[lane]
+        if action == UPDATE:
+            if launch.racecheck and at != last:
+                releases(held, home, one, released)
+            arrived(launch, home, one, by, flags, before[lane], after[lane])
+        elif not waited(launch, held, one, by, u32(asked[lane] >> PHASE_SHIFT), flags & SPIN != 0):
+            failed = True
+            continue
+        elif launch.racecheck and at != last:
+            learned(held.block, warp, one)
+        last = at  # what other lanes do there orders nothing more
+    return failed
+
+
+@rule(inline=True)
+def party(code: u32, warp: u32, lane: u32) -> u64:
+    """A lane that executes an instruction."""
+    return u64(code) << CODE | warp << 5 | lane
+
+
+@rule(inline=True)
+def shared_offset(address: u64) -> u64:
     """A generic or shared address as an offset in shared memory."""
     return address - SHARED_WINDOW if address >= SHARED_WINDOW else address
+
+
+@rule(inline=True)
+def renewed(held: Mbarriers) -> None:
+    """The records of a block may be those of the block before it still."""
+    if held.linear != held.block.linear + 1:
+        report(held, BEGUN, NOBODY, NOBODY, 0, 0)
+
+
+@rule(inline=True)
+def seen_from(home: Mbarriers, held: Mbarriers, by: u64) -> u64:
+    """A party of a block as it is known in another one, or in its own."""
+    return by if home.block.rank == held.block.rank else by | held.block.rank + 1 << RANK
+
+
+@rule(inline=True)
+def place_of(held: Mbarriers, at: u64, by: u64) -> Place:
+    """The place of an mbarrier, which may not have been initialised by `mbarrier.init`."""
+    place = held.places[(at - held.start) >> 3]
+    if place.held is None:
+        report(held, MADE, by, NOBODY, at, 0)
+    return place
+
+
+@rule(inline=True)
+def seat_of(held: Mbarriers, one: Mbarrier, by: u64) -> Seat:
+    """What a party has done at an mbarrier."""
+    return one.seats[(by >> RANK & THREADS) * held.threads + (by & THREADS)]
+
+
+@rule
+def comes_after_init(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64) -> None:
+    """A thread uses an mbarrier: is that ordered after its `init`, which another warp may have executed?"""
+    warp = u32(by & THREADS) >> 5
+    if not launch.racecheck or one.record == 0 or by >> RANK & THREADS != 0 or one.ordered >> warp & 1 != 0:
+        return
+    one.ordered |= u32(1) << warp
+    block, maker = held.block, u32(one.made & THREADS) >> 5
+    fenced = block.fenced[maker] > u32(one.record >> TIME & LAST_TIME) and block.phases[warp] != 0
+    if not fenced and not between_warps(block, one.record, warp):
+        report(held, INIT_UNORDERED, by, one.made, one.at, 0)
+
+
+# -- arrivals ----------------------------------------------------------------------------------------------------------
+
+
+@rule
+def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32, before: u64, after: u64) -> None:
+    """A party has arrived, or has announced or brought bytes."""
+    phase, own = one.phase, by >> RANK & THREADS == 0
+    one.used = by
+    comes_after_init(launch, held, one, by)
+    if flags & (ARRIVES | ANNOUNCES) != 0 and first_arrival(one, phase) == NOBODY:
+        one.first[u32(phase) % KEPT], one.first_phase[u32(phase) % KEPT] = by, phase
+        if one.repeats != 0:
+            missed(held, one, by)
+    if flags & ARRIVES != 0:
+        if one.seen < phase - 1:
+            earlier = first_arrival(one, i32(phase - 1))
+            report(held, UNSEEN, by, one.made if earlier == NOBODY else earlier, one.at, u64(i64(phase)))
+        seat = seat_of(held, one, by)
+        if seat.arrived_order == 0:
+            seat.arrived_order = next_order(one)
+        seat.arrived_phase, seat.arrived_code = phase, u32(by >> CODE)
+        one.latest = by
+    if own:
+        held.updates[by & THREADS] += 1
+    if flags & COPIES != 0:
+        copied(held, one, by)
+    if bytes_pending(before) != bytes_pending(after):
+        moved(launch, one, by, bytes_pending(after) - bytes_pending(before))
+    if (before ^ after) >> PHASE_SHIFT & 1 != 0:
+        completed(launch, held, one)
+
+
+@rule(inline=True)
+def next_order(one: Mbarrier) -> u32:
+    """The next number that says who was first."""
+    one.order += 1
+    return one.order
+
+
+@rule(cold=True)
+def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
+    """The first arrival in a phase: it is what repeated waits for the phase before should have waited for."""
+    for thread in range(held.threads):
+        seat = one.seats[thread]
+        if seat.repeated != 0 and seat.passed_phase == one.phase - 1 and seat.next_arrival == NOBODY:
+            seat.next_arrival = by
+
+
+@rule
+def releases(held: Mbarriers, home: Mbarriers, one: Mbarrier, released: Pointer[u32]) -> None:
+    """Arrivals of a warp of `held` at an mbarrier of `home` release what it has done."""
+    if home.block.rank == held.block.rank:
+        store_lanes(one.pending, maximum(load_lanes(one.pending), load_lanes(released)))
+    else:
+        one.far |= u32(1) << u32(held.block.rank)
+        row = one.far_pending + WARPS * held.block.rank
+        store_lanes(row, maximum(load_lanes(row), load_lanes(released)))
+
+
+@rule
+def copied(held: Mbarriers, one: Mbarrier, by: u64) -> None:
+    """A thread's copies of cp.async so far report to this phase."""
+    seat = one.seats[by & THREADS]
+    if seat.copied_phase != one.phase:
+        seat.copied_before = max(seat.copied_before, seat.copied)
+    seat.copied_phase, seat.copied = one.phase, held.block.committed[by & THREADS]
+    one.copies = 1
+
+
+@rule
+def moved(launch: Launch, one: Mbarrier, by: u64, count: i64) -> None:
+    """A party has announced bytes, or, where the number is negative, has brought them."""
+    line = launch.lines[by >> CODE] << 1
+    if count > 0:
+        line |= 1
+        if one.announced == NOBODY:
+            one.announced = by
+    else:
+        one.brought = by
+    for k in range(LINES):
+        if one.moved_line[k] == 0 or one.moved_line[k] == line:
+            one.moved_line[k] = line
+            one.moved[k] += u64(count if count > 0 else -count)
+            return
+
+
+@rule
+def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
+    """A phase has completed."""
+    if one.in_flight != 0:
+        copy = in_flight_since(held, one)
+        if copy != NOBODY:
+            report(held, TOO_FEW_BYTES, copy, one.announced, one.at, u64(i64(one.phase)))
+            one.short = 1
+    one.announced, one.brought = NOBODY, NOBODY
+    for k in range(LINES):
+        one.moved_line[k], one.moved[k] = 0, 0
+    one.phase += 1
+    one.latest = NOBODY
+    if launch.racecheck:
+        store_lanes(one.known, maximum(load_lanes(one.known), load_lanes(one.pending)))
+        for rank in lanes_of(one.far):
+            pending, known = one.far_pending + WARPS * rank, one.far_known + WARPS * rank
+            store_lanes(known, maximum(load_lanes(known), load_lanes(pending)))
+    one.copies_before |= one.copies
+    one.copies = 0
+
+
+# -- bulk copies -------------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def reports_to(transfer: Transfer, held: Mbarriers, one: Mbarrier) -> boolean:
+    """Whether a bulk copy that is in flight has been issued in this phase of an mbarrier, and reports to it."""
+    if transfer.open == 0 or transfer.group != 0 or transfer.phase != one.phase:
+        return False
+    return transfer.owner == held.block.rank and transfer.barrier == one.at
+
+
+@rule(cold=True)
+def in_flight_since(held: Mbarriers, one: Mbarrier) -> u64:
+    """The first bulk copy in flight that has been issued in this phase."""
+    if held.queue is not None:
+        queue = held.queue[0]
+        for number in range(queue.first, queue.behind):
+            transfer = queue.transfers[number % ROOM]
+            if reports_to(transfer, held, one):
+                return copier(held, transfer)
+    return NOBODY
+
+
+@rule
+def copier(held: Mbarriers, transfer: Transfer) -> u64:
+    """The party that has issued a copy."""
+    by = u64(transfer.code) << CODE | transfer.thread
+    return seen_from(held, held.mates[transfer.rank].mbarriers.cast(Mbarriers)[0], by)
+
+
+@rule
+def sent(held: Mbarriers, transfer: Transfer) -> None:
+    """A bulk copy has been issued that reports to an mbarrier of the block."""
+    renewed(held)
+    place = place_of(held, transfer.barrier, copier(held, transfer))
+    if place.held is not None:
+        transfer.phase, transfer.passed = place.held[0].phase, 0
+        place.held[0].in_flight += 1
+
+
+@rule
+def performed(launch: Launch, held: Mbarriers, transfer: Transfer, before: u64, after: u64) -> None:
+    """A bulk copy has been performed, and has brought its bytes to an mbarrier. held: those of the block whose thread
+    has issued it."""
+    home = held.mates[transfer.owner].mbarriers.cast(Mbarriers)[0]
+    renewed(home)
+    if transfer.phase != NEVER:
+        place = place_of(home, transfer.barrier, copier(home, transfer))
+        if place.held is not None:
+            place.held[0].in_flight -= 1
+    lane, address = transfer.thread & 31, u64(transfer.barrier)
+    if transfer.owner != transfer.rank:
+        address += u64(transfer.owner + 1) * PEER
+    words = local(u64, 4 * WARPS)
+    words[lane], words[2 * WARPS + lane], words[3 * WARPS + lane] = address, before, after
+    asked, old, new = words + WARPS, words + 2 * WARPS, words + 3 * WARPS
+    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words, asked, old, new)
+
+
+# -- waits -------------------------------------------------------------------------------------------------------------
+
+
+@rule
+def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32, waits_only: boolean) -> boolean:
+    """A thread has waited for an mbarrier. Whether the wait passes."""
+    thread = by & THREADS
+    seat = one.seats[thread]
+    one.used = by
+    comes_after_init(launch, held, one, by)
+    if u32(one.phase) & 1 == parity:
+        if seat.waiting_order == 0:
+            seat.waiting_order = next_order(one)
+        seat.waiting_phase = one.phase if waits_only else i32(-1)
+        seat.waiting_code, seat.waiting_parity = u32(by >> CODE), parity
+        return False
+    seat.waiting_order = 0
+    phase = i32(one.phase - 1)
+    one.seen = phase
+    if one.in_flight != 0:
+        passed_early(held, one, by, parity)
+    updates, full = u64(held.updates[thread]), held.block.full  # they change when the thread may release others
+    own, repeated = u64(seat.arrived_code) << CODE | thread, False
+    arrived_here = seat.arrived_order != 0 and seat.arrived_phase == one.phase
+    if seat.passed_order != 0 and seat.passed_phase == phase:
+        if seat.passed_updates != updates or seat.passed_full != full:
+            repeated = not arrived_here
+            if arrived_here:
+                report(held, PHASE, by, own, one.at, u64(i64(phase)))
+        elif seat.repeated != 0:
+            repeated = True
+    else:
+        if seat.passed_order != 0:
+            judge(held, one, seat, thread, phase, NOBODY)
+        if phase < 0 and arrived_here:
+            report(held, PHASE, by, own, one.at, u64(i64(phase)))
+    if not repeated or seat.passed_updates != updates or seat.passed_full != full:
+        if seat.passed_order == 0:
+            seat.passed_order = next_order(one)
+        seat.passed_phase, seat.passed_code = phase, u32(by >> CODE)
+        seat.passed_updates, seat.passed_full = updates, full
+        seat.next_arrival, seat.repeated = first_arrival(one, one.phase), u32(repeated)
+        one.repeats |= u32(repeated)
+    if one.copies_before != 0:
+        complete_copies(held, one)
+    return True
+
+
+@rule(cold=True)
+def judge(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i32, stuck: u64) -> None:
+    """A thread now waits for `phase` (or exits): was its last wait that passed one for an old phase? stuck: the last
+    arrival, in a deadlock, where that is certain."""
+    if seat.repeated != 0 and phase != seat.passed_phase + 1:
+        arrival = stuck if seat.next_arrival == NOBODY else seat.next_arrival
+        if arrival != NOBODY:
+            by = u64(seat.passed_code) << CODE | thread
+            report(held, PHASE, by, arrival, one.at, u64(i64(seat.passed_phase)))
+
+
+@rule
+def learned(block: Block, warp: u32, one: Mbarrier) -> None:
+    """A warp has waited for completed phases: it comes after what the arrivals in them release."""
+    learn(block, warp, load_lanes(one.known))
+    for rank in lanes_of(one.far):
+        known, peers = one.far_known + WARPS * rank, block.peers
+        if peers is not None:
+            row = peers + (warp * RANKS + rank) * WARPS
+            store_lanes(row, maximum(load_lanes(row), load_lanes(known)))
+
+
+@rule(cold=True)
+def passed_early(held: Mbarriers, one: Mbarrier, by: u64, parity: u32) -> None:
+    """A wait has passed: reports, once for each warp, the copies in flight to the mbarrier that it did not wait for."""
+    if held.queue is None:
+        return
+    queue, warp = held.queue[0], u32(by & THREADS) >> 5
+    for number in range(queue.first, queue.behind):
+        transfer = queue.transfers[number % ROOM]
+        if reports_to(transfer, held, one) and transfer.passed >> warp & 1 == 0:
+            transfer.passed |= u32(1) << warp
+            report(held, EARLY, by, u64(transfer.code), one.at, parity)
+
+
+@rule(cold=True)
+def complete_copies(held: Mbarriers, one: Mbarrier) -> None:
+    """Copies of cp.async that report to completed phases are complete."""
+    finished = held.block.finished
+    for thread in range(held.threads):
+        seat = one.seats[thread]
+        finished[thread] = max(finished[thread], seat.copied_before)
+        seat.copied_before = 0
+        if seat.copied_phase < one.phase:
+            finished[thread] = max(finished[thread], seat.copied)
+            seat.copied = 0
+    one.copies_before = 0

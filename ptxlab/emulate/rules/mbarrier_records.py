@@ -1,78 +1,112 @@
-"""What the checks know of one mbarrier: its phases, who has arrived in them, and who waits."""
+"""What the checks know of mbarriers: their phases, who has arrived in them, and who waits.
+
+A **party** is one number: a code index, from bit 32 on, and the thread that executed it, in the lowest 16 bits. Between
+these stand, of a thread of another block of the cluster, the rank of that block + 1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
-import numpy as np
-
-from ptxlab.emulate.program.program import Program
-from ptxlab.isa import mbarrier
+from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, i32, rule, u8, u32, u64
+from ptxlab.emulate.rules.records import RANKS, Block
+from ptxlab.emulate.runtime.transfers import Queue
 
 WARPS = 32
-Party = tuple[int, int]
-"""A code index and the thread (within the block) that executed it."""
+CODE, RANK, THREADS = 32, 16, 0xFFFF
+"""Where in a party the code index and the rank of another block begin; the bits of the thread."""
+NOBODY = (1 << 64) - 1
+"""Instead of a party."""
+KEPT, LINES = 4, 4
+"""Phases whose first arrival is known; lines whose bytes are added up in a phase."""
+NEVER = -9
+"""A phase that there is none of."""
 
 
-@dataclass
-class Wait:
-    """A wait that passed, or one that still fails. `parity`: the parity that it tests; `given`: see `Phases.given`."""
+class Seat(Record):
+    """What one thread has done at an mbarrier. The orders say who was the first to do so at it; 0: it has not."""
 
-    by: Party
-    phase: int
-    parity: int
-    given: tuple[int, int]
-    before: Wait | None = None  # the wait that passed for the same phase before this one
-    arrival: Party | None = None  # the first in the phase that it should have waited for
-
-
-@dataclass
-class Mbarrier:
-    """One mbarrier. word: its contents. phase: how many have completed. arrivals: the first of each phase in use."""
-
-    made: Party
-    word: int = 0
-    phase: int = 0
-    used: Party | None = None
-    arrivals: dict[int, Party] = field(default_factory=dict)
-    arrived: dict[int, tuple[int, int]] = field(default_factory=dict)  # thread -> phase, code of its last arrival
-    latest: Party | None = None
-    passed: dict[int, Wait] = field(default_factory=dict)
-    seen: int = -1  # the last phase that a wait has seen over
-    waiting: dict[int, Wait] = field(default_factory=dict)
-    copies: list[tuple[int, int, int]] = field(default_factory=list)  # phase, thread, group
-    pending: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
-    known: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
-    bytes: list[tuple[Party, int]] = field(default_factory=list)  # announced in this phase; negative: reported
-    in_flight: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: issuer, bytes, phase then
-    short: bool = False  # a phase has completed before a copy was performed
-    record: int = 0  # of its `init` as an access; 0: unknown
-    ordered: set[int] = field(default_factory=set)  # warps ordered after it, or already reported
-    far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
-    far_known: dict[int, np.ndarray] = field(default_factory=dict)
-
-    def last_arrival(self) -> Party | None:
-        """The instruction and thread of the last arrival, if there was any."""
-        if self.latest is None and self.arrived:
-            thread, (_, code) = max(self.arrived.items(), key=lambda item: item[1][0])
-            return code, thread
-        return self.latest
+    arrived_order: u32
+    arrived_phase: i32  # of its last arrival
+    arrived_code: u32
+    passed_order: u32  # of its last wait that has passed: the phase that is over, the instruction, `given` then
+    passed_phase: i32
+    passed_code: u32
+    passed_updates: u64
+    passed_full: u64
+    next_arrival: u64  # the first in the phase that it should have waited for
+    repeated: u32  # whether a wait has passed for the same phase before that one
+    waiting_order: u32  # of a wait that still fails: the phase, if it can only wait again, and the parity it tests
+    waiting_phase: i32
+    waiting_code: u32
+    waiting_parity: u32
+    copied_phase: i32  # the last phase to which its copies of cp.async report, and their last group
+    copied: i32
+    copied_before: i32  # the last group of those that report to phases before that
 
 
-def history(held: Mbarrier, program: Program, whose: Callable[[int], tuple[int, int]]) -> str:
-    """Bytes announced and brought in the current phase, and warps that arrived in the one before but not in this one,
-    in words. whose: the block of a thread, and its number there."""
-    lines: dict[tuple[bool, int], int] = {}
-    for (code, _), count in held.bytes:
-        key = count > 0, program.codes[code].line
-        lines[key] = lines.get(key, 0) + abs(count)
-    said = [f"line {line} {'announced' if told else 'brought'} {n} bytes" for (told, line), n in lines.items()]
-    absent: dict[int, set[int]] = {}
-    for thread, (phase, code) in held.arrived.items():
-        if mbarrier.pending(held.word) and phase == held.phase - 1:
-            absent.setdefault(program.codes[code].line, set()).add(whose(thread)[1] // WARPS)
-    for line, warps in absent.items():
-        who = f"warp{'' if len(warps) == 1 else 's'} {', '.join(map(str, sorted(warps)))}"
-        said.append(f"{who} arrived in line {line} in the phase before, and not in this one")
-    return "".join(f"; {each}" for each in said[:4])
+class Mbarrier(Record):
+    """One mbarrier."""
+
+    at: u64  # its address in shared memory
+    made: u64  # by whom, or its first user
+    word: u64  # its contents
+    phase: i32  # how many have completed
+    seen: i32  # the last phase that a wait has seen over
+    used: u64  # by whom last
+    latest: u64  # the last arrival in this phase
+    first: Array[u64] = array(KEPT)  # of phase p, at p % KEPT: the first arrival; which phase that is
+    first_phase: Array[i32] = array(KEPT)
+    order: u32  # the last one given to a seat
+    repeats: u32  # whether any seat has a repeated wait
+    copies: u32  # whether copies of cp.async report to this phase; to phases before this one, and no wait was told
+    copies_before: u32
+    announced: u64  # in this phase: who announced bytes first, and who brought some last
+    brought: u64
+    moved_line: Array[u32] = array(LINES)  # in this phase: twice a line, + 1 where it announces bytes; 0: none
+    moved: Array[u64] = array(LINES)  # how many bytes it has announced or brought
+    in_flight: u32  # bulk copies that report to it
+    short: u32  # whether a phase has completed before a copy was performed
+    record: u64  # of its `init` as an access; 0: unknown
+    ordered: u32  # warps ordered after it, or already reported
+    far: u32  # ranks of the cluster whose threads have arrived
+    pending: Array[u32] = array(WARPS, align=64)  # what arrivals of this phase release; what completed phases do
+    known: Array[u32] = array(WARPS, align=64)
+    far_pending: Pointer[u32]  # the same of other blocks of the cluster, by rank
+    far_known: Pointer[u32]
+    seats: Pointer[Seat]  # of each thread; then, by rank, of those of the cluster
+
+
+class Place(Record):
+    """8 bytes of shared memory."""
+
+    held: Pointer[Mbarrier]  # None: there is no mbarrier
+
+
+class Mate(Record):
+    """A block of a cluster."""
+
+    mbarriers: Pointer[u8]  # its `Mbarriers`
+
+
+class Mbarriers(Record):
+    """The mbarriers of a block."""
+
+    block: Ref[Block]
+    linear: u64  # of which block these are, + 1; see `mbarrier_phases.renewed`
+    start: u64  # where shared memory begins
+    threads: u64  # of a block
+    places: Pointer[Place]  # for each 8 bytes of shared memory
+    updates: Pointer[u32]  # of each thread how often it has arrived
+    queue: Pointer[Queue] | None  # the bulk copies of the cluster
+    mates: Pointer[Mate]  # the blocks of the cluster by rank
+    serial: u64  # operations so far
+    report: u64  # the function that compiled rules call: see `mbarrier_phases.report`
+
+
+FAR_WORDS = RANKS * WARPS
+"""Numbers in `Mbarrier.far_pending`."""
+
+
+@rule(inline=True)
+def first_arrival(one: Mbarrier, phase: i32) -> u64:
+    """The first arrival in one of the last phases."""
+    return one.first[u32(phase) % KEPT] if one.first_phase[u32(phase) % KEPT] == phase else u64(NOBODY)

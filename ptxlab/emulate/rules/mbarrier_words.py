@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.emulate.language import boolean, i64, rule, u32, u64
 from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, MOST_BYTES, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 
 INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
 """What an operation does."""
-DROP, NO_COMPLETE, SPIN = 1, 2, 4
+DROP, NO_COMPLETE, SPIN, ARRIVES, ANNOUNCES, COPIES = 1, 2, 4, 8, 16, 32
 """Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
-fails (see `ptxlab.emulate.rules.spinning`)."""
+fails (see `ptxlab.emulate.rules.spinning`). For the checks: it arrives; it announces bytes; its copies of cp.async
+do."""
 FINE = 0
 FRESH = TAG << TAG_SHIFT
 
@@ -18,6 +19,13 @@ FRESH = TAG << TAG_SHIFT
 def over(word: u64, asked: u64) -> boolean:
     """Whether the phase of an earlier word has completed."""
     return (word ^ asked) >> PHASE_SHIFT != 0
+
+
+@rule(inline=True)
+def bytes_pending(word: u64) -> i64:
+    """The bytes that were announced and have not been reported; negative where more were reported."""
+    count = i64(word >> TX_SHIFT & TX)
+    return count - (TX + 1) if count > TX >> 1 else count
 
 
 @rule

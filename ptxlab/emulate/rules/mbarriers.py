@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
+from ptxlab.emulate.language import Pointer, boolean, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.mbarrier_words import (
+    ANNOUNCES,
+    ARRIVES,
+    COPIES,
     DROP,
     FINE,
     INIT,
@@ -29,7 +32,6 @@ from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
     CLUSTER,
-    DEADLOCK,
     OUT_OF_MEMORY_RANGE,
     SHARED,
     Context,
@@ -55,18 +57,22 @@ class Operation(NamedTuple):
     state: str = ""
     drop: bool = False
     incomplete: bool = False
+    copies: bool = False
 
     @property
     def flags(self) -> int:
-        """For `operated`."""
-        return (DROP if self.drop else 0) | (NO_COMPLETE if self.incomplete else 0)
+        """For `operated`, of the word and of the checks."""
+        announces = isinstance(self.bytes, str) and self.bytes[0] != "-"
+        arrives = self.copies or self.arrivals != 0
+        word = DROP * self.drop | NO_COMPLETE * self.incomplete
+        return word | ARRIVES * arrives | ANNOUNCES * announces | COPIES * self.copies
 
 
 def operation(code: Code) -> Operation:
     """What an instruction does to an mbarrier."""
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
-        return Operation(UPDATE, arrivals=int(bool(form.noinc)))
+        return Operation(UPDATE, arrivals=int(bool(form.noinc)), copies=True)
     if action in (Action.COPY, Action.COPY_REDUCE):  # a bulk copy reports its bytes
         return Operation(UPDATE, bytes="-size")
     if action is Action.MBARRIER_INIT:
@@ -113,7 +119,9 @@ def operate(
         problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
         if problem != FINE:
             if block is not None:
-                tell(context, cta, warp.warp_id, done, code, lane, problem, addresses, xs, before, after)
+                tell(
+                    context, block, warp.warp_id, done, code, action, flags, lane, problem, addresses, xs, before, after
+                )  # fmt: skip
             stop(context, warp, BAD_MBARRIER, code, lane, problem)
             return True
         cell[0] = after[lane]
@@ -127,9 +135,7 @@ def operate(
         if in_vain:
             give_up_turn(context)
     if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
-        if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
-            stop(context, warp, DEADLOCK, code, first(mask), 0)
-            return True
+        tell(context, block, warp.warp_id, mask, code, action, flags, 0, FINE, addresses, xs, before, after)
     return False
 
 
@@ -170,11 +176,11 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
 
 @rule(pointer="phases")
 def tell(
-    context: Context, cta: Cta, warp: u32, mask: u32, code: u32, lane: u32, problem: u32, addresses: Pointer[u64],
-    asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
+    context: Context, block: Block, warp: u32, mask: u32, code: u32, action: u32, flags: u32, lane: u32, problem: u32,
+    addresses: Pointer[u64], asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
 ) -> u32:  # fmt: skip
-    """Reports to the checks (`ptxlab.emulate.rules.mbarrier_phases`) what the lanes of `mask` have done and, unless
-    `problem` is FINE, the invalid operation of `lane`. Not 0 if the checks have failed."""
+    """Reports to the checks (`mbarrier_phases.told`) what the lanes of `mask` have done and, unless `problem` is FINE,
+    the invalid operation of `lane`."""
     raise AssertionError("the function is known to compiled code only")
 
 

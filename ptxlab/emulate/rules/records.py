@@ -126,6 +126,7 @@ class Launch(Record):
     summaries: boolean  # whether racecheck keeps what `race_lines` and `race_rows` describe
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
+    lines: Pointer[u32]  # for each code index its line
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
     no_codes: Array[u64] = array(16)  # zeros
@@ -226,6 +227,7 @@ class Block(Record):
     waited_up_to: Array[u32] = array(32, WAITS, align=64)  # waits: the products it has waited for by then
     waited_at: Array[u64] = array(32, WAITS, align=64)  # and the record of the wait, number n at n % WAITS
     updates: u64  # operations on mbarriers other than waits
+    mbarriers: Pointer[u8]  # what is known of its mbarriers (`mbarrier_records.Mbarriers`)
     mates: Pointer[Mates] | None  # of a cluster of several blocks
     rank: u64
     phases: Array[u32] = array(32)  # of each warp: how often it has waited at the barrier of the cluster

@@ -266,7 +266,7 @@ class Context(Record, align=64):
     combine: u64  # the function that does the reductions of bulk copies
     check_issued: u64  # the functions that check bulk copies when they are issued and performed
     check_completed: u64
-    issued: u64  # and those that report them to the checks of mbarriers and to a trace
+    issued: u64  # and those that report them to a trace
     completed: u64
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks

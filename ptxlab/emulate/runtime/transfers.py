@@ -36,6 +36,8 @@ class Transfer(Record):
     word: Pointer[u64] | None  # the mbarrier; the rank of its block, and its address there
     owner: u32
     barrier: u32
+    phase: i32  # for the checks: the phase of the mbarrier when it was issued
+    passed: u32  # warps that have waited for that mbarrier in vain, and were reported
     operation: u32  # of a reduction: the operation and the type, see `ptxlab.emulate.rules.bulk`
     type: u32
     at: u64  # where in shared memory the bytes lie, in the block of which rank, whether they are read there

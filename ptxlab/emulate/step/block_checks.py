@@ -10,7 +10,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import launches
 from ptxlab.emulate.rules.blocks import started
-from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.mbarrier_book import Phases
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -31,7 +31,7 @@ class BlockChecks:
         if race is not None:
             self.record.records, self.record.stride = race.records, race.stride
         started(self.record, run.index)
-        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, checker.early, race=checker.race)
+        self.phases = Phases(checker.program, checker.record, self.record, run.can_run, checker.notes, checker.early)
 
     def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
         """The block is one of several of a cluster."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import bulk_checks
-from ptxlab.emulate.rules.bulk_reports import BulkReports
 from ptxlab.emulate.runtime.state import Cluster as ClusterRecord
 from ptxlab.emulate.runtime.state import Fault, Found, MemoryMap
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
@@ -54,7 +53,6 @@ class BulkContext:
     """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
 
     def __init__(self, machine: Machine, blocks: Sequence[BlockRun], queue: Pointer[Queue]) -> None:
-        self.reports: BulkReports | None = None
         self.check = None if machine.checker is None else machine.checker.record.opaque
         self.memory: MemoryMap = machine.map
         for index, held in enumerate(machine.live):
@@ -90,22 +88,16 @@ class BulkContext:
         context: Any = self
         bulk_checks.issued(context, queue, transfer)
 
-    def check_completed(self, queue: Queue, transfer: Transfer) -> None:
+    def check_completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
         """Checks a transfer that has been performed."""
         context: Any = self
-        bulk_checks.completed(context, queue, transfer)
+        bulk_checks.completed(context, queue, transfer, before)
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
-        """A transfer has been issued."""
-        if self.reports is not None:
-            self.reports.issued(transfer)
-        if self.order is not None:
-            block, to = (self.slots[rank].cta.run.index for rank in (transfer.rank, transfer.at_rank))
-            self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
+        """Tells a trace of a transfer that has been issued."""
+        block, to = (self.slots[rank].cta.run.index for rank in (transfer.rank, transfer.at_rank))
+        self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
 
-    def completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
-        """A transfer has been performed."""
-        if self.reports is not None:
-            self.reports.completed(transfer, before, None if transfer.word is None else transfer.word[0])
-        if self.order is not None:
-            self.order.completed(id(transfer), self.order.steps)
+    def completed(self, queue: Queue, transfer: Transfer) -> None:
+        """Tells a trace of a transfer that has been performed."""
+        self.order.completed(id(transfer), self.order.steps)

@@ -33,7 +33,7 @@ from ptxlab.emulate.rules import (
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.mbarrier_phases import Early, passed_early
+from ptxlab.emulate.rules.mbarrier_book import Early, passed_early
 from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.bodies import body_of

@@ -10,7 +10,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.bulk import complete_all
-from ptxlab.emulate.rules.bulk_reports import BulkReports
+from ptxlab.emulate.rules.mbarrier_book import Phases
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime.transfers import Queue
 from ptxlab.emulate.step.bulk import BulkContext
@@ -30,10 +30,11 @@ class Cluster:
     def __init__(self, machine: Any, blocks: list[BlockRun]) -> None:
         self.machine, self.blocks, self.idle = machine, blocks, 0
         self.queue: Queue | None = None
+        self.queues: Pointer[Queue] | None = None
         self.context: Any = None
         if machine.bulk:
             queues, threads = Queue.many(1), LANES * machine.launch.warps
-            self.queue = queues[0]
+            self.queue, self.queues = queues[0], queues
             self.queue.committed = Pointer(np.zeros(threads * len(blocks), np.uint32))
             self.queue.threads = threads
             self.context = BulkContext(machine, blocks, queues)
@@ -51,11 +52,7 @@ class Cluster:
     def _checked(self) -> None:
         """Gives the checks of each block access to those of the others."""
         checks = [block.check for block in self.blocks if block.check is not None]
-        for check in checks:
-            check.phases.mate = lambda rank: checks[rank].phases
-            check.phases.in_flight = lambda: self.queue is not None and self.queue.first != self.queue.behind
-        if self.context is not None:
-            self.context.reports = BulkReports(self.machine.program, lambda rank: checks[rank].phases)
+        Phases.meet([check.phases for check in checks], self.queues)
 
     @property
     def busy(self) -> int:

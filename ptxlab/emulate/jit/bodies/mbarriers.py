@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.translation.rulecode import THERE, call
+from ptxlab.emulate.jit.translation.rulecode import THERE, Function, call
+from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.accesses import CHANGES, WRITES
 from ptxlab.emulate.rules.instructions import spins
@@ -25,6 +26,12 @@ class Mbarriers(Body):
     """Instructions that operate on mbarriers."""
 
     rules = (operate,)
+
+    @staticmethod
+    def check_rules() -> tuple[Function, ...]:
+        from ptxlab.emulate.rules.mbarrier_phases import told
+
+        return (told,)
 
     def emit(self, code: Code) -> None:
         t, what = self.t, operation(code)
@@ -53,6 +60,8 @@ class Mbarriers(Body):
         )
 
     def check(self, code: Code, checks: Checks) -> None:
+        (told,) = self.check_rules()  # the one that belongs to this code
+        self.t.do(f'store ptr @"{rule_of(told).symbol}", ptr {self.t.field(S.Context, "phases", "%ctx")}')
         (access,) = code.accesses
         checks.access(code, access, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
         if code.action is Action.COPIES_ARRIVE and checks.sync:

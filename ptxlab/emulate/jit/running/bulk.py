@@ -1,4 +1,4 @@
-"""The functions that compiled rules call for bulk copies: the checks' and the trace's, and numpy's reductions."""
+"""The functions that compiled rules call for bulk copies: a trace's, and numpy's reductions."""
 
 from __future__ import annotations
 
@@ -14,56 +14,39 @@ from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.launched import Launched
-    from ptxlab.emulate.jit.running.mbarrier_phases import Callback
     from ptxlab.emulate.jit.running.workers import Worker
 
 _COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 
 
-_ISSUED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
-_COMPLETED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64)
+_TOLD = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
 
 
 class Reports:
-    """The functions by which compiled rules tell of bulk copies: the checks, and a trace. A launch with either has one
-    worker, and only such a launch has these."""
+    """The functions by which compiled rules tell a trace of bulk copies. A launch with a trace has one worker."""
 
-    def __init__(self, run: Launched, workers: list[Worker], callback: Callback | None) -> None:
-        self.run, self.workers, self.callback = run, workers, callback
-        self.functions = _ISSUED(self._issued), _COMPLETED(self._completed)
+    def __init__(self, run: Launched, workers: list[Worker]) -> None:
+        self.run, self.workers = run, workers
+        self.functions = _TOLD(functools.partial(self._told, True)), _TOLD(functools.partial(self._told, False))
         self.issued, self.completed = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self.functions)
 
-    def _issued(self, _context: int, queue: int, transfer: int) -> int:
-        return self._told(queue, transfer, -1)
-
-    def _completed(self, _context: int, queue: int, transfer: int, before: int) -> int:
-        return self._told(queue, transfer, before)
-
-    def _told(self, queue: int, transfer: int, before: int) -> int:
+    def _told(self, issued: bool, _context: int, queue: int, transfer: int) -> int:
         try:
             (worker,) = self.workers
+            if worker.tape is None:
+                return 0
+            now, order = worker.tape.made, self.run.launch.trace.order
+            if not issued:
+                order.completed(transfer, now)
+                return 0
             held: Queue = next(
                 s.cta.cluster.queue[0]
                 for s in worker.slots
                 if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
             )
             found = held.transfers[(transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size]
-            if self.callback is not None:
-                if before < 0:
-                    self.callback.issued(held, found)
-                else:
-                    raw = found.buffer[Transfer.offset("word") :][:8].view(np.uint64)
-                    word = ctypes.c_uint64.from_address(int(raw[0])).value if raw[0] else None
-                    self.callback.completed(held, found, before, word)
-            if worker.tape is not None:
-                now, order = worker.tape.made, self.run.launch.trace.order
-                if before < 0:
-                    block, to = (
-                        worker.slots[held.first_rank + rank].cta.linear for rank in (found.rank, found.at_rank)
-                    )
-                    order.issued(transfer, found, self.run.program.codes[found.code].line, block, to, now)
-                else:
-                    order.completed(transfer, now)
+            block, to = (worker.slots[held.first_rank + rank].cta.linear for rank in (found.rank, found.at_rank))
+            order.issued(transfer, found, self.run.program.codes[found.code].line, block, to, now)
         except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
             self.run.errors.append(error)
             self.run.stop[0] = 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from ptxlab.emulate.jit.running.image import Image
@@ -25,6 +27,8 @@ class Launched:
     bulk: bool
     """Whether the kernel copies in bulk."""
     checks: Watched | None
+    follow: Callable[[Any], None] | None
+    """Takes the slots of each further cluster, for the checks of mbarriers."""
     chosen: tuple[Any, Any] | None
     """The blocks and the warps of which a trace is recorded."""
     functions: dict[str, int]

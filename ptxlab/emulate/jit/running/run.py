@@ -73,8 +73,9 @@ class Run(Launched):
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = None
         self.callback: Callback | None = None
+        self.follow = None
         self.errors = []
-        self.bulk = built.bulk
+        self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
         self.reductions: Reductions | None = None
         self.reports: Reports | None = None
         self.chosen, self.functions = None, {}
@@ -113,15 +114,16 @@ class Run(Launched):
             from ptxlab.emulate.jit.running.mbarrier_phases import Callback
             from ptxlab.emulate.jit.running.shadows import Watched
 
-            self.checks, self.callback = Watched(self.program, self.launch), Callback(self, self.workers)
-            self.functions["phases"] = self.callback.address
+            self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
+            if self.mbarriers or self.bulk:
+                self.follow = self.callback.follow
         if self.bulk:
             from ptxlab.emulate.jit.running.bulk import Reductions, Reports
 
             self.reductions = Reductions(self.errors, self.stop)
             self.functions["combine"] = self.reductions.address
-            if self.checks is not None or self.launch.trace is not None:
-                self.reports = Reports(self, self.workers, self.callback)
+            if self.launch.trace is not None:
+                self.reports = Reports(self, self.workers)
                 self.functions |= {"issued": self.reports.issued, "completed": self.reports.completed}
         if self.launch.trace is not None:
             from ptxlab.emulate.jit.instruments.tracing import chosen
@@ -190,7 +192,7 @@ class Run(Launched):
         lose it, so launches with such calls have threads from the beginning."""
         if self.reductions is not None or self.reports is not None:
             return False
-        if self.callback is not None and self.built.scheduled["Context.mbarriers"]:  # which alone lead to it
+        if self.callback is not None and self.mbarriers:  # which alone lead to it
             return False
         worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
         began = now = time.perf_counter()

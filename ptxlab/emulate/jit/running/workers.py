@@ -124,6 +124,8 @@ class Worker:
             self.slots.append(slot)
             context.slots[first + rank].cta = slot.cta
             slot.cta.cluster, slot.cta.rank = cluster, rank
+        if run.follow is not None:
+            run.follow(self.slots[first:])
         context.cta = self.slots[first].cta
         context.slot, context.slot_count = first, first + size
         self.sites[:] = 0  # no allocation is cached yet

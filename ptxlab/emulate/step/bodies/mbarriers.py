@@ -11,6 +11,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.mbarrier_phases import party
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, over
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
@@ -107,7 +108,7 @@ def _operation(t: Translator, code: Code) -> Step:
                 machine, thread = w.machine, w.warp * LANES + lane
                 if check is not None:
                     check.operated(w, code, addresses, state, words)
-                    check.phases.refused(code, thread, int(addresses[lane]), problem)
+                    check.phases.refused(party(code.index, w.warp, lane), int(addresses[lane]), problem)
                 raise refused(machine.program, machine.launch, code, which=problem, block=w.block_index, thread=thread)
             cell[0] = after
             words.append((before, after))
