@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import kinds as F
 from ptxlab.emulate.rules import mbarrier_phases as phases
+from ptxlab.emulate.rules import mbarrier_reports as reports
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.kinds import Note
@@ -35,6 +35,7 @@ from ptxlab.emulate.rules.mbarrier_records import (
     Place,
     Seat,
 )
+from ptxlab.emulate.rules.mbarrier_waits import judge
 from ptxlab.emulate.rules.mbarrier_words import SPIN
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.records import Block, Launch
@@ -81,7 +82,7 @@ class Phases:
         record.places = Place.many(block.shared_size // 8 + 1)
         record.updates = Pointer(np.zeros(record.threads, np.uint32))
         known: Any = record
-        known.phases = self  # for `mbarrier_phases.report` in Python
+        known.phases = self  # for `mbarrier_reports.report` in Python
         block.mbarriers = record.opaque
 
     @staticmethod
@@ -112,28 +113,28 @@ class Phases:
         return failed and waits_only and self._nobody_can_run()
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
-        """What the rules report: see `mbarrier_phases.report`."""
-        if what == phases.BEGUN:
+        """What the rules report: see `mbarrier_reports.report`."""
+        if what == reports.BEGUN:
             self._begin()
-        elif what == phases.MADE:
+        elif what == reports.MADE:
             self._known(at, by)
-        elif what == phases.CHANGED:
+        elif what == reports.CHANGED:
             if value:
                 self._made(by, at, other)
                 self.all[at].word = value
             else:
                 self._invalidated(by, at)
-        elif what == phases.EARLY:
+        elif what == reports.EARLY:
             warps = self.early.setdefault((self.linear, other), {})
             warps.setdefault((by & THREADS) // WARPS, (by >> CODE, value))
-        elif what == phases.REFUSED:
+        elif what == reports.REFUSED:
             self.refused(by, at, value)
         else:
             self._note(what, by, None if other == NOBODY else other, at, value - (value >> 63 << 64))
 
     def refused(self, by: int, address: int, which: int) -> None:
         """An operation is invalid and stops the launch."""
-        at = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
+        at = reports.shared_offset(address)
         held, kind = self.all.get(at), PROBLEMS[mbarrier.Problem(which)]
         other = self.gone.get(at) if kind == F.UNMADE else None
         if held is not None and kind in (F.TOO_MANY, F.COMPLETES):
@@ -203,7 +204,7 @@ class Phases:
                     break
             copies = self._copies_to(at)
             if copies:
-                self._note(F.INVALID_BEFORE_COPY, by, phases.copier(self.record, copies[0]), at)
+                self._note(F.INVALID_BEFORE_COPY, by, reports.copier(self.record, copies[0]), at)
         self._over(at)
         self.all.pop(at, None)
         self.gone[at] = by
@@ -241,7 +242,7 @@ class Phases:
     def _judge_all(self, held: Mbarrier, phase: int, stuck: int) -> None:
         if held.repeats:
             for thread, _ in self._by_order(held, "passed_order"):
-                phases.judge(self.record, held, held.seats[thread], thread, phase, stuck)
+                judge(self.record, held, held.seats[thread], thread, phase, stuck)
 
     def _bytes_left(self, at: int, held: Mbarrier) -> None:
         """Bytes that came and were not announced. (Where announced bytes never come, the wait for them is reported; if

@@ -17,8 +17,6 @@ What is rare is left to Python (`mbarrier_book`): notes, and mbarriers that begi
 
 from __future__ import annotations
 
-from typing import Any
-
 from ptxlab.emulate.language import (
     Pointer,
     boolean,
@@ -33,8 +31,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules.kinds import INIT_UNORDERED, PHASE, TOO_FEW_BYTES, UNSEEN
+from ptxlab.emulate.rules.kinds import TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
     KEPT,
@@ -46,40 +43,31 @@ from ptxlab.emulate.rules.mbarrier_records import (
     WARPS,
     Mbarrier,
     Mbarriers,
-    Place,
-    Seat,
     first_arrival,
 )
-from ptxlab.emulate.rules.mbarrier_words import (
-    ANNOUNCES,
-    ARRIVES,
-    COPIES,
-    FINE,
-    SPIN,
-    UPDATE,
-    WAIT,
-    bytes_pending,
+from ptxlab.emulate.rules.mbarrier_reports import (
+    CHANGED,
+    REFUSED,
+    comes_after_init,
+    copier,
+    next_order,
+    party,
+    place_of,
+    renewed,
+    report,
+    reports_to,
+    seat_of,
+    seen_from,
+    shared_offset,
 )
-from ptxlab.emulate.rules.race_order import learn, release
-from ptxlab.emulate.rules.races import between_warps
-from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block, Launch
+from ptxlab.emulate.rules.mbarrier_waits import learned, waited
+from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, FINE, SPIN, UPDATE, WAIT, bytes_pending
+from ptxlab.emulate.rules.race_order import release
+from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context
 from ptxlab.emulate.runtime.transfers import ROOM, Transfer
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import PHASE_SHIFT
-
-BEGUN, MADE, CHANGED, EARLY, REFUSED = range(100, 105)
-"""What is reported besides notes: another block has begun; an mbarrier is used that is not known yet; one has been
-initialised (`by` whom, what it held) or invalidated; a wait has passed while a copy was in flight; an operation is
-invalid."""
-
-
-@rule(pointer="report")
-def report(held: Mbarriers, what: u32, by: u64, other: u64, at: u64, value: u64) -> u32:
-    """Reports what is rare: a note of a kind, or one of the above. by, other: parties. Compiled code calls back."""
-    known: Any = held
-    known.phases.reported(what, by, other, at, value)
-    return 0
 
 
 @rule
@@ -135,59 +123,6 @@ def operated(
     return failed
 
 
-@rule(inline=True)
-def party(code: u32, warp: u32, lane: u32) -> u64:
-    """A lane that executes an instruction."""
-    return u64(code) << CODE | warp << 5 | lane
-
-
-@rule(inline=True)
-def shared_offset(address: u64) -> u64:
-    """A generic or shared address as an offset in shared memory."""
-    return address - SHARED_WINDOW if address >= SHARED_WINDOW else address
-
-
-@rule(inline=True)
-def renewed(held: Mbarriers) -> None:
-    """The records of a block may be those of the block before it still."""
-    if held.linear != held.block.linear + 1:
-        report(held, BEGUN, NOBODY, NOBODY, 0, 0)
-
-
-@rule(inline=True)
-def seen_from(home: Mbarriers, held: Mbarriers, by: u64) -> u64:
-    """A party of a block as it is known in another one, or in its own."""
-    return by if home.block.rank == held.block.rank else by | held.block.rank + 1 << RANK
-
-
-@rule(inline=True)
-def place_of(held: Mbarriers, at: u64, by: u64) -> Place:
-    """The place of an mbarrier, which may not have been initialised by `mbarrier.init`."""
-    place = held.places[(at - held.start) >> 3]
-    if place.held is None:
-        report(held, MADE, by, NOBODY, at, 0)
-    return place
-
-
-@rule(inline=True)
-def seat_of(held: Mbarriers, one: Mbarrier, by: u64) -> Seat:
-    """What a party has done at an mbarrier."""
-    return one.seats[(by >> RANK & THREADS) * held.threads + (by & THREADS)]
-
-
-@rule
-def comes_after_init(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64) -> None:
-    """A thread uses an mbarrier: is that ordered after its `init`, which another warp may have executed?"""
-    warp = u32(by & THREADS) >> 5
-    if not launch.racecheck or one.record == 0 or by >> RANK & THREADS != 0 or one.ordered >> warp & 1 != 0:
-        return
-    one.ordered |= u32(1) << warp
-    block, maker = held.block, u32(one.made & THREADS) >> 5
-    fenced = block.fenced[maker] > u32(one.record >> TIME & LAST_TIME) and block.phases[warp] != 0
-    if not fenced and not between_warps(block, one.record, warp):
-        report(held, INIT_UNORDERED, by, one.made, one.at, 0)
-
-
 # -- arrivals ----------------------------------------------------------------------------------------------------------
 
 
@@ -218,13 +153,6 @@ def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32,
         moved(launch, one, by, bytes_pending(after) - bytes_pending(before))
     if (before ^ after) >> PHASE_SHIFT & 1 != 0:
         completed(launch, held, one)
-
-
-@rule(inline=True)
-def next_order(one: Mbarrier) -> u32:
-    """The next number that says who was first."""
-    one.order += 1
-    return one.order
 
 
 @rule(cold=True)
@@ -299,14 +227,6 @@ def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
 # -- bulk copies -------------------------------------------------------------------------------------------------------
 
 
-@rule(inline=True)
-def reports_to(transfer: Transfer, held: Mbarriers, one: Mbarrier) -> boolean:
-    """Whether a bulk copy that is in flight has been issued in this phase of an mbarrier, and reports to it."""
-    if transfer.open == 0 or transfer.group != 0 or transfer.phase != one.phase:
-        return False
-    return transfer.owner == held.block.rank and transfer.barrier == one.at
-
-
 @rule(cold=True)
 def in_flight_since(held: Mbarriers, one: Mbarrier) -> u64:
     """The first bulk copy in flight that has been issued in this phase."""
@@ -317,13 +237,6 @@ def in_flight_since(held: Mbarriers, one: Mbarrier) -> u64:
             if reports_to(transfer, held, one):
                 return copier(held, transfer)
     return NOBODY
-
-
-@rule
-def copier(held: Mbarriers, transfer: Transfer) -> u64:
-    """The party that has issued a copy."""
-    by = u64(transfer.code) << CODE | transfer.thread
-    return seen_from(held, held.mates[transfer.rank].mbarriers.cast(Mbarriers)[0], by)
 
 
 @rule
@@ -353,100 +266,3 @@ def performed(launch: Launch, held: Mbarriers, transfer: Transfer, before: u64, 
     words[lane], words[2 * WARPS + lane], words[3 * WARPS + lane] = address, before, after
     asked, old, new = words + WARPS, words + 2 * WARPS, words + 3 * WARPS
     operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words, asked, old, new)
-
-
-# -- waits -------------------------------------------------------------------------------------------------------------
-
-
-@rule
-def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32, waits_only: boolean) -> boolean:
-    """A thread has waited for an mbarrier. Whether the wait passes."""
-    thread = by & THREADS
-    seat = one.seats[thread]
-    one.used = by
-    comes_after_init(launch, held, one, by)
-    if u32(one.phase) & 1 == parity:
-        if seat.waiting_order == 0:
-            seat.waiting_order = next_order(one)
-        seat.waiting_phase = one.phase if waits_only else i32(-1)
-        seat.waiting_code, seat.waiting_parity = u32(by >> CODE), parity
-        return False
-    seat.waiting_order = 0
-    phase = i32(one.phase - 1)
-    one.seen = phase
-    if one.in_flight != 0:
-        passed_early(held, one, by, parity)
-    updates, full = u64(held.updates[thread]), held.block.full  # they change when the thread may release others
-    own, repeated = u64(seat.arrived_code) << CODE | thread, False
-    arrived_here = seat.arrived_order != 0 and seat.arrived_phase == one.phase
-    if seat.passed_order != 0 and seat.passed_phase == phase:
-        if seat.passed_updates != updates or seat.passed_full != full:
-            repeated = not arrived_here
-            if arrived_here:
-                report(held, PHASE, by, own, one.at, u64(i64(phase)))
-        elif seat.repeated != 0:
-            repeated = True
-    else:
-        if seat.passed_order != 0:
-            judge(held, one, seat, thread, phase, NOBODY)
-        if phase < 0 and arrived_here:
-            report(held, PHASE, by, own, one.at, u64(i64(phase)))
-    if not repeated or seat.passed_updates != updates or seat.passed_full != full:
-        if seat.passed_order == 0:
-            seat.passed_order = next_order(one)
-        seat.passed_phase, seat.passed_code = phase, u32(by >> CODE)
-        seat.passed_updates, seat.passed_full = updates, full
-        seat.next_arrival, seat.repeated = first_arrival(one, one.phase), u32(repeated)
-        one.repeats |= u32(repeated)
-    if one.copies_before != 0:
-        complete_copies(held, one)
-    return True
-
-
-@rule(cold=True)
-def judge(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i32, stuck: u64) -> None:
-    """A thread now waits for `phase` (or exits): was its last wait that passed one for an old phase? stuck: the last
-    arrival, in a deadlock, where that is certain."""
-    if seat.repeated != 0 and phase != seat.passed_phase + 1:
-        arrival = stuck if seat.next_arrival == NOBODY else seat.next_arrival
-        if arrival != NOBODY:
-            by = u64(seat.passed_code) << CODE | thread
-            report(held, PHASE, by, arrival, one.at, u64(i64(seat.passed_phase)))
-
-
-@rule
-def learned(block: Block, warp: u32, one: Mbarrier) -> None:
-    """A warp has waited for completed phases: it comes after what the arrivals in them release."""
-    learn(block, warp, load_lanes(one.known))
-    for rank in lanes_of(one.far):
-        known, peers = one.far_known + WARPS * rank, block.peers
-        if peers is not None:
-            row = peers + (warp * RANKS + rank) * WARPS
-            store_lanes(row, maximum(load_lanes(row), load_lanes(known)))
-
-
-@rule(cold=True)
-def passed_early(held: Mbarriers, one: Mbarrier, by: u64, parity: u32) -> None:
-    """A wait has passed: reports, once for each warp, the copies in flight to the mbarrier that it did not wait for."""
-    if held.queue is None:
-        return
-    queue, warp = held.queue[0], u32(by & THREADS) >> 5
-    for number in range(queue.first, queue.behind):
-        transfer = queue.transfers[number % ROOM]
-        if reports_to(transfer, held, one) and transfer.passed >> warp & 1 == 0:
-            transfer.passed |= u32(1) << warp
-            report(held, EARLY, by, u64(transfer.code), one.at, parity)
-
-
-@rule(cold=True)
-def complete_copies(held: Mbarriers, one: Mbarrier) -> None:
-    """Copies of cp.async that report to completed phases are complete."""
-    finished = held.block.finished
-    for thread in range(held.threads):
-        seat = one.seats[thread]
-        finished[thread] = max(finished[thread], seat.copied_before)
-        seat.copied_before = 0
-        if seat.copied_phase < one.phase:
-            finished[thread] = max(finished[thread], seat.copied)
-            seat.copied = 0
-    one.copies_before = 0

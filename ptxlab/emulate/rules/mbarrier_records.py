@@ -91,7 +91,7 @@ class Mbarriers(Record):
     """The mbarriers of a block."""
 
     block: Ref[Block]
-    linear: u64  # of which block these are, + 1; see `mbarrier_phases.renewed`
+    linear: u64  # of which block these are, + 1; see `mbarrier_reports.renewed`
     start: u64  # where shared memory begins
     threads: u64  # of a block
     places: Pointer[Place]  # for each 8 bytes of shared memory
@@ -99,7 +99,7 @@ class Mbarriers(Record):
     queue: Pointer[Queue] | None  # the bulk copies of the cluster
     mates: Pointer[Mate]  # the blocks of the cluster by rank
     serial: u64  # operations so far
-    report: u64  # the function that compiled rules call: see `mbarrier_phases.report`
+    report: u64  # the function that compiled rules call: see `mbarrier_reports.report`
 
 
 FAR_WORDS = RANKS * WARPS

@@ -34,7 +34,7 @@ from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.bulk import Reductions, Reports
-    from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+    from ptxlab.emulate.jit.running.mbarriers import Callback
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
 
@@ -111,7 +111,7 @@ class Run(Launched):
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
         if self.built.instruments.checks:
-            from ptxlab.emulate.jit.running.mbarrier_phases import Callback
+            from ptxlab.emulate.jit.running.mbarriers import Callback
             from ptxlab.emulate.jit.running.shadows import Watched
 
             self.checks, self.callback = Watched(self.program, self.launch), Callback(self)

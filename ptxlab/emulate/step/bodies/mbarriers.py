@@ -11,7 +11,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarrier_phases import party
+from ptxlab.emulate.rules.mbarrier_reports import party
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, over
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of

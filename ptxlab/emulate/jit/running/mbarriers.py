@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.mbarrier_book import Early, Phases, passed_early
-from ptxlab.emulate.rules.mbarrier_phases import BEGUN
+from ptxlab.emulate.rules.mbarrier_reports import BEGUN
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.launched import Launched
