@@ -1,0 +1,20 @@
+// Flag with the scope of a block.
+// launch: 2 x 64
+// finds: RAW
+#include <cuda/atomic>
+extern "C" __global__ void k(int *out, int *x, int n) {
+#ifdef BUG
+    cuda::atomic_ref<int, cuda::thread_scope_block> f(out[100]);
+#else
+    cuda::atomic_ref<int, cuda::thread_scope_device> f(out[100]);
+#endif
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        x[0] = 7;
+        f.store(1, cuda::memory_order_release);
+    }
+    else {
+        while (!f.load(cuda::memory_order_acquire));
+        out[0] = x[0];
+    }
+}

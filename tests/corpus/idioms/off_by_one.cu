@@ -1,0 +1,12 @@
+// Off by one <=.
+// launch: 5 x 64, 300 elements
+// finds: fault
+extern "C" __global__ void k(int *out, int *x, int n) {
+    int i = blockIdx.x*blockDim.x+threadIdx.x;
+#ifdef BUG
+    if (i <= n)
+#else
+    if (i<n)
+#endif
+    out[i] = x[i];
+}

@@ -1,0 +1,15 @@
+// Spin lock without acquire fence.
+// launch: 6 x 64
+// finds: RAW, WAW
+__device__ int lock;
+extern "C" __global__ void k(int *out, int *x, int n) {
+    if (threadIdx.x == 0) {
+        while (atomicCAS(&lock, 0, 1) != 0);
+#ifndef BUG
+        __threadfence();
+#endif
+        out[0] = out[0]+x[blockIdx.x];
+        __threadfence();
+        atomicExch(&lock, 0);
+    }
+}
