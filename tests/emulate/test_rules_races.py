@@ -34,6 +34,7 @@ from ptxlab.emulate.rules.accesses import (
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.notes import KIND, serial, taking_part
 from ptxlab.emulate.rules.records import (
+    ATOMIC,
     CODE,
     MANY,
     STRONG,
@@ -119,6 +120,7 @@ class Rows(World):
     def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
         super().__init__(call, 4, summaries=summaries)
         self.scattered, self.private, self.joint = scattered, 0, 0
+        self.launch.traits.array[:] &= ~np.uint8(ATOMIC)  # they never lie in private or joint lines
         self.shadow = races.Shadow(4 * self.size, 4, by_rows=summaries)
 
     def step(self, draw: random.Random) -> None:

@@ -140,6 +140,12 @@ bug("each block takes a lock of its own", "RAW|WAR|WAW", threads=1, blocks=3, bo
 """ + lock(
     "atom.global.cas.b32 %r6, [%rd6+4], 5, 1;", "membar.gl;", "membar.gl;\n atom.global.exch.b32 %r6, [%rd6+4], 5;"))
 
+bug("a sum that one block sets to zero", "WAW", threads=1, blocks=3, body="""
+    - @%p5 st.global.u32 [%rd1], 0; //2
+    bar.sync 0;
+    red.global.add.u32 [%rd1], 1; //1
+""")
+
 LOCKSTEP = "relies on lanes in lockstep"
 
 bug("volatile neighbours in one warp", LOCKSTEP, threads=32, body="""

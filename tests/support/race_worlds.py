@@ -38,8 +38,10 @@ from ptxlab.emulate.rules.accesses import (
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.notes import serial, taking_part
 from ptxlab.emulate.rules.records import (
+    ATOMIC,
     CODE,
     NARROW,
+    ONLY_STORES,
     STRONG,
     SWAPS,
     VOLATILE,
@@ -73,9 +75,8 @@ class World:
         self.launch.granule, self.launch.summaries = granule, summaries
         self.launch.published = Published.many(4)
         self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
-        self.launch.traits = Pointer(
-            np.array([{7: SWAPS, 5: NARROW, 3: VOLATILE}.get(code, 0) for code in range(CODES)], np.uint8)
-        )
+        traits = {7: SWAPS, 5: NARROW, 3: VOLATILE, 9: ATOMIC, 11: ATOMIC | NARROW, 2: ONLY_STORES, 4: ONLY_STORES}
+        self.launch.traits = Pointer(np.array([traits.get(code, 0) for code in range(CODES)], np.uint8))
         self.memory = Pointer[int](np.zeros(4 * WORDS, np.uint8))
         self.shadow = races.Shadow(4 * WORDS, granule, by_rows=summaries)
         for k, block in enumerate(self.blocks):

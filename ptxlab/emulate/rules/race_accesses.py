@@ -43,14 +43,15 @@ from ptxlab.emulate.rules.race_later import (
     full,
     put_off,
 )
-from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
+from ptxlab.emulate.rules.race_lines import accessed, disturbed, lines_hold, row_settled
 from ptxlab.emulate.rules.race_parts import ALL, stretch
 from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
-from ptxlab.emulate.rules.race_rows import LATER, SCATTERED
+from ptxlab.emulate.rules.race_rows import LATER, SCATTERED, by_words
 from ptxlab.emulate.rules.race_strides import joint_lines
 from ptxlab.emulate.rules.race_watch import watched, watched_word
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
+from ptxlab.emulate.rules.races import hidden, only_stores, remember
+from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
 
 
 @rule
@@ -338,9 +339,30 @@ def recorded_at_addresses(
     """The same, not put off."""
     mine = me(block, warp, 0)
     recorded_now(launch, block, records, stride, write)
+    if write and launch.traits[members[3] >> CODE & LAST_CODE] & ATOMIC != 0:
+        keep_stores(launch, block, mask, records, stride, offsets, members)
     lost = by_lanes(launch, block, mask, records, stride, offsets, pattern, start, pieces, members, mine, write)
     if write and lost != 0:
         collided(launch, block, warp, mask, lost, records, load_lanes(offsets), start, members)
+
+
+@rule(cold=True)
+def keep_stores(
+    launch: Launch, block: Block, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
+    members: Pointer[u64],
+) -> None:  # fmt: skip
+    """Plain stores to the words of an atomic operation are remembered in place of readers: see `races`."""
+    by_words(launch, records, stride)
+    kept = False
+    for lane in lanes_of(mask):
+        begin = u64(offsets[lane]) + members[1]
+        for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
+            if hidden(records, stride, records[word]) and only_stores(launch, records[word]):
+                remember(launch, block, records + word, stride, records[word], False)
+                kept = True
+    if kept:
+        accessed(launch, block, records, stride, False)
+        disturbed(launch, block, records, stride)
 
 
 @rule(cold=True)

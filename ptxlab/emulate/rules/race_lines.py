@@ -11,6 +11,7 @@ After the three thirds of an allocation's records (`races.Shadow`) lie
     6   whether any words have records of their own, 7 whether any have those of an earlier epoch
     8   whether its reads are recorded later (`race_later`)
     9   how often joint lines have been taken apart; 10 how often lanes that lie in no row could not be put off
+    11  whether it is the shared memory of a block
     16  a number for each line of 16 words, then four for each, which `race_rows` describes
 
 Without a write all writers are 0, and without a read all readers; if all were of one block, and before its last

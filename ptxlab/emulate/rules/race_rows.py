@@ -35,11 +35,12 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Lau
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, LINES = 4, 5, 6, 7, 8, 9, 10, 16
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, LINES = 4, 5, 6, 7, 8, 9, 10, 11, 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
 it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
 later, how often joint lines have been taken apart, and how often lanes have been recorded that were in no row, since
-reads could not be put off; and where the numbers of lines begin, which `race_lines` describes."""
+reads could not be put off; whether the memory is a block's shared memory; and where the numbers of lines begin, which
+`race_lines` describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 PRIVATE = 1 << 39

@@ -31,9 +31,10 @@ up what all have stored, a barrier has to come before thread 0 takes its ticket.
 
 Two strong accesses do not race, unless they are of two blocks and the scope of one is its block; nor do a load and a
 compare-and-swap, which fails if the load saw an old value. A write that leaves a word as it is does not race with the
-write before it. Not checked: whether a strong access reads the value that another one wrote; which of its own words a
-block acquires; all but the first two readers of a word; all but its last writer; a second writer to other bytes of it.
-An ordered pair is never reported.
+write before it. A plain store to global memory that an atomic operation follows is remembered in place of a reader, so
+that atomic operations of other blocks are compared with it. Not checked: whether a strong access reads the value that
+another one wrote; which of its own words a block acquires; all but the first two readers of a word; all other writers
+but the last; a second writer to other bytes of it. An ordered pair is never reported.
 
 The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
 far again another reader. A rule for one word gets a pointer to its writer. Accesses of a whole warp are in
@@ -68,6 +69,7 @@ from ptxlab.emulate.rules.records import (
     LAST_TIME,
     MANY,
     NARROW,
+    ONLY_STORES,
     REDUCES,
     STORES,
     STRONG,
@@ -101,6 +103,7 @@ def traits(program: Program) -> list[int]:
         SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
         | STORES * code.properties.stores
+        | ONLY_STORES * (code.properties.stores and not code.properties.loads)
         | ATOMIC * code.properties.atomic
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         | ASYNC * (code.form.op.kind == "async")
@@ -117,13 +120,17 @@ def stride_of(size: int, granule: int) -> int:
 class Shadow:
     """The records of a range of memory. Each third is padded for whole vectors and begins where a vector does, so that
     aligned rows are one load; after them lies what is kept of all of them (`race_lines`). by_rows: accesses of whole
-    rows may be recorded as such (`race_rows`)."""
+    rows may be recorded as such (`race_rows`). of_a_block: it is the shared memory of a block."""
 
-    def __init__(self, size: int, granule: int, *, by_rows: bool = False, memory: np.ndarray | None = None) -> None:
+    def __init__(
+        self, size: int, granule: int, *, by_rows: bool = False, of_a_block: bool = False,
+        memory: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.stride = stride_of(size, granule)
         octets = zeroed(8 * race_lines.room(self.stride)) if memory is None else memory
         self.records = Pointer[int](octets.view(np.uint64))
         self.records[3 * self.stride + race_rows.BY_WORDS] = not by_rows
+        self.records[3 * self.stride + race_rows.OF_A_BLOCK] = of_a_block
 
 
 # -- one access -------------------------------------------------------------------------------------------------------
@@ -279,12 +286,27 @@ def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address:
         if not leaves(launch, address, me & 31):
             race(launch, block, WAW, me, writer, address)
             return
-    if write and not swaps(launch, me):
+    if write:
         for k in range(1, 3):
             reader = at[k * stride]
-            if collides(launch, block, reader, me, False):
-                race(launch, block, WAR, me, reader, address)
-                return
+            wrote = only_stores(launch, reader)  # then it stands in place of a reader
+            if (wrote or not swaps(launch, me)) and collides(launch, block, reader, me, wrote):
+                if not wrote or not leaves(launch, address, me & 31):
+                    race(launch, block, WAW if wrote else WAR, me, reader, address)
+                    return
+
+
+@rule(inline=True)
+def only_stores(launch: Launch, record: u64) -> boolean:
+    """Whether a record is that of an instruction that loads nothing."""
+    return launch.traits[record >> CODE & LAST_CODE] & ONLY_STORES != 0
+
+
+@rule(inline=True)
+def hidden(records: Pointer[u64], stride: u64, record: u64) -> boolean:
+    """Whether a writer's record is that of a plain store, which atomic operations of other blocks may race with, and
+    which one of its own block would take the place of."""
+    return record != 0 and record >> STRONG & 1 == 0 and records[3 * stride + race_rows.OF_A_BLOCK] == 0
 
 
 @rule(cold=True)

@@ -18,9 +18,10 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES = 1, 2, 4, 8, 16, 32, 64
+SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = 1, 2, 4, 8, 16, 32, 64, 128
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
-or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy."""
+or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
+loads nothing."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 

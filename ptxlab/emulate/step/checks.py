@@ -24,6 +24,7 @@ from ptxlab.emulate.rules import (
     lane_masks,
     launches,
     race_order,
+    race_rows,
     race_words,
     races,
     records,
@@ -129,6 +130,8 @@ class Checker:
         """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of
         its cluster."""
         race, _ = self.shadow(region)
+        if race is not None:
+            race.records[3 * race.stride + race_rows.OF_A_BLOCK] = True
         self._shadows[id(region.data)] = region.data, race, written
         return race
 

@@ -1,6 +1,6 @@
 // Grid counter reset race.
 // launch: 3 x 64
-// missed: a word's record keeps its last writer only, here the same thread's atomic operation
+// finds: WAW
 __device__ int c;
 extern "C" __global__ void k(int *out, int *x, int n) {
 #ifdef BUG

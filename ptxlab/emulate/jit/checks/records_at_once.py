@@ -36,6 +36,7 @@ from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none
 from ptxlab.emulate.rules.race_rows import by_words, since_synced, word_fine, word_synced
 from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
+    ATOMIC,
     BLOCK,
     CODE,
     ID,
@@ -89,17 +90,21 @@ def recorded_writes(
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
     words, shift = size // launch.granule, first(u32(launch.granule))
+    keeps = launch.traits[me >> CODE & LAST_CODE] & ATOMIC != 0
     strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
     no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
     left, since = mask, since_synced(block, me)
     if not no_writer and no_reader and strong:
-        left = not_yet_told(launch, records, addresses, extra, shift, words, mask, me, low, span, since)
+        left = not_yet_told(launch, records, stride, addresses, extra, shift, words, mask, me, low, span, since)
     alike = left == 0  # the words of each lane have one record, and go on having one while lanes of this access write
     if not (no_writer and no_reader):
         for lane in lanes_of(left):
             at, mine = records + (u64(addresses[lane] + extra) >> shift), me | lane
             if not harmless(launch, at, words, mine, low, span, since, strong):
                 return False
+            for word in range(words if keeps else 0):
+                if races.hidden(records, stride, at[word]):
+                    return False
             if not no_reader:
                 if not harmless(launch, at + stride, words, mine, low, span, since, strong):
                     return False
@@ -120,8 +125,8 @@ def recorded_writes(
 
 @rule(inline=True)
 def not_yet_told(
-    launch: Launch, records: Pointer[u64], addresses: Pointer[u64], extra: u64, shift: u32, words: u64, mask: u32,
-    me: u64, low: u64, span: u64, since: u64,
+    launch: Launch, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, shift: u32, words: u64,
+    mask: u32, me: u64, low: u64, span: u64, since: u64,
 ) -> u32:  # fmt: skip
     """Lanes whose words may have several writers, or one that this atomic instruction may race with: the first of
     those, and the lanes above it."""
@@ -131,7 +136,7 @@ def not_yet_told(
             lane = first(left)
             at = records + (u64(addresses[lane] + extra) >> shift)
             record = at[0]
-            if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) != 0:
+            if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) != 0 or races.hidden(records, stride, record):
                 break
             if not (no_race(launch, record, me, True) or word_before(record, me | lane, low, span, since)):
                 break
@@ -140,6 +145,8 @@ def not_yet_told(
         while left != 0:
             lane = first(left)
             record = records[u64(addresses[lane] + extra) >> shift]
+            if races.hidden(records, stride, record):
+                break
             if not (no_race(launch, record, me, True) or word_before(record, me | lane, low, span, since)):
                 break
             left &= left - 1
@@ -179,11 +186,14 @@ def recorded_as_one(
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
     lane, alone = first(mask), mask & mask - 1 == 0
+    keeps = launch.traits[me >> CODE & LAST_CODE] & ATOMIC != 0
     strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
     begin, words = offset // launch.granule, size // launch.granule
     for word in range(begin, begin + words):
         for third in range(3):
             record = records[third * stride + word]
+            if third == 0 and keeps and races.hidden(records, stride, record):
+                return False
             if record == 0 or u64(record - low) < span or no_race(launch, record, me, strong):
                 continue
             if not alone or (record ^ (me | lane)) & ID != 0:
@@ -225,7 +235,7 @@ def whole_row(
     begin = records + (offset >> first(u32(launch.granule)))
     for half in range(2):
         at, mine = begin + 16 * half, row_ids() + (me + 16 * half)
-        if not no_writer and not row_harmless(load_row(at), mine, low, span):
+        if not no_writer and not (row_harmless(load_row(at), mine, low, span) and all_strong(load_row(at))):
             return False
         if not no_reader:
             if not row_harmless(load_row(at + stride), mine, low, span):
@@ -238,6 +248,12 @@ def whole_row(
         again = (load_row(at) ^ mine) & SAME_ACCESS == 0
         store_row(at, select(again, mine | OF_MANY, mine))
     return True
+
+
+@rule(inline=True)
+def all_strong(record: row_u64) -> boolean:
+    """Whether none of 16 writers' records, of global memory, is that of a plain store: see `races.hidden`."""
+    return all_of((record == 0) | (record >> STRONG & 1 != 0))
 
 
 @rule(inline=True)

@@ -68,7 +68,7 @@ class Watched:
         if self.init:
             cta.init_shared = block.written
         if self.race and shared:
-            made = races.Shadow(shared, self.granule, by_rows=self.record.summaries)
+            made = races.Shadow(shared, self.granule, by_rows=self.record.summaries, of_a_block=True)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
             if self.later:
                 race_later.make_room(block.later, race_later.BLOCK_ROOM, size=shared, granule=self.granule)
