@@ -8,7 +8,6 @@ the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ptxlab.errors import TargetError
@@ -159,8 +158,7 @@ def get(name: str) -> Target:
     return TARGETS[name]
 
 
-@dataclass(frozen=True, slots=True)
-class Occupancy:
+class Occupancy(NamedTuple):
     """How much of a multiprocessor a kernel fills.
 
     `blocks` and `warps` are resident at once on an SM; `share` is warps over the most the target can hold; `limiter` is

@@ -339,7 +339,8 @@ def _static(options: argparse.Namespace) -> int:
     if options.json:
         shown = dataclasses.asdict(found)
         del shown["source"]
-        print_json(shown | {"instructions": found.instructions, "peak": found.peak})
+        fills = None if found.occupancy is None else found.occupancy._asdict()
+        print_json(shown | {"occupancy": fills, "instructions": found.instructions, "peak": found.peak})
     else:
         print(found.listing() if options.lines else found)
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +66,7 @@ def execute(
     _check_grid(program, launch)
     recorder = _recorder(trace, program, launch)
     if recorder is not None:
-        launch = replace(launch, trace=recorder)
+        launch = launch._replace(trace=recorder)
     run = _engine(engine)
     placed = [
         memory.place(

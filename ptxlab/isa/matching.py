@@ -98,7 +98,7 @@ def _vocabulary(name: str) -> frozenset[str]:
     return frozenset[str]().union(*(entry.words for entry in TABLE[name]))
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False)
 class _Stop:
     """Where matching an entry ended: at which word, and the slot that wanted another one (None: a word too many)."""
 

@@ -157,7 +157,7 @@ class Record:
                     f"{cls.__name__}.{name}: records have a {name} of their own; give the field another name"
                 )
             if isinstance(annotation, str) and annotation not in known:
-                known[annotation] = eval(annotation, names)
+                known[annotation] = names.get(annotation) or eval(annotation, names)  # most are names
             field = Field(name, known.get(annotation, annotation), cls.__dict__.get(name))
             align = max(align, field.align)
             field.offset = at = -(-at // field.align) * field.align

@@ -37,7 +37,7 @@ class Rule:
         """Its parameters' types by name, and its result's under "return"."""
         names = dict(self.function.__globals__)
         return {
-            name: eval(told, names) if isinstance(told, str) else told
+            name: (names.get(told) or eval(told, names)) if isinstance(told, str) else told
             for name, told in self.function.__annotations__.items()
         }
 

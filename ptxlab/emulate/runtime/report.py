@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,7 @@ WARPGROUP = 4
 """Warps that make up a warpgroup, counted from the first of a block."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Launch:
+class Launch(NamedTuple):
     """One launch: sizes in x, y, z; `params` the packed parameter block; `shared` bytes of dynamic shared memory;
     `budget` the warp-instructions after which it is stopped (None: no limit)."""
 

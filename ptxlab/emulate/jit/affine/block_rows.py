@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ptxlab.emulate.jit.affine.forms import ANY, Known, low_zeros
 from ptxlab.targets import GRID, THREADS_PER_BLOCK
 from ptxlab.targets import WARP as W
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.affine.forms import Known
 
 NEAR = (1 << 18, *GRID[1:])
 """Blocks of a grid along each axis so that `blockIdx * blockDim + threadIdx`, of either sign, is below 2^28: four times
@@ -42,10 +44,14 @@ class Rows(NamedTuple):
 
     def zeros(self, axis: str) -> int:
         """How many low bits of the `%tid` of lane 0 along an axis are 0 in every warp."""
+        from ptxlab.emulate.jit.affine.forms import low_zeros  # here, as launches of cached code have rows, too
+
         return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]
 
     def known(self, special: str) -> Known:
         """What is known of a special register."""
+        from ptxlab.emulate.jit.affine.forms import ANY, Known
+
         base, _, axis = special.partition(".")
         if base in ("%tid", "%ntid"):
             return Known(most=THREADS_PER_BLOCK - (base == "%tid"))

@@ -42,7 +42,7 @@ class Null:
     """The kind of `None`."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Val:
     """A value: its kind, and its IR or, of a constant, the Python number."""
 
