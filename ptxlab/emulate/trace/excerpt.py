@@ -9,8 +9,7 @@ import zlib
 
 import numpy as np
 
-from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.trace.pages import END_TAG, HEAD, MAGIC, PAGE_HEAD, PAGE_TAG, VERSION, Columns, Page
+from ptxlab.emulate.trace.pages import END_TAG, HEAD, MAGIC, PAGE_HEAD, PAGE_TAG, VERSION, Columns, Page, by_kind
 from ptxlab.emulate.trace.recording import Recording
 
 FEWEST = 64
@@ -100,11 +99,8 @@ def _cut(page: Page, low: int, high: int) -> bytes:
     touches = slice(int(page.first_touch[low]), int(page.first_touch[high]))
     last = {r: k for k, r in enumerate(page.registers[: writes.start].tolist())}
     before = [page.values[last[r]] if r in last else value for r, value in enumerate(page.keyframe)]
-    values = page.values[writes]
-    rows = {t: [k for k, v in enumerate(values) if v.dtype == t] for t in dict.fromkeys(DTYPE.values())}
     return Columns(
         page.codes[low:high], page.masks[low:high], np.diff(page.first_write[low : high + 1]), page.registers[writes],
-        {t: np.array([values[k] for k in ks], t).reshape(-1, LANES) for t, ks in rows.items()},
-        {t: np.array(ks, np.int64) for t, ks in rows.items()}, np.diff(page.first_touch[low : high + 1]),
-        page.touch_head[touches], page.touch_masks[touches], page.addresses[touches],
+        by_kind(page.values[writes]), np.diff(page.first_touch[low : high + 1]), page.touch_head[touches],
+        page.touch_masks[touches], page.addresses[touches],
     ).pack(before, level=9)  # fmt: skip

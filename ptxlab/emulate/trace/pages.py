@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,42 +51,33 @@ class Pending:
 
 _CLASSES = tuple(dict.fromkeys(DTYPE.values()))
 """The kinds of lane values, in the order of their columns."""
+Kinds = dict[np.dtype[Any], np.ndarray]
+"""For each type of lane values an array of them, shape (count, 32)."""
 
 
 @dataclass
 class Columns:
     """Steps of one warp as columns. For each step: `codes`, `masks` (lane 0 the lowest bit),
-    `counts` of writes, `touched` of accesses. For each write: `registers`; its value is a row of `kinds` of its type,
-    and `rows` says which writes those are. For each access: `head` (kind, space, size), `lanes`, `addresses`."""
+    `counts` of writes, `touched` of accesses. For each write: `registers`; its value is a row of `kinds` of its type.
+    For each access: `head` (kind, space, size), `lanes`, `addresses`."""
 
     codes: np.ndarray
     masks: np.ndarray
     counts: np.ndarray
     registers: np.ndarray
-    kinds: dict[np.dtype[Any], np.ndarray]
-    rows: dict[np.dtype[Any], np.ndarray]
+    kinds: Kinds
     touched: np.ndarray
     head: np.ndarray
     lanes: np.ndarray
     addresses: np.ndarray
 
-    def last_values(self) -> Iterator[tuple[int, np.ndarray]]:
-        """What each register that is written holds after the last step."""
-        registers, from_end = np.unique(self.registers[::-1], return_index=True)
-        writes = self.registers.size - 1 - from_end
-        for dtype, rows in self.rows.items():
-            mine = np.isin(writes, rows)
-            yield from zip(
-                registers[mine].tolist(), self.kinds[dtype][np.searchsorted(rows, writes[mine])], strict=True
-            )
-
     def pack(self, keyframe: Sequence[np.ndarray], level: int = 1) -> bytes:
         """The bytes of a page that begins with these registers. level: how hard zlib tries."""
-        return packed(self.laid_out(keyframe), level)[0]
+        return packed(self.laid_out(by_kind(keyframe)), level)[0]
 
-    def laid_out(self, keyframe: Sequence[np.ndarray]) -> tuple[bytes, ...]:
+    def laid_out(self, keyframe: Kinds) -> tuple[bytes, ...]:
         """The columns of a page that begins with these registers, not compressed."""
-        before = [pack_lanes([v for v in keyframe if v.dtype == dtype], dtype) for dtype in _CLASSES]
+        before = [pack_lanes(keyframe[dtype], dtype) for dtype in _CLASSES if dtype in keyframe]
         values = [pack_lanes(self.kinds[dtype], dtype) for dtype in _CLASSES if dtype in self.kinds]
         return (
             self.codes.astype(np.uint32).tobytes(), self.masks.tobytes(), self.counts.astype(np.uint16).tobytes(),
@@ -102,14 +93,17 @@ def packed(columns: Sequence[bytes], level: int = 1) -> tuple[bytes, int]:
     return body, zlib.crc32(body)
 
 
+def by_kind(values: Sequence[np.ndarray]) -> Kinds:
+    """Values of 32 lanes each, sorted by their type."""
+    return {dtype: np.array([v for v in values if v.dtype == dtype], dtype).reshape(-1, LANES) for dtype in _CLASSES}
+
+
 def columns_of(warp: Pending) -> Columns:
     """The columns of the pending steps."""
     touches = warp.touches
-    kinds = {dtype: [k for k, v in enumerate(warp.values) if v.dtype == dtype] for dtype in _CLASSES}
     return Columns(
         np.array(warp.codes), _bits(warp.masks), np.array(warp.counts), np.array(warp.registers, np.uint16),
-        {dtype: np.array([warp.values[k] for k in rows], dtype).reshape(-1, LANES) for dtype, rows in kinds.items()},
-        {dtype: np.array(rows, np.int64) for dtype, rows in kinds.items()}, np.array(warp.touched),
+        by_kind(warp.values), np.array(warp.touched),
         np.array([(KINDS.index(t.what), SPACES.index(t.space), t.size) for t in touches], np.uint8).reshape(-1, 3),
         _bits([t.mask for t in touches]), np.array([t.address for t in touches], np.uint64).reshape(-1, LANES),
     )  # fmt: skip
@@ -127,16 +121,16 @@ def _column(data: bytes, level: int) -> bytes:
     return struct.pack("<II", len(packed), len(data)) + packed
 
 
-def pack_lanes(values: Sequence[np.ndarray] | np.ndarray, dtype: np.dtype[Any]) -> bytes:
+def pack_lanes(values: np.ndarray, dtype: np.dtype[Any]) -> bytes:
     """Values of 32 lanes each: every lane as the difference from its left neighbour, bytes sorted by significance."""
     if dtype == np.bool_:
         return _bits(values).tobytes()
     if not len(values):
         return b""
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    whole = np.array(values, dtype).view(unsigned)
-    whole[:, 1:] -= whole[:, :-1].copy()
-    return np.ascontiguousarray(whole.view(np.uint8).reshape(-1, dtype.itemsize).T).tobytes()
+    whole = np.ascontiguousarray(values).view(np.dtype(f"u{dtype.itemsize}"))
+    apart = whole.copy()
+    apart[:, 1:] -= whole[:, :-1]
+    return apart.view(np.uint8).reshape(-1, dtype.itemsize).T.tobytes()
 
 
 def unpack_lanes(data: bytes, count: int, dtype: np.dtype[Any]) -> np.ndarray:

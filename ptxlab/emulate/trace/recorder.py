@@ -28,6 +28,7 @@ from ptxlab.emulate.trace.pages import (
     PAGE_TAG,
     VERSION,
     Pending,
+    by_kind,
     columns_of,
     packed,
 )
@@ -179,7 +180,7 @@ class TraceRecorder:
         self.steps += count
 
     def _flush(self, key: tuple[int, int], warp: Pending) -> None:
-        self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(warp.keyframe)))
+        self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(by_kind(warp.keyframe))))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
 

@@ -31,7 +31,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
-from ptxlab.emulate.trace.pages import KINDS, PAGE, SPACES, Columns, packed
+from ptxlab.emulate.trace.pages import KINDS, PAGE, SPACES, Columns, Kinds, packed
 from ptxlab.emulate.trace.recorder import TraceRecorder
 from ptxlab.isa.actions import Action
 
@@ -219,7 +219,12 @@ class Flat:
         )
         self.lanes = np.array([lanes for *_, lanes, _ in found] or [0], np.uint32)
         self.at = np.array([at for *_, at in found] or [0], np.int64)
-        self.types = [DTYPE[r.lane] for r in program.registers]
+        types = [DTYPE[r.lane] for r in program.registers]
+        self.kinds = list(dict.fromkeys(types))
+        """The types of lane values that registers have."""
+        self.kind = np.array([self.kinds.index(dtype) for dtype in types], np.intp)
+        """For each register which of these it has, and which of the registers with that type it is."""
+        self.row = np.array([types[:r].count(dtype) for r, dtype in enumerate(types)], np.intp)
 
 
 def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -249,7 +254,7 @@ def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
 
 def _all_pages(
     recorder: TraceRecorder, flat: Flat, tapes: list[Tape]
-) -> Iterator[tuple[tuple[int, int], int, list[np.ndarray], Columns]]:
+) -> Iterator[tuple[tuple[int, int], int, Kinds, Columns]]:
     """(block and warp, number of the first step, registers before it, the rest) for each page."""
     recorder.capped |= any(tape.record.full for tape in tapes)
     written = [tape for tape in tapes if tape.made]
@@ -257,29 +262,39 @@ def _all_pages(
         steps = tape.recorded()
         if len(written) == 1:  # of several workers it is not known which made a step first
             recorder.order.all_steps(steps["block"], steps["warp"])
-        for block in dict.fromkeys(steps["block"].tolist()):
+        for block in _in_order(steps["block"]):
             of_block = steps[steps["block"] == block]
-            for warp in dict.fromkeys(of_block["warp"].tolist()):
+            for warp in _in_order(of_block["warp"]):
                 for first, keyframe, columns in _pages(of_block[of_block["warp"] == warp], tape.data, flat, recorder):
-                    yield (int(block), int(warp)), first, keyframe, columns
+                    yield (block, warp), first, keyframe, columns
 
 
 def _pages(
     steps: np.ndarray, data: np.ndarray, flat: Flat, recorder: TraceRecorder
-) -> Iterator[tuple[int, list[np.ndarray], Columns]]:
+) -> Iterator[tuple[int, Kinds, Columns]]:
     """(number of the first step, registers before it, the rest) for each page of a warp."""
     trace = recorder.trace
-    state = [np.zeros(W, dtype) for dtype in flat.types]
+    state = {dtype: np.zeros((int((flat.kind == k).sum()), W), dtype) for k, dtype in enumerate(flat.kinds)}
     end = len(steps) if trace.steps is None else min(len(steps), trace.start + trace.steps)
     cuts = sorted({0, min(trace.start, end), *range(trace.start, end, PAGE), end})
     for first, last in itertools.pairwise(cuts):
         part = steps[first:last]
-        keyframe = list(state)
+        keyframe = {dtype: values.copy() for dtype, values in state.items()}
         columns = _columns(part, data, flat)
-        for register, value in columns.last_values():
-            state[register] = value
+        for k, (dtype, values) in enumerate(columns.kinds.items()):  # of several values of a register the last stays
+            written = columns.registers[flat.kind[columns.registers] == k]
+            state[dtype][flat.row[written]] = values
         if first >= trace.start:
             yield first, keyframe, columns
+
+
+def _in_order(numbers: np.ndarray) -> list[int]:
+    """The different numbers, in the order in which they come."""
+    first = np.full(int(numbers.max()) + 1 if numbers.size else 0, numbers.size)
+    first[numbers[::-1]] = np.arange(numbers.size)[::-1]  # of several places the last that is assigned stays
+    there = np.flatnonzero(first < numbers.size)
+    found: list[int] = there[np.argsort(first[there])].tolist()
+    return found
 
 
 def _pieces(data: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
@@ -298,19 +313,17 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     counts = np.where(runs, flat.writes[codes], 0)
     which = _spread(counts, flat.write_start[codes])
     registers, places = flat.register[which], np.repeat(at, counts) + flat.offset[which]
-    kinds: dict[np.dtype[Any], np.ndarray] = {}
-    rows: dict[np.dtype[Any], np.ndarray] = {}
-    for dtype in dict.fromkeys(flat.types):
-        mine = np.array([t == dtype for t in flat.types])[registers] if registers.size else np.zeros(0, np.bool_)
+    kinds: Kinds = {}
+    for k, dtype in enumerate(flat.kinds):
+        mine = flat.kind[registers] == k
         if dtype == np.bool_:
             kinds[dtype] = np.unpackbits(_pieces(data, places[mine], 4), axis=1, bitorder="little").view(np.bool_)
         else:
             kinds[dtype] = _pieces(data, places[mine], W * dtype.itemsize).view(dtype)
-        rows[dtype] = np.flatnonzero(mine)
     touching = np.where(runs, flat.touches[codes], 0)
     touch = _spread(touching, flat.touch_start[codes])
     lanes = np.repeat(part["guard"], touching) & flat.lanes[touch]
     spots = np.repeat(at, touching) + flat.at[touch]
     addresses = _pieces(data, spots, 8 * W).view(np.uint64)
     lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
-    return Columns(codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses)
+    return Columns(codes, part["mask"], counts, registers, kinds, touching, flat.head[touch], lanes, addresses)
