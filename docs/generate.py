@@ -21,8 +21,7 @@ import ptxlab as pl
 from ptxlab import isa
 from ptxlab.isa import glossary
 from ptxlab.isa.accuracy import accuracy
-from ptxlab.isa.coverage import coverage, shown_by
-from ptxlab.isa.docs import explain
+from ptxlab.isa.coverage import shown_by
 from ptxlab.isa.examples import line, opcodes
 from ptxlab.isa.table import TABLE, Op
 
@@ -30,9 +29,9 @@ RUN_BY = {
     "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/flow.py`, "
     "`ptxlab/emulate/jit/control/control.py`.",
     "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
-    "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/matrix.py` says how its numbers are computed, "
-    "and `ptxlab/isa/fragments.py` which lane holds what.",
-    "async": "An asynchronous copy: `ptxlab/emulate/step/copies.py`.",
+    "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/bodies/matrices.py` says how its numbers are "
+    "computed, and `ptxlab/isa/fragments.py` which lane holds what.",
+    "async": "An asynchronous copy: `ptxlab/emulate/step/bodies/copies.py`.",
 }
 """How an entry without semantics of its own is executed, by its kind."""
 
@@ -68,7 +67,7 @@ def _prose(text: str) -> str:
 
 def isa_index() -> str:
     """Opcodes by the file that defines them, with how many of their forms the CPU machine executes."""
-    rows = {row.opcode: row for row in coverage()}
+    rows = {row.opcode: row for row in isa.coverage()}
     executed = sum(r.executed for r in rows.values())
     out = [
         "# Instructions", "",
@@ -116,7 +115,7 @@ def isa_page(opcode: str, entries: list[Op]) -> str:
     out = [f"# {opcode}", ""]
     for entry in entries:
         first = next(opcodes(entry), "")
-        doc = explain(first) if first else None
+        doc = isa.explain(first) if first else None
         out += [_fence(entry.syntax), _prose(entry.says), ""]
         if doc is not None:
             if entry.executed:

@@ -201,8 +201,7 @@ def files_imported(path: Path) -> set[Path]:
 
 FREE = (
     "attention", "builder", "cli", "course", "drivers", "frontends", "gpu", "isa", "kernels", "lab", "launch",
-    "performance", "sweeps", "testing", "text",
-    *(f"emulate/{room}" for room in ("jit", "language", "program", "rules", "runtime", "trace")),
+    "performance", "sweeps", "testing", "text", *(f"emulate/{room}" for room in ROOMS),
 )  # fmt: skip
 """Rooms of which no files import each other in a circle."""
 

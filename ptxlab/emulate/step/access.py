@@ -9,85 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import flushed
 from ptxlab.emulate.rules.faults import access_fault
-from ptxlab.emulate.rules.memcheck import FINE, fits, in_heap, judge
-from ptxlab.emulate.runtime.memory import POISON, Allocation
+from ptxlab.emulate.rules.memcheck import FINE, in_heap, judge
+from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
+from ptxlab.emulate.step.regions import Region
+from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.isa import types
-from ptxlab.isa.convert import PEER
 from ptxlab.isa.machine import Value
 from ptxlab.isa.matching import form
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
-    from ptxlab.emulate.rules.spinning import Spins
-    from ptxlab.emulate.step.clusters import Cluster
-    from ptxlab.errors import DeviceFault
-    from ptxlab.isa.table import Form
-
+from ptxlab.isa.table import Form
 
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 """Where each space begins in generic addresses."""
-
-
-class Region:
-    """A range of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
-
-    `lane_offset` (int64, shape (32,)) is added in local memory to reach each lane's own. `flushes`: sums of f32 flush
-    subnormal numbers there, as in global memory.
-    """
-
-    __slots__ = ("_views", "base", "data", "flushes", "lane_offset", "name", "size", "writable", "written")
-
-    def __init__(
-        self,
-        base: int,
-        data: np.ndarray,
-        size: int,
-        name: str,
-        *,
-        writable: bool = True,
-        written: np.ndarray | None = None,
-        lane_offset: np.ndarray | None = None,
-        flushes: bool = False,
-    ) -> None:
-        self.base, self.data, self.size, self.name = np.uint64(base), data, size, name
-        self.writable, self.written, self.lane_offset, self.flushes = writable, written, lane_offset, flushes
-        self._views: dict[Any, np.ndarray] = {}
-
-    def view(self, dtype: np.dtype[Any]) -> np.ndarray:
-        """The bytes as an array of a type, without a last element that would not be complete."""
-        found = self._views.get(dtype)
-        if found is None:
-            whole = self.data.size // dtype.itemsize * dtype.itemsize
-            found = self._views[dtype] = self.data[:whole].view(dtype)
-        return found
-
-    def holds(self, offset: np.ndarray, size: int) -> bool:
-        """Whether accesses of `size` aligned bytes at all these offsets lie in it."""
-        # The offsets are aligned if their bitwise or is. They fit if the highest does; an address below the base wraps
-        # around to a huge offset. The bitwise or is at least the highest, so if it fits, all do.
-        union = int(np.bitwise_or.reduce(offset))
-        if union & (size - 1):
-            return False
-        return fits(union, size, self.size) or fits(int(np.maximum.reduce(offset)), size, self.size)
-
-    def mark(self, index: np.ndarray, dtype: np.dtype[Any]) -> None:
-        """Records that elements of this type were stored to."""
-        if self.written is not None:
-            if dtype.itemsize == 1:
-                self.written[index] = 255
-            else:
-                for byte in range(dtype.itemsize):
-                    self.written[index * dtype.itemsize + byte] = 255
 
 
 class Site:
@@ -113,33 +56,6 @@ class Touch:
     address: np.ndarray = field(repr=False)
     size: int
     mask: np.ndarray = field(repr=False)
-
-
-class Spaces:
-    """The memory that the warps of a block access. `shared` is the block's own; local memory is made for each warp."""
-
-    def __init__(self, machine: Any, block: int) -> None:
-        self.machine, self.block = machine, block
-        self.check: Any = None
-        self.spins: Spins
-        self.deadlock: Callable[[], DeviceFault]
-        program, launch = machine.program, machine.launch
-        start, end = program.shared_start, program.dynamic_start + launch.shared
-        data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
-        self.shared = Region(start, data, end - start, "shared memory")
-        self.shared_window = Region(SHARED_WINDOW + start, data, end - start, "shared memory")
-        self.cluster: Cluster
-        self.rank = 0  # of the block in its cluster
-        self._peers: dict[tuple[int, bool], Region] = {}
-
-    def peer(self, rank: int, *, generic: bool) -> Region:
-        """The shared memory of a block of the cluster, at the addresses that name it by its rank."""
-        found = self._peers.get((rank, generic))
-        if found is None:
-            own = self.cluster.blocks[rank].spaces.shared
-            base = int(own.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
-            found = self._peers[rank, generic] = Region(base, own.data, own.size, own.name)
-        return found
 
 
 class Access(Lanes):
@@ -299,7 +215,7 @@ class Access(Lanes):
 
     def _gone(self, where: int, index: int) -> bool:
         """Whether an address leads to a block of the cluster that has exited."""
-        return where == CLUSTER and not self.spaces.cluster.blocks[index].running
+        return where == CLUSTER and self.spaces.cluster.blocks[index].ended
 
     def _held(self, space: str, where: int, index: int) -> Region:
         """The region of addresses in `space` that lead to the space `where`, and there to the allocation `index`."""
@@ -311,10 +227,8 @@ class Access(Lanes):
         if where == LOCAL:
             return self.local_window if generic else self.local
         if where == PARAM:
-            held: Region = self.machine.parameters_window if generic else self.machine.parameters
-        else:
-            held = self.machine.region_of(index)
-        return held
+            return self.machine.parameters_window if generic else self.machine.parameters
+        return self.machine.region_of(index)
 
 
 def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:
@@ -353,11 +267,3 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "exch": lambda x, b: b,
     "cas": lambda x, b, c: c if x == b else x,
 }
-
-
-def region_of(allocation: Allocation) -> Region:
-    """The region of an allocation."""
-    return Region(
-        allocation.address, allocation.data, allocation.size, allocation.name, writable=allocation.writable,
-        written=allocation.written, flushes=True,
-    )  # fmt: skip

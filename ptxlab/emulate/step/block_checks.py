@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import launches
+from ptxlab.emulate.rules import barriers, launches, race_order
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.mbarrier_book import Phases
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.checked_warp import CheckedWarp
+from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.checks import Checker
 
 
 class BlockChecks:
     """The checks' record of one block."""
 
-    def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
-        self.run, self.block = run, run.index
-        self.record = launches.block(checker.program, checker.launch, shared_size)
-        race = checker.shadow_shared(run.spaces.shared, self.record.written)
+    def __init__(self, checker: LaunchChecks, spaces: Spaces, can_run: Callable[[], Iterator[tuple[int, int]]]) -> None:
+        self.checker, self.spaces, shared = checker, spaces, spaces.shared
+        self.record = launches.block(checker.program, checker.launch, shared.size)
+        race = checker.shadow_shared(shared, self.record.written)
         if race is not None:
             self.record.records, self.record.stride = race.records, race.stride
-        started(self.record, run.index)
-        self.phases = Phases(checker.program, checker.record, self.record, run.can_run, checker.notes, checker.early)
+        started(self.record, spaces.block)
+        self.phases = Phases(checker.program, checker.record, self.record, can_run, checker.notes, checker.early)
 
     def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
         """The block is one of several of a cluster."""
         launches.in_cluster(self.record, mates, rank)
-        started(self.record, self.block)
+        started(self.record, self.spaces.block)
+
+    # -- barriers
+
+    def opened(self, barrier: int, warps: list[Warp], every: list[Warp], *, overfull: bool) -> None:
+        """A barrier releases these of the block's warps."""
+        began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
+        for w in every:
+            threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
+            began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
+        waiting = sum(1 << w.warp for w in warps)
+        barriers.opened(
+            self.checker.record, self.record, barrier, waiting, Pointer(began), Pointer(live),
+            len(warps) == sum(not w.done for w in every), overfull,
+        )  # fmt: skip
+
+    def arrived(self, barrier: int, warp: Warp) -> None:
+        """A warp has passed `bar.arrive`."""
+        if self.checker.race:
+            race_order.arrived(self.record, warp.warp, barrier)
 
     # -- mbarriers
 
     def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
         """A warp operates on mbarriers, if the addresses are valid."""
-        w.machine.checker.begin()
+        self.checker.begin()
         w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
 
     def operated(
@@ -53,5 +73,5 @@ class BlockChecks:
         asked = addresses if state is None else state
         before, after = [word for word, _ in words], [word for _, word in words]
         places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
-        if self.phases.operated(code, w.warp, lanes, places, wanted, before, after) and w.machine.checker.sync:
-            raise self.run.deadlock()
+        if self.phases.operated(code, w.warp, lanes, places, wanted, before, after) and self.checker.sync:
+            raise self.spaces.deadlock()

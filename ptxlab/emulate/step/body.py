@@ -12,18 +12,16 @@ that it tells them itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action, AsyncGroup
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.checks import Checker
-    from ptxlab.emulate.step.translate import Step, Translator
 
 Look = Callable[[Warp, np.ndarray], None]
 """Something that the checks do before a step, given the lanes whose guard holds."""
@@ -42,11 +40,11 @@ class Body:
         """The step of an instruction."""
         raise NotImplementedError
 
-    def looks(self, checker: Checker, code: Code) -> list[Look]:
+    def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
         """What checks do before it, beside looking at its accesses."""
         return []
 
-    def checked(self, checker: Checker, code: Code, step: Step) -> Step:
+    def checked(self, checker: LaunchChecks, code: Code, step: Step) -> Step:
         """The step with what checks do after it."""
         return step
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import bulk_checks
 from ptxlab.emulate.runtime.state import Cluster as ClusterRecord
 from ptxlab.emulate.runtime.state import Fault, Found, MemoryMap
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.machine import Machine
-    from ptxlab.emulate.step.schedule import BlockRun
+from ptxlab.emulate.step.launch_state import LaunchState
+from ptxlab.emulate.step.spaces import Spaces
 
 
 @dataclass
 class BulkBlock:
     """A block of a cluster, with those fields of a `Cta` that the rules of bulk copies read."""
 
-    run: BlockRun
+    spaces: Spaces
     rank: int
     cluster: ClusterRecord
     race_shared: None = None  # races of bulk copies are found by `bulk_checks`
@@ -31,15 +29,15 @@ class BulkBlock:
     checks: Pointer[int] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shared = Pointer(self.run.spaces.shared.data)
-        check = self.run.check
+        self.shared = Pointer(self.spaces.shared.data)
+        check = self.spaces.check
         self.init_shared = None if check is None else check.record.written
         self.checks = None if check is None else check.record.opaque
 
     @property
     def active(self) -> int:
         """1 until all its threads have exited."""
-        return int(bool(self.run.running))
+        return int(not self.spaces.ended)
 
 
 @dataclass
@@ -52,7 +50,7 @@ class Slot:
 class BulkContext:
     """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
 
-    def __init__(self, machine: Machine, blocks: Sequence[BlockRun], queue: Pointer[Queue]) -> None:
+    def __init__(self, machine: LaunchState, blocks: Sequence[Spaces], queue: Pointer[Queue]) -> None:
         self.check = None if machine.checker is None else machine.checker.record.opaque
         self.memory: MemoryMap = machine.map
         for index, held in enumerate(machine.live):
@@ -64,7 +62,7 @@ class BulkContext:
                 row.accesses, row.stride = shadow.records, shadow.stride
         self.params: Pointer[int] = Pointer(machine.parameters.data)
         self.fault, self.found = Fault.new(), Found.new()
-        self.moved: Pointer[int] | None = None if machine.watch is None else Pointer(machine.watch.moved)
+        self.moved: Pointer[int] | None = None if machine.moved is None else Pointer(machine.moved)
         self.explicit_cluster = int(machine.launch.cluster is not None)
         cluster = ClusterRecord.new()
         cluster.queue = queue
@@ -95,7 +93,7 @@ class BulkContext:
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
         """Tells a trace of a transfer that has been issued."""
-        block, to = (self.slots[rank].cta.run.index for rank in (transfer.rank, transfer.at_rank))
+        block, to = (self.slots[rank].cta.spaces.block for rank in (transfer.rank, transfer.at_rank))
         self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
 
     def completed(self, queue: Queue, transfer: Transfer) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +16,14 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.records import CODE
-from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.regions import Region
+from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.checks import Checker
 
 
 def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
@@ -35,6 +34,11 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
 
 class CheckedWarp(Warp):
     """A warp whose accesses are checked."""
+
+    def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
+        super().__init__(spaces, index, regs, block_index)
+        assert self.machine.checker is not None
+        self.checker = self.machine.checker
 
     def load(self, i: Form, address: Value) -> Any:
         value = super().load(i, address)
@@ -73,7 +77,7 @@ class CheckedWarp(Warp):
             )
             start[lane], mask[lane] = first, True
         for _, start, mask in found.values():
-            if copied and self.machine.checker.sync:
+            if copied and self.checker.sync:
                 offsets = Pointer[int](start.astype(np.uint32))
                 in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
         self._accesses(code, what, list(found.values()), touch.size, None)
@@ -84,7 +88,7 @@ class CheckedWarp(Warp):
     ) -> None:  # fmt: skip
         """Checks an access, region by region: the first byte of each lane in it, and the lanes that access it. What it
         orders it orders for all of them: it releases before them and acquires after them."""
-        checker: Checker = self.machine.checker
+        checker = self.checker
         given = checker.record, self.spaces.check.record, self.warp, code.index
         raced = any(checker.shadow(region)[0] is not None for region, _, _ in found)
         if raced and checker.releases[code.index]:
@@ -107,7 +111,7 @@ class CheckedWarp(Warp):
     ) -> None:  # fmt: skip
         """Checks an access by the lanes of a mask, None for all, to `size` bytes each of a region from byte `start` on.
         values: what a plain store is about to store there."""
-        checker: Checker = self.machine.checker
+        checker = self.checker
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
         own = region is self.spaces.shared or region is self.spaces.shared_window
@@ -132,7 +136,7 @@ class CheckedWarp(Warp):
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
         """initcheck: lanes access their local memory."""
-        checker, block = self.machine.checker, self.spaces.check.record
+        checker, block = self.checker, self.spaces.check.record
         checker.offsets.array[:] = start
         if what != "store" and code.index not in checker.flow.carried:
             given = mask, checker.offsets, size, code.index, int(region.base)
@@ -144,7 +148,7 @@ class CheckedWarp(Warp):
         self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str
     ) -> None:
         """initcheck: bytes that are read must have been written before; those of a store are marked as written."""
-        checker, block, start = self.machine.checker, self.spaces.check.record, int(region.base) + low
+        checker, block, start = self.checker, self.spaces.check.record, int(region.base) + low
         launch, offsets = checker.record, checker.offsets
         at = written + low if low else written
         reads = what != "store" and not clears(code)
@@ -162,7 +166,7 @@ class CheckedWarp(Warp):
         values: tuple[Any, ...] | None, *, write: bool,
     ) -> None:  # fmt: skip
         """racecheck: are the accesses ordered with those of other threads?"""
-        checker: Checker = self.machine.checker
+        checker = self.checker
         launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
         pieces, members = checker.pieces(code, size), checker.members(code, size)
         records = race.records + low // checker.granule if low else race.records

@@ -1,145 +1,48 @@
 """The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
 
-`Checker` belongs to a launch, `BlockChecks` (in `block_checks`) to one of its blocks; `checked_warp` has the warp whose
-loads, stores and atomics are checked. The rules are in `emulate/rules`; their notes become findings there
+`launch_checks` has what they remember of a launch, `block_checks` of one of its blocks; `checked_warp` has the warp
+whose loads, stores and atomics are checked. The rules are in `emulate/rules`; their notes become findings there
 (`findings.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
+from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import (
     async_proxy,
     barriers,
     lane_masks,
-    launches,
     race_order,
-    race_rows,
-    race_words,
-    races,
-    records,
     register_values,
     warpgroup_registers,
 )
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
-from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.mbarrier_book import Early, passed_early
-from ptxlab.emulate.rules.notes import noted, serial
-from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.bodies import body_of
 from ptxlab.emulate.step.body import Look
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.runtime.report import Launch
-    from ptxlab.emulate.step.translate import Step, Translator
 
+class CheckedSteps:
+    """The steps of one program, with the checks of its instructions before or after them."""
 
-class Checker:
-    """The checks of one launch on the stepping engine."""
-
-    def __init__(self, program: Program, launch: Launch, translator: Translator) -> None:
-        self.program, self.launch = program, launch
-        self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
-        self.granule = races.granule(program)
-        self.record = launches.begin(program, launch)
-        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
-        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
-        self.warpgroups = warpgroup_flow(program)
-        self.releases = [code.properties.releases for code in program.codes]
-        self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
-        self._values = np.zeros(LANES * 64, np.uint8)
-        self._stored: Region | None = None  # where a store went last
-        self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
-        self._members: dict[tuple[int, int], Pointer[int]] = {}
-        self._pieces: dict[tuple[int, int], Pointer[int]] = {}
-        self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
-        self.early: Early = {}
-        self.translator = translator
-        self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
-
-    @staticmethod
-    def wanted(launch: Launch) -> bool:
-        """Whether a launch has checks besides memcheck."""
-        return bool(set(launch.checks) - {"memcheck"})
-
-    # -- notes ---------------------------------------------------------------------------------------------------------
-
-    def begin(self, mask: int = 0) -> None:
-        """The next warp-instruction begins."""
-        serial(self.record, mask)
-
-    def found(self) -> list[Note]:
-        """All notes."""
-        return [*passed_early(noted(self.record, self.program), self.early), *self.notes.values()]
-
-    def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
-        """A plain store is checked next: `values` to `start` and the offsets."""
-        store = self.record.store
-        if self._stored is not region:
-            store.memory, store.memory_start = Pointer(region.data), int(region.base)
-            self._stored = region
-        width = values[0].itemsize
-        store.components, store.width, store.start = len(values), width, start
-        for k, value in enumerate(values):
-            self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
-
-    def members(self, code: Code, size: int) -> Pointer[int]:
-        """The table `members` of one access (see `rules.race_accesses`)."""
-        found = self._members.get((code.index, size))
-        if found is None:
-            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
-        return found
-
-    def pieces(self, code: Code, size: int) -> Pointer[int]:
-        """The table `pieces` of one access (see `rules.race_accesses`)."""
-        found = self._pieces.get((code.index, size))
-        if found is None:
-            words = -(-size // self.granule)
-            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_words.ROW)]
-            found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
-        return found
-
-    # -- what is remembered of memory ----------------------------------------------------------------------------------
-
-    def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
-        """racecheck's records of a region and, for global memory with unwritten bytes, initcheck's."""
-        found = self._shadows.get(id(region.data))
-        if found is None or found[0] is not region.data:
-            raced = self.race and region.name not in ("local memory", "parameters")
-            race = races.Shadow(region.data.size, self.granule) if raced else None
-            found = region.data, race, None if region.written is None else Pointer[int](region.written)
-            self._shadows[id(region.data)] = found
-        return found[1], found[2]
-
-    def shadow_shared(self, region: Region, written: Pointer[int] | None) -> races.Shadow | None:
-        """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of
-        its cluster."""
-        race, _ = self.shadow(region)
-        if race is not None:
-            race.records[3 * race.stride + race_rows.OF_A_BLOCK] = True
-        self._shadows[id(region.data)] = region.data, race, written
-        return race
-
-    def forget(self, region: Region) -> None:
-        """Drops the records of a region, the shared memory of a block that has ended."""
-        self._shadows.pop(id(region.data), None)
-
-    # -- steps ---------------------------------------------------------------------------------------------------------
+    def __init__(self, checks: LaunchChecks, translator: Translator) -> None:
+        self.checks, self.record, self.translator = checks, checks.record, translator
+        self.program, self.launch = checks.program, checks.launch
+        self.warpgroups = warpgroup_flow(checks.program)
 
     def wrap(self, steps: list[Step]) -> list[Step]:
         """The steps, each preceded by the checks of its instruction."""
@@ -148,31 +51,32 @@ class Checker:
     def _wrapped(self, code: Code, step: Step) -> Step:
         look: list[Look] = []
         if code.properties.barrier:
-            if self.sync:
+            if self.checks.sync:
                 look.append(self._at_barrier(code))
         elif code.properties.converges:
-            if self.sync and code.form.op.kind != "warp":
+            if self.checks.sync and code.form.op.kind != "warp":
                 look.append(self._at_sync(code))
-            if self.race:
+            if self.checks.race:
                 look.append(self._orders(code))
         elif code.action is Action.CLUSTER_BARRIER:
-            if self.race:
+            if self.checks.race:
                 look.append(self._at_cluster_barrier(code))
-        elif code.properties.releases and self.race:
+        elif code.properties.releases and self.checks.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: race_order.fence(self.record, w.spaces.check.record, w.warp, *at))
         body = body_of(code)
         if body is not None:
-            step = body.checked(self, code, self._touching(code, step) if body.checked_after else step)
-            look += body.looks(self, code)
-        if code.copy is not None and self.init:
+            step = body.checked(self.checks, code, self._touching(code, step) if body.checked_after else step)
+            look += body.looks(self.checks, code)
+        if code.copy is not None and self.checks.init:
             source, dest, size = code.copy
             look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
-        if self.sync:
+        if self.checks.sync:
             look += self._at_warpgroup(code)
-        if code.index in self.flow.flows:
-            look.append(self._follow(self.flow.flows[code.index], code))
-        guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
+        if code.index in self.checks.flow.flows:
+            look.append(self._follow(self.checks.flow.flows[code.index], code))
+        followed = self.checks.flow.guards.get(code.index)
+        guards = None if followed is None else self._follow(followed, code)
         if not look and guards is None:
             return step
         guard = code.guard
@@ -185,7 +89,7 @@ class Checker:
                 p = w.regs[guard[0]]
                 mask = np.greater(mask, p) if guard[1] else mask & p
             if mask.any():
-                self.begin()
+                self.checks.begin()
                 for each in look:
                     each(w, mask)
             return step(w)
@@ -249,7 +153,7 @@ class Checker:
             if kept is not None:
                 kept += touches
             assert isinstance(w, CheckedWarp)
-            self.begin()
+            self.checks.begin()
             for touch in touches:
                 w.look(code, touch, touch.what)
             return result
@@ -281,24 +185,6 @@ class Checker:
 
         return look
 
-    def opened(self, run: Any, barrier: int, warps: list[Warp], *, overfull: bool) -> None:
-        """A barrier releases these warps."""
-        checks = run.check
-        began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
-        for w in run.warps:
-            threads = min(LANES, self.launch.threads - LANES * w.warp)
-            began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
-        waiting = sum(1 << w.warp for w in warps)
-        barriers.opened(
-            self.record, checks.record, barrier, waiting, Pointer(began), Pointer(live),
-            len(warps) == len(run.running), overfull,
-        )  # fmt: skip
-
-    def arrived(self, block: Any, barrier: int, warp: Warp) -> None:
-        """A warp has passed `bar.arrive`."""
-        if self.race:
-            race_order.arrived(block.check.record, warp.warp, barrier)
-
     def _orders(self, code: Code) -> Look:
         """racecheck: an instruction that synchronizes lanes of a warp orders them."""
         given = members_of(code)
@@ -321,7 +207,7 @@ class Checker:
         shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
         def synced(w: Warp, mask: np.ndarray) -> None:
-            self.begin()
+            self.checks.begin()
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
             threads = min(LANES, self.launch.threads - LANES * w.warp)
             gone = (1 << threads) - 1 & ~mask_bits(w.live)
@@ -350,11 +236,6 @@ class Checker:
             )  # fmt: skip
 
         return look
-
-
-def _flags(code: Code) -> int:
-    """The fields of an access's record that describe its instruction."""
-    return code.index << records.CODE | code.properties.strong << records.STRONG
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:

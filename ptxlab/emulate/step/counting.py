@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefr
 from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.runtime.transfers import MOVED
+from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.access import Touch
-    from ptxlab.emulate.step.warp import Warp
 
 _AT = {name: k for k, name in enumerate(FIELDS)}
 _TRAFFIC = {
@@ -35,10 +33,9 @@ _SECTOR_START, _ZERO = np.uint64(-SECTOR & (1 << 64) - 1), np.uint64(0)
 class Watch:
     """Counts one launch."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, moved: np.ndarray) -> None:
+        self.program, self.moved = program, moved
         self.rows = [[0] * len(FIELDS) for _ in program.codes]
-        self.moved = np.zeros(len(MOVED) * len(program.codes), np.uint64)
         self.known: list[dict[Any, tuple[int, int]]] = [{} for _ in program.codes]
 
     def wrap(self, steps: list[Callable[[Warp], int | None]]) -> list[Callable[[Warp], int | None]]:

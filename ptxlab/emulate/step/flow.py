@@ -7,7 +7,7 @@ whose predicate holds execute the instruction, the others continue after it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +16,11 @@ from ptxlab.emulate.program.model import Code, Literal, Reg
 from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import fault, unsupported
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.operands import Read, Step, Translator, Write
 from ptxlab.emulate.step.warp import GONE, NONE, LaneGroup, Wait, Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.translate import Read, Step, Translator, Write
-    from ptxlab.isa.table import Form
-
+from ptxlab.isa.table import Form
 
 CLUSTER_BARRIER = 16
 """The number of the cluster's barrier, after those of the block."""

@@ -1,8 +1,8 @@
 """The stepping engine: runs a kernel one warp-instruction at a time, everything observable.
 
 Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, divergence and reconvergence),
-`translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a block's warps).
-This file is the loop that drives them.
+`operands` and `translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a
+block's warps). This file is the loop that drives them.
 """
 
 from __future__ import annotations
@@ -14,38 +14,32 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.program.model import Group, Reg
+from ptxlab.emulate.program.model import Code, Group, Reg
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
-from ptxlab.emulate.rules.instructions import copies_in_bulk
-from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import WARPGROUP, Report, by_line
+from ptxlab.emulate.runtime.report import Launch, Report, by_line
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
-from ptxlab.emulate.step.access import Region, Touch, region_of
-from ptxlab.emulate.step.checks import Checker
-from ptxlab.emulate.step.clusters import Cluster
+from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.checks import CheckedSteps
 from ptxlab.emulate.step.counting import Watch
-from ptxlab.emulate.step.schedule import BlockRun
-from ptxlab.emulate.step.translate import Translator, translated
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.launch_state import LaunchState
+from ptxlab.emulate.step.operands import Translator
+from ptxlab.emulate.step.schedule import BlockRun, blocks_of_cluster
+from ptxlab.emulate.step.translate import translate, translated
 from ptxlab.emulate.step.warp import GONE, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
-from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.memory import Memory
-    from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 
 SLICE = 2048
 """Instructions that a warp may run before the next warp's turn."""
@@ -84,63 +78,32 @@ class Recorder(Protocol):
     def record(self, step: Step) -> None: ...
 
 
-class Machine:
-    """One launch while it runs: the program's steps, the memory, the counts."""
+class Machine(LaunchState):
+    """What drives a launch: the program's steps, the blocks at work, limits, the report."""
 
     def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
-        self.program, self.launch, self.memory = program, launch, memory
-        self.checker: Checker | None = None
-        if Checker.wanted(launch):  # it adds to the translator what lanes that synchronize have to check
-            translator = Translator(program)
-            known = translator.translate()
-            self.checker = Checker(program, launch, translator)
-            self.steps = self.checker.wrap(known.steps)
+        if LaunchChecks.wanted(launch):  # what lanes that synchronize have to check is added to the translator
+            translator, checker = Translator(program), LaunchChecks(program, launch)
+            known = translate(translator)
+            self.steps = CheckedSteps(checker, translator).wrap(known.steps)
+            super().__init__(program, launch, memory, checker)
         else:
             known = translated(program)
             self.steps = known.steps
-        self.following, self.turning, self.products = known.following, known.turning, known.products
-        self.watch = Watch(program) if launch.counters else None
+            super().__init__(program, launch, memory, None)
+        self.following, self.turning = known.following, known.turning
+        self.watch = None if self.moved is None else Watch(program, self.moved)
         if self.watch is not None:
             self.steps = self.watch.wrap(self.steps)
-        self.start = program.blocks[program.entry].first
-        warpgroups = -(-launch.warps // WARPGROUP) if launch.counters else 1
-        self.issued = [[0] * len(program.codes) for _ in range(warpgroups)]
-        """How many warps have executed each instruction: of each warpgroup where counters are on, else of all."""
-        self.threads = [0] * len(program.codes)
         zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
         self.registers = [zeros[r.lane] for r in program.registers] + known.constants
-        block = np.zeros(-(-max(program.param_size, 1) // 16) * 16, np.uint8)
-        block[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
-        size = program.param_size
-        self.parameters = Region(0, block, size, "parameters", writable=False)
-        self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
         self.slice = SHORT_SLICE if program.may_wait else SLICE
-        self.bulk = copies_in_bulk(program)
-        self.clustered = any(code.action is Action.CLUSTER_BARRIER for code in program.codes)
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
         self.ended_bytes = 0
         self.done = 0
         self.progress = Progress(program.name, launch.blocks, lambda: (self.done, self.executed()))
         self.now: Warp | None = None
-        self.live = [a for a in memory.live() if a.size]
-        self.map = memory_map(program, launch, self.live)
-        self._regions: dict[int, Region] = {}
-
-    def issued_by(self, warp: int) -> list[int]:
-        """Where the instructions of a warp of a block are counted."""
-        return self.issued[warp // WARPGROUP % len(self.issued)]
-
-    def executed(self) -> int:
-        """Warp-instructions so far."""
-        return sum(map(sum, self.issued))
-
-    def region_of(self, allocation: int) -> Region:
-        """The region of an allocation, made once."""
-        found = self._regions.get(allocation)
-        if found is None:
-            found = self._regions[allocation] = region_of(self.live[allocation])
-        return found
 
     # -- running -------------------------------------------------------------------------------------------------------
 
@@ -163,11 +126,10 @@ class Machine:
             while begun < len(waiting) and (
                 len(working) <= mixed - each or launch.cooperative or (turns >= PATIENT_TURNS and len(working) < most)
             ):
-                for index in blocks_of(launch.grid, launch.cluster_size, waiting[begun]):
-                    block = BlockRun(self, index, self.registers)
+                indices = blocks_of(launch.grid, launch.cluster_size, waiting[begun])
+                for block in blocks_of_cluster(self, indices, self.registers):
                     watched = recorder is not None and any(recorder.wants(block.index, w.warp) for w in block.warps)
                     working.append((block, self._run_recorded if watched else self._run))
-                Cluster(self, [block for block, _ in list(working)[-each:]])
                 begun += 1
                 turns = 0
             block, run = working[0]

@@ -7,29 +7,27 @@ counts as 32 threads. Without a count a barrier waits for every warp that has no
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import cluster_ends
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
 from ptxlab.emulate.rules.warpgroup_products import alike
-from ptxlab.emulate.step.access import Spaces
 from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
-from ptxlab.emulate.step.clusters import Cluster
+from ptxlab.emulate.step.clusters import form_cluster, open_barrier
 from ptxlab.emulate.step.flow import CLUSTER_BARRIER, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_state import LaunchState
+from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
-
 
 POLL_SLICE = 16
 """Instructions that a warp may run in a turn after one in which it polled memory."""
@@ -38,15 +36,17 @@ MOST_ROUNDS = 256
 
 
 class BlockRun:
-    """A thread block while it runs: `warps`, and for each barrier the warps that have arrived."""
+    """A thread block while it runs: `warps`, and for each barrier the warps that have arrived. mates: the blocks of its
+    cluster, itself included."""
 
-    def __init__(self, machine: Any, index: int, registers: list[Any]) -> None:
+    mates: Sequence[BlockRun]
+
+    def __init__(self, machine: LaunchState, index: int, registers: list[Any]) -> None:
         self.machine, self.index = machine, index
         spaces = self.spaces = Spaces(machine, index)
-        self.cluster: Cluster
-        checked = machine.checker is not None
-        self.check = spaces.check = BlockChecks(machine.checker, self, spaces.shared.size) if checked else None
-        make = CheckedWarp if checked else Warp
+        checker = machine.checker
+        self.check = spaces.check = None if checker is None else BlockChecks(checker, spaces, self.can_run)
+        make = Warp if checker is None else CheckedWarp
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
         self.running = list(self.warps)
         self.spins = spaces.spins = Spins(self.can_run, spaces.shared)
@@ -75,17 +75,12 @@ class BlockRun:
             if warp.done:
                 self.running.remove(warp)
                 if not self.running:
-                    self.cluster.ended()
-                if self.check is not None and not self.running:
-                    self.check.phases.ended()
-                    if self.machine.clustered and len(self.cluster.blocks) > 1:
-                        cluster_ends.ended(self.machine.checker.record, self.check.record)
-                    self.machine.checker.forget(self.spaces.shared)
+                    self._ended()
             else:
                 self._arrive(warp)
             self._open(counted=True)
             if self.machine.clustered:
-                self.cluster.open()
+                open_barrier([warp for block in self.mates for warp in block.running])
         self._open(counted=False)
         self._idle(moved=moved)
         self.rounds = 0 if spent else self.rounds + 1
@@ -93,6 +88,21 @@ class BlockRun:
         if not self.running:
             self._warpgroups()
         return not self.running
+
+    def _ended(self) -> None:
+        """All threads have exited and the shared memory is gone: warps of the cluster forget the addresses in it that
+        they have cached."""
+        self.spaces.ended = True
+        self.spaces.cluster.perform()
+        if len(self.mates) > 1:
+            for block in self.mates:
+                for warp in block.warps:
+                    warp.near.clear()
+        if self.check is not None:
+            self.check.phases.ended()
+            if self.machine.clustered and len(self.mates) > 1:
+                cluster_ends.ended(self.check.checker.record, self.check.record)
+            self.check.checker.forget(self.spaces.shared)
 
     def _warpgroups(self) -> None:
         """The block has ended: the warps of each warpgroup have executed the same products of wgmma."""
@@ -103,7 +113,7 @@ class BlockRun:
 
     def _idle(self, *, moved: bool) -> None:
         """A turn is over: has any block of the cluster something else to do than to wait?"""
-        cluster = self.cluster
+        cluster = self.spaces.cluster
         cluster.idle = 0 if moved or not self.running else cluster.idle + 1
         if cluster.idle and cluster.idle >= cluster.busy:
             if not cluster.perform():
@@ -142,7 +152,7 @@ class BlockRun:
             warps.append(warp)
         else:
             if self.check is not None:
-                self.machine.checker.arrived(self, barrier, warp)
+                self.check.arrived(barrier, warp)
             self._release(warp, None)
 
     def _open(self, *, counted: bool) -> None:
@@ -156,7 +166,7 @@ class BlockRun:
                 continue
             result = _reduced([group for warp in warps for group in warp.others])
             if self.check is not None:
-                self.machine.checker.opened(self, barrier, warps, overfull=self.pending[barrier] > wanted)
+                self.check.opened(barrier, warps, self.warps, overfull=self.pending[barrier] > wanted)
             del self.arrived[barrier], self.pending[barrier]
             for warp in warps:
                 self._release(warp, result)
@@ -216,6 +226,15 @@ class BlockRun:
         for thread, wait in self.spins.waits.items():
             if running.get(thread // LANES, 0) >> thread % LANES & 1:
                 yield wait
+
+
+def blocks_of_cluster(machine: LaunchState, indices: Iterable[int], registers: list[Any]) -> list[BlockRun]:
+    """The blocks of one cluster, by rank, before they run."""
+    blocks = [BlockRun(machine, index, registers) for index in indices]
+    form_cluster(machine, [block.spaces for block in blocks])
+    for block in blocks:
+        block.mates = blocks
+    return blocks
 
 
 def _reduced(groups: list[LaneGroup]) -> tuple[int, bool, bool] | None:

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.turns import NOWHERE, forget, next_lane, smallest_goes
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.runtime.state import Warp as WarpRecord
-from ptxlab.emulate.step.access import Access, Spaces
+from ptxlab.emulate.step.access import Access
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special import SPECIAL
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
 
 GONE = -1
 """Instead of a program counter: the group that ran has exited, or waits."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
 from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
 from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.operands import Read, Step, Translator
+from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.translate import Read, Step, Translator
-    from ptxlab.emulate.step.warp import Warp
 
 
 @executes(Action.COPY, Action.COPY_REDUCE, Action.PREFETCH_TILE, Action.COMMIT, Action.WAIT_GROUP)

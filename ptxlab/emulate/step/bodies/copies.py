@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +12,14 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.copies import move
-from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.body import Body, Look, executes
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.operands import Step, Translator
+from ptxlab.emulate.step.regions import Region
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action, AsyncGroup
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.checks import Checker
-    from ptxlab.emulate.step.translate import Step, Translator
 
 
 @executes(Action.COPY, Action.COMMIT, Action.WAIT_GROUP, Action.WAIT_ALL, group=AsyncGroup.CP_ASYNC)
@@ -32,7 +31,7 @@ class Copies(Body):
     def step(self, t: Translator, code: Code) -> Step:
         return _Copy(t, code).run if code.properties.lane_copy else lambda w: None
 
-    def looks(self, checker: Checker, code: Code) -> list[Look]:
+    def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
         if not checker.sync or code.properties.lane_copy:
             return []
         return [commits] if code.action is Action.COMMIT else [_waits(code)]

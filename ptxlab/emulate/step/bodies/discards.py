@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.discards import forget_bytes
 from ptxlab.emulate.step.body import Body, executes
+from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.translate import Step, Translator
 
 
 @executes(Action.DISCARD)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,18 +30,17 @@ from ptxlab.emulate.rules.faults import disagree, incomplete
 from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
-from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.flow import diverging
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
+from ptxlab.emulate.step.operands import Read, Step, Translator
+from ptxlab.emulate.step.regions import Region
 from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
 from ptxlab.isa.rounding import CANONICAL_NAN
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.translate import Read, Step, Translator
 
 _EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
@@ -21,15 +22,12 @@ from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies.copies import commits
 from ptxlab.emulate.step.body import Body, Look, executes
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.operands import Step, Translator
+from ptxlab.emulate.step.warp import Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import MBARRIER, Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.step.checks import Checker
-    from ptxlab.emulate.step.translate import Step, Translator
-    from ptxlab.emulate.step.warp import Warp
 
 
 def refused(program: Program, launch: Launch, code: Code, *, which: int, block: int, thread: int) -> DeviceFault:
@@ -53,7 +51,7 @@ class Mbarriers(Body):
     def step(self, t: Translator, code: Code) -> Step:
         return _operation(t, code)
 
-    def looks(self, checker: Checker, code: Code) -> list[Look]:
+    def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
         # a wait for the mbarrier waits for these copies, too
         return [commits] if checker.sync and code.action is Action.COPIES_ARRIVE else []
 

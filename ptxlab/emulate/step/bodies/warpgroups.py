@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,20 +39,19 @@ from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, fi
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
 from ptxlab.emulate.step.body import executes
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.operands import Product, Step, Translator
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.step.checks import Checker
-    from ptxlab.emulate.step.translate import Step, Translator
 
 
 def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     operands = product_operands(code)
     read_a = None if operands.a is None else t.read(operands.a, "b64", code)
     read_b, read_adds = t.read(operands.b, "b64", code), t.read(operands.adds, "pred", code)
+    products = t.products
 
     def run(w: Warp) -> None:
         launch, program, shared = w.machine.launch, w.machine.program, w.spaces.shared
@@ -62,7 +60,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
         read = [(read_b, tile_b(code, operands.b_mn), operands.b_mn, True)]
         if read_a is not None:
             read.insert(0, (read_a, tile_a(code, w.warp, operands.a_mn), operands.a_mn, False))
-        descriptors, check = {False: 0}, w.spaces.check
+        descriptors, check, checker = {False: 0}, w.spaces.check, w.machine.checker
         for descriptor, tile, mn_major, of_b in read:
             values = descriptor(w)
             other = values != values[0]
@@ -79,18 +77,18 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     some = np.resize(places[first : first + LANES], LANES)
                     there = np.arange(first, first + LANES) < places.size
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
-            if check is not None:
+            if checker is not None:
                 tile_layouts.read(
-                    w.machine.checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, int(values[0]),
+                    checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, int(values[0]),
                     tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, int(shared.base),
                 )  # fmt: skip
         if is_full(w.in_flight):
-            _complete(w, ALL)
+            _complete(w, ALL, products)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
-        if check is not None and w.machine.checker.sync:
-            async_proxy.joined(w.machine.checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, w.in_flight)
+        if checker is not None and checker.sync:
+            async_proxy.joined(checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, w.in_flight)
 
-    t.products[code.index] = _computed(t, code, held)
+    products[code.index] = _computed(t, code, held)
     return run
 
 
@@ -99,7 +97,7 @@ def _outside(descriptor: int, tile: Tile, mn_major: bool, start: int, size: int)
     return first_outside(descriptor, tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, start, size)
 
 
-def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp, int, int, bool], None]:
+def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Product:
     """What computes a product of a warp: `compute(warp, descriptor of a, of b, scale-d)`."""
     form, operands = code.form, product_operands(code)
     p, packed = fragments.product(form), metadata(t.program, code)
@@ -168,11 +166,11 @@ def _elements(data: np.ndarray, f: Fragment) -> np.ndarray:
     return (words >> shifts) & np.uint32((1 << f.bits) - 1) if f.packed > 1 else words
 
 
-def _complete(w: Warp, left: int) -> None:
+def _complete(w: Warp, left: int, products: dict[int, Product]) -> None:
     """Computes all products that a wait for all but `left` groups completes."""
     while (code := due(w.in_flight, left)) != NOTHING_DUE:
         entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
-        w.machine.products[code](w, entry.a, entry.b, bool(entry.adds))
+        products[code](w, entry.a, entry.b, bool(entry.adds))
         complete(w.in_flight)
 
 
@@ -185,8 +183,8 @@ def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[W
 
 
 def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    left = code.number("n")
-    return lambda w: _complete(w, left)
+    left, products = code.number("n"), t.products
+    return lambda w: _complete(w, left, products)
 
 
 _MAKERS: dict[Action, Maker] = {
@@ -203,7 +201,7 @@ class Warpgroups(OfWarp):
 
     makers = _MAKERS
 
-    def checked(self, checker: Checker, code: Code, step: Step) -> Step:
+    def checked(self, checker: LaunchChecks, code: Code, step: Step) -> Step:
         if code.action is not Action.WARPGROUP_WAIT or not checker.sync:
             return step
 

@@ -1,0 +1,113 @@
+"""What the checks of the stepping engine remember of a launch; the rules that they call are in `emulate/rules`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
+from ptxlab.emulate.rules import launches, race_rows, race_words, races, records
+from ptxlab.emulate.rules.kinds import Note
+from ptxlab.emulate.rules.mbarrier_book import Early, passed_early
+from ptxlab.emulate.rules.notes import noted, serial
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.step.regions import Region
+
+
+class LaunchChecks:
+    """The state of the checks of one launch."""
+
+    def __init__(self, program: Program, launch: Launch) -> None:
+        self.program, self.launch = program, launch
+        self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
+        self.granule = races.granule(program)
+        self.record = launches.begin(program, launch)
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
+        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
+        self.releases = [code.properties.releases for code in program.codes]
+        self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
+        self._values = np.zeros(LANES * 64, np.uint8)
+        self._stored: Region | None = None  # where a store went last
+        self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
+        self._members: dict[tuple[int, int], Pointer[int]] = {}
+        self._pieces: dict[tuple[int, int], Pointer[int]] = {}
+        self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
+        self.early: Early = {}
+        self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
+
+    @staticmethod
+    def wanted(launch: Launch) -> bool:
+        """Whether a launch has checks besides memcheck."""
+        return bool(set(launch.checks) - {"memcheck"})
+
+    # -- notes ---------------------------------------------------------------------------------------------------------
+
+    def begin(self, mask: int = 0) -> None:
+        """The next warp-instruction begins."""
+        serial(self.record, mask)
+
+    def found(self) -> list[Note]:
+        """All notes."""
+        return [*passed_early(noted(self.record, self.program), self.early), *self.notes.values()]
+
+    def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
+        """A plain store is checked next: `values` to `start` and the offsets."""
+        store = self.record.store
+        if self._stored is not region:
+            store.memory, store.memory_start = Pointer(region.data), int(region.base)
+            self._stored = region
+        width = values[0].itemsize
+        store.components, store.width, store.start = len(values), width, start
+        for k, value in enumerate(values):
+            self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
+
+    def members(self, code: Code, size: int) -> Pointer[int]:
+        """The table `members` of one access (see `rules.race_accesses`)."""
+        found = self._members.get((code.index, size))
+        if found is None:
+            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
+        return found
+
+    def pieces(self, code: Code, size: int) -> Pointer[int]:
+        """The table `pieces` of one access (see `rules.race_accesses`)."""
+        found = self._pieces.get((code.index, size))
+        if found is None:
+            words = -(-size // self.granule)
+            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_words.ROW)]
+            found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
+        return found
+
+    # -- what is remembered of memory ----------------------------------------------------------------------------------
+
+    def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
+        """racecheck's records of a region and, for global memory with unwritten bytes, initcheck's."""
+        found = self._shadows.get(id(region.data))
+        if found is None or found[0] is not region.data:
+            raced = self.race and region.name not in ("local memory", "parameters")
+            race = races.Shadow(region.data.size, self.granule) if raced else None
+            found = region.data, race, None if region.written is None else Pointer[int](region.written)
+            self._shadows[id(region.data)] = found
+        return found[1], found[2]
+
+    def shadow_shared(self, region: Region, written: Pointer[int] | None) -> races.Shadow | None:
+        """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of
+        its cluster."""
+        race, _ = self.shadow(region)
+        if race is not None:
+            race.records[3 * race.stride + race_rows.OF_A_BLOCK] = True
+        self._shadows[id(region.data)] = region.data, race, written
+        return race
+
+    def forget(self, region: Region) -> None:
+        """Drops the records of a region, the shared memory of a block that has ended."""
+        self._shadows.pop(id(region.data), None)
+
+
+def _flags(code: Code) -> int:
+    """The fields of an access's record that describe its instruction."""
+    return code.index << records.CODE | code.properties.strong << records.STRONG
