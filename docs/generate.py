@@ -22,8 +22,9 @@ from ptxlab import isa
 from ptxlab.isa import glossary
 from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.coverage import shown_by
+from ptxlab.isa.entries import Op
 from ptxlab.isa.examples import line, opcodes
-from ptxlab.isa.table import TABLE, Op
+from ptxlab.isa.table import TABLE
 
 RUN_BY = {
     "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/flow.py`, "

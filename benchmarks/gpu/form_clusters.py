@@ -9,7 +9,8 @@ from typing import Any
 
 from benchmarks.gpu.form_copies import ROOM
 from benchmarks.gpu.form_rules import EXACT
-from ptxlab.isa.table import Form, Op
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import Form
 from ptxlab.isa.tensor_map import FIELDS
 
 VALUES = {

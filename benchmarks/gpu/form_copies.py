@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.gpu import corpus
 from benchmarks.gpu.form_rules import EXACT, Array
 from ptxlab.isa import types
-from ptxlab.isa.table import Form, Op
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import Form
 
 BYTES, SOURCE, ROOM = 512, 2048, 16384
 """Bytes of a copy, where its source lies in `image`, and how much shared memory a program has."""

@@ -18,7 +18,8 @@ from benchmarks.gpu import corpus
 from benchmarks.gpu.form_rules import EXACT, Array, Rule, rule_for
 from ptxlab.isa import examples, form, types
 from ptxlab.isa.coverage import key
-from ptxlab.isa.table import Form, Op, all_ops
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import Form, all_ops
 
 conformance = corpus.module("conformance")
 SETS = 4

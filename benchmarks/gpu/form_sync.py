@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.isa.table import Form, Op
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import Form
 
 NAMES = ("bar", "barrier", "mbarrier", "cp")
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.gpu.form_copies import ROOM, begun, policy, waited
 from benchmarks.gpu.form_rules import EXACT, Array
-from ptxlab.isa.table import Form, Op
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import Form
 
 BETWEEN: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {
     1: ((), ()), 2: ((9,), (4,)), 3: ((3, 5), (2, 3)), 4: ((2, 3, 4), (1, 2, 3)), 5: ((2, 2, 3, 2), (2, 1, 2, 2)),

@@ -15,8 +15,9 @@ from benchmarks.gpu import corpus
 from benchmarks.gpu.form_matrices import FLOATING, matrix
 from benchmarks.gpu.form_rules import EXACT, Array, product_rule
 from ptxlab.isa import form
+from ptxlab.isa.entries import Op
 from ptxlab.isa.fragments import Fragment, product
-from ptxlab.isa.table import Form, Op
+from ptxlab.isa.table import Form
 
 WARPS = 4
 PLAIN = "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16"

@@ -13,7 +13,7 @@ from typing import Any
 
 from ptxlab.builder.registers import TYPES
 from ptxlab.isa import TABLE, Form, FormError, Op, form
-from ptxlab.isa.table import OperandSpec
+from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.types import WIDTH
 
 DEFAULTS = {"rnd": "rn"}

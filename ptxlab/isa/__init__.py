@@ -20,11 +20,12 @@ from ptxlab.isa import (
     warpgroup,
 )
 from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.entries import Op
 from ptxlab.isa.matching import find_form, form
 from ptxlab.isa.opcodes import action_of, writes_first
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.special import SPECIAL
-from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops
+from ptxlab.isa.table import TABLE, Form, FormError, all_ops
 
 ROOMS = (
     arithmetic,

@@ -9,13 +9,10 @@ program gives from `ptxlab.emulate.program.accesses`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ptxlab.isa import types
 from ptxlab.isa.actions import MBARRIER, Action, AsyncGroup
-
-if TYPE_CHECKING:
-    from ptxlab.isa.form_like import FormLike
+from ptxlab.isa.entries import Opcode
 
 ALL_LANES = 0xFFFFFFFF
 
@@ -44,7 +41,7 @@ MBARRIER_BYTES, ROW_BYTES = 8, 16
 _LANE_COPY = Access("load", 0, "b", "global", "src_size"), Access("store", 0, "a", "shared")
 
 
-def accesses_of(form: FormLike) -> tuple[Access, ...]:
+def accesses_of(form: Opcode) -> tuple[Access, ...]:
     """The accesses of a form; read them as `form.properties.accesses`. None of bulk copies and of `wgmma`, which go
     through descriptors and tensor maps, nor of what lowering puts other loads and stores in place of."""
     action, what = form.op.does, form.op.does.touches
@@ -63,12 +60,12 @@ def accesses_of(form: FormLike) -> tuple[Access, ...]:
     return (Access(what, types.width(str(form.type)) // 8 * int(str(form.vec or "v1")[1:])),)
 
 
-def _named_space(form: FormLike) -> str:
+def _named_space(form: Opcode) -> str:
     """Of an opcode that may have `.global`: the space of its address, which may be generic but leads there."""
     return "global" if "global" in form.__dict__ else ""
 
 
-def _piece(form: FormLike) -> int:
+def _piece(form: Opcode) -> int:
     """The bytes of a matrix that are checked together."""
     from ptxlab.isa import fragments
 

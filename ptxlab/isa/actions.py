@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class Action(Enum):
-    """What an instruction does, the kind of entries that do it (see `ptxlab.isa.table.Op`), and what it does to memory:
+    """What an instruction does, the kind of entries that do it (see `ptxlab.isa.entries`), and what it does to memory:
     "load", "store", "atomic", "copy" (from one address to another) or "". An engine has one body for each action; those
     of kind "pure", "memory" and "lane" share the one that runs the entry's `sem`."""
 

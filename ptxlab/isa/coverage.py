@@ -10,7 +10,8 @@ import functools
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxlab.isa.table import TABLE, Op
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import TABLE
 
 PATH = Path(__file__).with_name("shown.json")
 """Entry (see `key`) -> "oracle": a test of its numbers; "engines": a test in which both engines execute it."""

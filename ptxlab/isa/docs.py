@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptxlab.isa import modifiers
+from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.matching import form
-from ptxlab.isa.table import Form, OperandSpec
+from ptxlab.isa.table import Form
 
 _TYPE_SAYS = {
     "pred": "a predicate",

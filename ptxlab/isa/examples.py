@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
+from ptxlab.isa.entries import Op, OperandSpec
 from ptxlab.isa.matching import form
-from ptxlab.isa.table import Form, FormError, Op, OperandSpec
+from ptxlab.isa.table import Form, FormError
 
 DECLARATIONS = """\
 .reg .pred %p<9>;

@@ -30,15 +30,13 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.isa.form_like import FormLike
+from ptxlab.isa.entries import Opcode
 
 LANES = 32
 _LANE = np.arange(LANES)
@@ -225,7 +223,7 @@ class Product(NamedTuple):
 
 
 @functools.cache
-def product(form: FormLike) -> Product:
+def product(form: Opcode) -> Product:
     """The fragments of an `mma.sync` or `wmma.mma` form; of a `wgmma` form those of one warp, as if b were in registers
     as well."""
     m, n, k = shape(form.shape)
@@ -246,7 +244,7 @@ def product(form: FormLike) -> Product:
 
 
 @functools.cache
-def operands(form: FormLike) -> Mapping[str, Fragment]:
+def operands(form: Opcode) -> Mapping[str, Fragment]:
     """The fragment of each register operand of a matrix instruction, by the operand's name in the table."""
     name = form.op.name
     if form.op.does in (Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT):

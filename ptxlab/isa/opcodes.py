@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 
 from ptxlab.isa.actions import Action
+from ptxlab.isa.entries import Op
 from ptxlab.isa.matching import find_form
-from ptxlab.isa.table import TABLE, Op
+from ptxlab.isa.table import TABLE
 
 
 @functools.lru_cache(maxsize=1 << 13)

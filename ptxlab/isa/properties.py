@@ -9,15 +9,12 @@ opcode's text, so that a new instruction is taught to all of them by its entry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ptxlab.isa.accesses import Access, accesses_of
 from ptxlab.isa.actions import ATOMICS, MBARRIER, SAMPLERS, Action, AsyncGroup
+from ptxlab.isa.entries import Opcode
 from ptxlab.isa.work import NO_WORK, Work, work_of
-
-if TYPE_CHECKING:
-    from ptxlab.isa.form_like import FormLike
-
 
 _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN})
 _STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
@@ -133,7 +130,7 @@ class Properties(NamedTuple):
         return self.accesses[0].what if len(self.accesses) == 1 else ""
 
 
-def properties_of(form: FormLike) -> Properties:
+def properties_of(form: Opcode) -> Properties:
     """The properties of a form; read them as `form.properties`, which keeps them."""
     entry, action, words = form.op, form.op.does, set(form.opcode.split(".")[1:])
     kind, barrier, fence = action.kind, action is Action.BARRIER, action is Action.FENCE
@@ -175,7 +172,7 @@ def properties_of(form: FormLike) -> Properties:
     )
 
 
-def _space_of(form: FormLike) -> str:
+def _space_of(form: Opcode) -> str:
     """The state space of an address. Shared memory of any block of a cluster counts as one of its own."""
     space = str(form.space or "generic")
     return "cluster" if space == "shared::cluster" else space.partition("::")[0]
@@ -191,7 +188,7 @@ def _scope_of(action: Action, words: set[str]) -> str:
     return "sys" if words & {"volatile", "mmio"} else ""
 
 
-def _proxy_of(form: FormLike) -> str:
+def _proxy_of(form: Opcode) -> str:
     """The word after `.proxy`."""
     return form.opcode.partition(".proxy.")[2].partition(".")[0]
 
@@ -199,7 +196,7 @@ def _proxy_of(form: FormLike) -> str:
 _ANYWHERE = SAMPLERS | {Action.FENCE}
 
 
-def address_space(form: FormLike, name: str) -> str | None:
+def address_space(form: Opcode, name: str) -> str | None:
     """The state space of the address that the table calls `name`, as the opcode says: "" where that names none; None
     where nothing is said: of tensor maps, textures and surfaces, and multimem addresses."""
     does = form.op.does

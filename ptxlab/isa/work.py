@@ -7,13 +7,11 @@ become many machine instructions and count for the pipe of the one they are name
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ptxlab.isa import types
 from ptxlab.isa.actions import BODIED, SAMPLERS, Action, AsyncGroup
-
-if TYPE_CHECKING:
-    from ptxlab.isa.form_like import FormLike
+from ptxlab.isa.entries import Opcode
 
 
 class Work(NamedTuple):
@@ -48,7 +46,7 @@ _OPERATIONS = {Action.ADD: "add", Action.SUBTRACT: "add", Action.MULTIPLY: "mul"
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 
-def work_of(form: FormLike) -> Work:
+def work_of(form: Opcode) -> Work:
     """The work of a form; read it as `form.properties.work`."""
     pipe, action, type_ = _pipe(form), form.op.does, str(form.type)
     if pipe == "tensor":
@@ -60,7 +58,7 @@ def work_of(form: FormLike) -> Work:
     return Work(pipe, letter + word, type_.removesuffix("x2"), each * (2 if action is Action.MULTIPLY_ADD else 1))
 
 
-def _pipe(form: FormLike) -> str:
+def _pipe(form: Opcode) -> str:
     action, type_ = form.op.does, str(form.type)
     if form.op.group is AsyncGroup.WGMMA:
         return "tensor"
@@ -79,7 +77,7 @@ def _pipe(form: FormLike) -> str:
     return _PIPE.get(action) or ("lsu" if action.kind in _MEMORY_KINDS else "alu")
 
 
-def _products(form: FormLike) -> int:
+def _products(form: Opcode) -> int:
     """The floating-point operations of a matrix product, of all its lanes."""
     shape = _SHAPE.fullmatch(str(form.shape))
     if shape is None or not types.is_float(str(form.dtype)):

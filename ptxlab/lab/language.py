@@ -11,7 +11,7 @@ from typing import Any
 from ptxlab import isa
 from ptxlab.collection import uncollected
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
-from ptxlab.isa.table import Op
+from ptxlab.isa.entries import Op
 from ptxlab.lab import descriptors, hover
 
 BRANCHES = (isa.Action.BRANCH, isa.Action.INDEXED_BRANCH)

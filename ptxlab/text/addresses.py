@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ptxlab.isa import Action, Form, types
 from ptxlab.isa.actions import MBARRIER, SAMPLERS
+from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.properties import address_space
 from ptxlab.isa.special import SPECIAL
-from ptxlab.isa.table import OperandSpec
 from ptxlab.text.misfits import Find, Misfit, Place, fits
 from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
 from ptxlab.text.values import wrong_kind, wrong_value

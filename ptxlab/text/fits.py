@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxlab.isa import Action, Form, FormError, form, types
+from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.special import SPECIAL
-from ptxlab.isa.table import OperandSpec
 from ptxlab.text.addresses import misplaced, space_tested, wrong_address
 from ptxlab.text.braces import in_braces
 from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place, fits, in_words

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from ptxlab.isa import Action, Form, types
+from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.immediates import numbers
 from ptxlab.isa.special import SPECIAL
-from ptxlab.isa.table import OperandSpec
 from ptxlab.text.misfits import Find, Misfit, fits, in_words
 from ptxlab.text.model import Address, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
 

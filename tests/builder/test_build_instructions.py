@@ -9,8 +9,8 @@ import pytest
 
 from ptxlab.builder import TYPES, Builder, Ptr, bf16, f16, f16x2, f32, f64, kernel, pred, s32, stubs, u32, u64
 from ptxlab.isa import Form, all_ops, form
+from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.examples import fragment_registers, opcodes
-from ptxlab.isa.table import OperandSpec
 from ptxlab.text import Instruction, parse
 
 

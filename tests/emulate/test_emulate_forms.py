@@ -11,7 +11,8 @@ from ptxlab.errors import DeviceFault
 from ptxlab.isa import examples, form, types
 from ptxlab.isa.actions import SAMPLERS, Action
 from ptxlab.isa.coverage import key
-from ptxlab.isa.table import Op, all_ops
+from ptxlab.isa.entries import Op
+from ptxlab.isa.table import all_ops
 
 TABLE = bytes(range(7, 39))
 """What the constant table holds; the other spaces hold the thread's 32 bytes of the input."""

@@ -7,7 +7,7 @@ import pytest
 
 from ptxlab.isa import TABLE, Form, form
 from ptxlab.isa import fragments as F
-from ptxlab.isa.table import Op
+from ptxlab.isa.entries import Op
 
 G, T = np.arange(32) // 4, np.arange(32) % 4
 """The manual's groupID and threadID_in_group."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxlab.isa import form, types
+from ptxlab.isa.entries import Op
 from ptxlab.isa.examples import opcodes
-from ptxlab.isa.table import Form, FormError, Op, all_ops
+from ptxlab.isa.table import Form, FormError, all_ops
 
 INTEGERS = [
     0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF,

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from ptxlab.isa import types
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.actions import Action
+from ptxlab.isa.entries import Op
 from ptxlab.isa.properties import Properties
-from ptxlab.isa.table import Form, Op
+from ptxlab.isa.table import Form
 from ptxlab.text.model import Instruction, Node
 
 # -- operands ----------------------------------------------------------------------------------------------------------

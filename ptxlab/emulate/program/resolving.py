@@ -12,7 +12,8 @@ from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
-from ptxlab.isa.table import Form, OperandSpec
+from ptxlab.isa.entries import OperandSpec
+from ptxlab.isa.table import Form
 from ptxlab.text import model
 from ptxlab.text.braces import in_braces
 from ptxlab.text.model import Instruction
