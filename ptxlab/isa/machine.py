@@ -13,7 +13,25 @@ Value = Any
 """32 lanes; a numpy array in the stepping engine, a piece of LLVM IR in the compiling one."""
 
 
-class Machine(Protocol):
+class OptionalOperations(Protocol):
+    """Operations for which a CPU may have an instruction. Where an engine has none they give None, and are made of
+    others."""
+
+    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
+        """The sum of the products of the four bytes of two i32; types: "s32" or "u32"."""
+        return None
+
+    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
+        """One of "fadd", "fmul", "fdiv", "fma", "fsqrt" rounded once as `rz`, `rm` or `rp` say (see
+        `ptxlab.isa.rounding`)."""
+        return None
+
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        """a * 2**n, rounded once; n: whole numbers as f32."""
+        return None
+
+
+class Machine(OptionalOperations, Protocol):
     """What `sem(m, i, ...)` may call on `m`."""
 
     # -- constants and lanes
@@ -91,10 +109,6 @@ class Machine(Protocol):
     def fle(self, a: Value, b: Value) -> Value: ...
     def isnan(self, a: Value) -> Value: ...
 
-    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
-        """The sum of the products of the four bytes of two i32; types: "s32" or "u32". None where the engine has no
-        instruction for it, and it is made of others."""
-
     # -- floating point (f32 or f64; every operation rounds once, to nearest even, subnormals kept)
     def fadd(self, a: Value, b: Value) -> Value: ...
     def fsub(self, a: Value, b: Value) -> Value: ...
@@ -104,13 +118,6 @@ class Machine(Protocol):
         """a*b + c, rounded once: exact in both engines, ties included."""
 
     def fsqrt(self, a: Value) -> Value: ...
-    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
-        """One of "fadd", "fmul", "fdiv", "fma", "fsqrt" rounded once as `rz`, `rm` or `rp` say; None where the engine
-        has no instruction for it, and it is made of others (see `ptxlab.isa.rounding`)."""
-
-    def scaled(self, a: Value, n: Value) -> Value | None:
-        """a * 2**n, rounded once; n: whole numbers as f32. None where the engine has no instruction for it."""
-
     def any_nan(self, a: Value) -> Value:
         """The same number; where it is NaN, any NaN will do for what is made of it."""
 

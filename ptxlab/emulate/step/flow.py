@@ -228,10 +228,10 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
         assert wait is not None
         assert wait.members is not None
         groups = [group, *_named(w, group, wait.members)]
-        if (wait.members & w.live & ~_union(groups)).any():
+        if (wait.members & w.live & ~union(groups)).any():
             return
         for pc in sorted({each.pc for each in groups} & t.synced.keys()):
-            t.synced[pc](w, _union([each for each in groups if each.pc == pc]))
+            t.synced[pc](w, union([each for each in groups if each.pc == pc]))
         if sem is not None:
             _exchange(w, sem, form, groups, t.exchanges)
         for each in groups:
@@ -275,7 +275,8 @@ def _opcode(wait: Wait | None) -> str:
     return wait.code.form.opcode if wait is not None else ""
 
 
-def _union(groups: list[LaneGroup]) -> np.ndarray:
+def union(groups: list[LaneGroup]) -> np.ndarray:
+    """The lanes of all these groups."""
     mask = np.zeros(LANES, np.bool_)
     for group in groups:
         mask |= group.mask
@@ -290,7 +291,7 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges:
             if isinstance(values[k], np.ndarray):
                 values[k] = np.where(group.mask, read(w), values[k])
     own = w.mask
-    w.run_lanes(_union(groups))
+    w.run_lanes(union(groups))
     result = sem(w, form, *values)
     for group in groups:
         w.run_lanes(group.mask)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.isa.machine import Value
+from ptxlab.isa.machine import OptionalOperations, Value
 from ptxlab.isa.rounding import CANONICAL_NAN
 
 SIGNED: dict[int, Any] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
@@ -42,7 +42,7 @@ def constant(type: str, value: int | float) -> Value:
     return lanes
 
 
-class Lanes:
+class Lanes(OptionalOperations):
     """The pure half of a Machine; `mask` is the bool array of the lanes that execute the current instruction."""
 
     _constants: ClassVar[dict[tuple[str, Any], Value]] = {}
@@ -161,17 +161,6 @@ class Lanes:
 
     def fsqrt(self, a: Value) -> Value:
         return one_nan(np.sqrt(a))
-
-    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
-        """numpy multiplies one by one."""
-        return None
-
-    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
-        """numpy rounds to nearest."""
-        return None
-
-    def scaled(self, a: Value, n: Value) -> Value | None:
-        return None
 
     def any_nan(self, a: Value) -> Value:
         return a

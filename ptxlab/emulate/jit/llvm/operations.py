@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.llvm.quotients import by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Mask, Value, constant
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.lanes import NAN, Lanes
+from ptxlab.isa.machine import OptionalOperations
 
 _FOLD = Lanes()
 _INTRINSIC_SUFFIX = {"float": "f32", "double": "f64"}
@@ -136,7 +137,7 @@ def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
     return method
 
 
-class Ops:
+class Ops(OptionalOperations):
     """The pure operations of a Machine, written as LLVM IR into a text."""
 
     masks = True
@@ -321,17 +322,6 @@ class Ops:
     fadd, fsub = _operation("fadd", "fadd", rounded=True), _operation("fsub", "fsub", rounded=True)
     fmul, fdiv = _operation("fmul", "fmul", rounded=True), _operation("fdiv", "fdiv", rounded=True)
     fma, fsqrt = _operation("fma", ".fma", rounded=True), _operation("fsqrt", ".sqrt", rounded=True)
-
-    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
-        """Products of bytes: none, without knowing the CPU."""
-        return None
-
-    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
-        """The operation in another rounding mode: none, without knowing the CPU."""
-        return None
-
-    def scaled(self, a: Value, n: Value) -> Value | None:
-        return None
 
     def any_nan(self, a: Value) -> Value:
         return (a.raw or a) if self.through else a

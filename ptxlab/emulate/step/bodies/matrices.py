@@ -32,7 +32,7 @@ from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.body import Body, executes
-from ptxlab.emulate.step.flow import diverging
+from ptxlab.emulate.step.flow import diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.operands import Read, Step, Translator
 from ptxlab.emulate.step.regions import Region
@@ -70,7 +70,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
 
     def release(w: Warp, group: LaneGroup) -> None:
         same = [g for g in w.others if g.pc == code.index and g.wait is not None]
-        mask = _union(same)
+        mask = union(same)
         if (w.live & ~mask).any():
             return
         own = w.mask
@@ -95,10 +95,6 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         return GONE
 
     return run
-
-
-def _union(groups: list[LaneGroup]) -> np.ndarray:
-    return functools.reduce(np.logical_or, (g.mask for g in groups), np.zeros(LANES, np.bool_))
 
 
 def _guarded(t: Translator, code: Code, step: Step) -> Step:
