@@ -104,7 +104,9 @@ class Blocks(Part):
         self.e.groups, self.e.sites = plan_groups(self.program, block.first, block.last, self.e.sites)
         self.memory.local.plan(block.first, block.last)
         if not self.e.slow and not self.e.small:
-            self.memory.transfers.bundles = plan_bundles(self.program, block.first, block.last, self.e.groups)
+            transfers, between = self.memory.transfers, (block.first, block.last)
+            transfers.late.plan(block)
+            transfers.bundles = plan_bundles(self.program, *between, self.e.groups, transfers.late.changes)
 
     def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""

@@ -36,7 +36,8 @@ class Group:
     is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where they are in `rows`; "" where neither may
     be. `place`: a pointer to the site, where one is given. `kept`: a pointer to the addresses, 32 i64, and the offsets,
     32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes, once that is
-    known."""
+    known. `reach`: of addresses in global memory that are affine or one, the lowest, and how far the highest is beyond,
+    as offsets from the pointer, i64."""
 
     site: int
     low: int
@@ -59,6 +60,7 @@ class Group:
     place: str = ""
     kept: str = ""
     marks: str = ""
+    reach: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

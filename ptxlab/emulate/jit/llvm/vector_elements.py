@@ -31,6 +31,31 @@ def interleave(t: Text, ty: str, parts: list[str]) -> str:
     return t.let(f"shufflevector {kind} {block}, {kind} poison, <{W * count} x i32> <{order}>")
 
 
+def taking_turns(count: int) -> bool:
+    """Whether `in_turns` can bring so many vectors together: powers of two, and three times these."""
+    return count in (1, 3) or (count % 2 == 0 and taking_turns(count // 2))
+
+
+def in_turns(t: Text, ty: str, parts: list[str]) -> str:
+    """The same as `interleave` of many vectors, of which CPUs bring two or three together at once: those at even places
+    and those at odd ones first."""
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) == 3:
+        kind, both = f"<{W} x {ty}>", f"<{2 * W} x {ty}>"
+        every = ", ".join(f"i32 {n}" for n in range(2 * W))
+        two, one = (
+            t.let(f"shufflevector {kind} {x}, {kind} {y}, <{2 * W} x i32> <{every}>")
+            for x, y in ((parts[0], parts[1]), (parts[2], "poison"))
+        )
+        order = ", ".join(f"i32 {k % 3 * W + k // 3}" for k in range(3 * W))
+        return t.let(f"shufflevector {both} {two}, {both} {one}, <{3 * W} x i32> <{order}>")
+    width = W * len(parts) // 2
+    even, odd = in_turns(t, ty, parts[::2]), in_turns(t, ty, parts[1::2])
+    order = ", ".join(f"i32 {k % 2 * width + k // 2}" for k in range(2 * width))
+    return t.let(f"shufflevector <{width} x {ty}> {even}, <{width} x {ty}> {odd}, <{2 * width} x i32> <{order}>")
+
+
 def deinterleave(t: Text, ty: str, block: str, count: int) -> list[str]:
     """The same the other way round."""
     if count == 1:

@@ -178,6 +178,7 @@ class Memory(Part):
         self.t.do(f"br i1 {again}, label %{check}, label %fault{COLD}")
         self.t.at(good)
         group.pointer = self.t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+        group.reach = "0", "0"
         group.shadow = shadow
         if group.write:
             has = self.t.let(f"icmp ne i64 {shadow}, 0")

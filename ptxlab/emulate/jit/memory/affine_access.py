@@ -111,6 +111,8 @@ class AffineAccesses(Part):
         if extent.first.type == "i32":
             off = t.let(f"sext i32 {off} to i64")
         group.halves = off, self._half(at.form, extent, off)
+        if not shared:
+            group.reach = t.let(f"sub i64 {extent.lowest.text}, {start}"), extent.beyond.text
         if self.e.tiles and not shared:
             self._prefetch(group, size)
         if way:

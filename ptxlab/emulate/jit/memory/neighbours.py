@@ -9,7 +9,7 @@ That is the same as long as nothing between the first load and the last one writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.emitter.groups import Group, access_shape, offset_of
@@ -56,8 +56,10 @@ Bundles = dict[tuple[int, int], tuple[Bundle, int]]
 """By code index and the number of the element in it: where it is found."""
 
 
-def plan_bundles(program: Program, first: int, last: int, groups: dict[int, Group]) -> Bundles:
-    """The loads of a block that are made together."""
+def plan_bundles(
+    program: Program, first: int, last: int, groups: dict[int, Group], changes: Callable[[Code], bool]
+) -> Bundles:
+    """The loads of a block that are made together. changes: whether a store changes what loads behind it read."""
     found: Bundles = {}
     open_: dict[tuple[int, str], list[Code]] = {}
     places = 0
@@ -69,11 +71,13 @@ def plan_bundles(program: Program, first: int, last: int, groups: dict[int, Grou
 
     for code in program.codes[first:last]:
         plain = code.properties.plain and not code.properties.strong
+        if plain and code.properties.stores and not changes(code):
+            continue
         if plain and code.properties.stores:
             close([space for space in APART if code.space not in APART[space]])
         elif plain:
             lane = access_shape(code)[0]
-            if code.guard is None and code.space in APART and code.index in groups and BITS[lane] >= 32:
+            if code.guard is None and code.space in APART and code.index in groups:
                 leader = groups[code.index].members[0][0]
                 open_.setdefault((leader, lane), []).append(code)
         elif code.form.op.kind != "pure":
@@ -92,6 +96,8 @@ def _bundled(codes: list[Code], group: Group, places: int, found: Bundles) -> in
         for k in range(access_shape(code)[1]):
             wanted.setdefault(offset_of(code) - group.low + k * size, []).append((code.index, k))
     for row in _rows(sorted(wanted), size):
+        if size < 4 and len(row) * size < BYTES:  # pairs gain nothing
+            continue
         for start, count in _cut(len(row), BYTES // size):
             if places == MOST:
                 return places

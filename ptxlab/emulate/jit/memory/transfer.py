@@ -15,6 +15,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
 from ptxlab.emulate.jit.memory.interleaved import Interleaved
 from ptxlab.emulate.jit.memory.laid_addresses import LaidAddresses
+from ptxlab.emulate.jit.memory.late_stores import LateStores
 from ptxlab.emulate.jit.memory.neighbours import Bundle, Bundles
 from ptxlab.emulate.jit.memory.row_chunks import RowChunks
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
@@ -33,7 +34,7 @@ class Transfers(Part):
     def __init__(self, e: Emitter, sites: Sites, laid: LaidAddresses) -> None:
         super().__init__(e)
         self.sites, self.laid, self.scattered = sites, laid, Scattered(e, sites.patterns)
-        self.chunks = RowChunks(e, self.scattered)
+        self.chunks, self.late = RowChunks(e, self.scattered), LateStores(e, self.scattered)
         self.bundles: Bundles = {}
         """The loads of the block that are made together where they are not in a row."""
         self.places = 0
@@ -78,6 +79,8 @@ class Transfers(Part):
         """An arm of code for each pattern."""
         t, group, lane = self.t, seen.group, seen.lane
         stored = self._vectors(seen)
+        if seen.write:
+            self.late.comes(seen, stored)
         arms: dict[str, tuple[int, ...]] = {}
         if group.patterns & {0, 4}:
             # One test less; in shared memory `matmul_tiled` took 1.25 of the time, which nobody has explained.
@@ -144,6 +147,18 @@ class Transfers(Part):
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each lane so many bytes behind the one before, or in short rows."""
         first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        late = self.late.of(seen) if seen.write else None
+        if late is None:
+            return self._in_its_turn(seen, first, stored)
+        with self.t.if_else(late.when) as (together, alone):
+            with together:
+                self.late.store(seen, late, first)
+            with alone, self.m.own_splats():
+                self._in_its_turn(seen, first, stored)
+        return []
+
+    def _in_its_turn(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
+        """An access of these lanes that is made where it stands."""
         if seen.group.rows:
             return self._short_rows(seen, first, stored)
         found = Interleaved(self.e).moved(seen, first, stored)
@@ -175,13 +190,23 @@ class Transfers(Part):
             return results
         for k in range(seen.count):
             bundle, row = self.bundles.get((seen.code.index, k), (None, 0))
-            if bundle is not None:
+            late = self.late.around.get(seen.code.index)
+            if bundle is not None and late is None:
                 self._fill(bundle, arm, pointer, where)
                 results.append(bundle.row(self.t, row))
                 continue
             base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
             if seen.write:
                 self.scattered.store(seen.lane, base, where(), stored[k], often=often)
+            elif bundle is not None and late is not None and late.when and arm == "strided":
+                with self.t.if_else(late.when) as (together, alone):
+                    with together:
+                        self._fill(bundle, arm, pointer, where)
+                        found = bundle.row(self.t, row), self.t.here
+                    with alone:
+                        other = self.scattered.load(seen.lane, base, place(), often=often).text, self.t.here
+                kind = f"<{W} x {LLVM[seen.lane]}>"
+                results.append(self.t.let(f"phi {kind} [{found[0]}, %{found[1]}], [{other[0]}, %{other[1]}]"))
             else:
                 results.append(self.scattered.load(seen.lane, base, where(), often=often).text)
         return results
