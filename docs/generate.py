@@ -21,7 +21,7 @@ import ptxlab as pl
 from ptxlab import isa
 from ptxlab.isa import glossary
 from ptxlab.isa.accuracy import accuracy
-from ptxlab.isa.coverage import shown_by
+from ptxlab.isa.coverage import coverage, shown_by
 from ptxlab.isa.entries import Op
 from ptxlab.isa.examples import line, opcodes
 from ptxlab.isa.table import TABLE
@@ -68,7 +68,7 @@ def _prose(text: str) -> str:
 
 def isa_index() -> str:
     """Opcodes by the file that defines them, with how many of their forms the CPU machine executes."""
-    rows = {row.opcode: row for row in isa.coverage()}
+    rows = {row.opcode: row for row in coverage()}
     executed = sum(r.executed for r in rows.values())
     out = [
         "# Instructions", "",

@@ -28,8 +28,8 @@ from ptxlab.kernels import (
     wmma,
 )
 from ptxlab.kernels.decode_spec import DecodeBuilt, DecodeSpec
-from ptxlab.kernels.rung import Parameter, UnknownKernel, named
-from ptxlab.kernels.spec import DTYPES, NOWHERE, PREFILL, Built, Config, Spec
+from ptxlab.kernels.rung import DTYPES, NOWHERE, Parameter, UnknownKernel, named
+from ptxlab.kernels.spec import PREFILL, Built, Config, Spec
 
 __all__ = [
     "DTYPES",

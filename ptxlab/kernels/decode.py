@@ -19,8 +19,8 @@ from typing import Any
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import WARP, key_count, load_float, rounded, sum_over
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Slots, entry_name
-from ptxlab.kernels.spec import NOWHERE
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, entry_name
+from ptxlab.kernels.rung import NOWHERE, Slots
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 

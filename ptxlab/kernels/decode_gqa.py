@@ -31,14 +31,13 @@ from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels import decode_tma as tma
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
 from ptxlab.kernels.decode_paged import Rows, page_finder, places_of
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name, next_may_start
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Sums, Table, entry_name, next_may_start
 from ptxlab.kernels.decode_split import part
 from ptxlab.kernels.decode_tma import KEYS
 from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
-from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
 from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
-from ptxlab.kernels.spec import NOWHERE
 from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
 
 LN2 = math.log(2)

@@ -24,8 +24,8 @@ from typing import Any
 from ptxlab.builder import Builder, Kernel, Ptr, Register, Shared, Var, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, Lanes, key_count, rounded, sum_over
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Slots, Sums, entry_name
-from ptxlab.kernels.spec import NOWHERE
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Sums, entry_name
+from ptxlab.kernels.rung import NOWHERE, Slots
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 AT_ONCE = 16

@@ -24,7 +24,8 @@ from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, finish, merge_lanes, merge_warps, warp_of
-from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Slots, Sums, Table, entry_name
+from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Sums, Table, entry_name
+from ptxlab.kernels.rung import Slots
 
 LOG2E = math.log2(math.e)
 

@@ -23,8 +23,8 @@ from ptxlab import targets
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, max_over, rounded, sum_over
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, entry_name
-from ptxlab.kernels.spec import NOWHERE
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, entry_name
+from ptxlab.kernels.rung import NOWHERE, Slots
 
 LOG2E = math.log2(math.e)
 LN2 = math.log(2)

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 from ptxlab import targets
 from ptxlab.builder import Builder, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, build_once
-from ptxlab.kernels.spec import DTYPES, MAX_HEAD_DIM
+from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, build_once
 
 ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
 """The types of q, o and the cache; sums are f32 always."""
@@ -33,8 +32,6 @@ Cache = TypeVar("Cache", f32, f16, bf16, u64)
 Length = TypeVar("Length", u32, Ptr[s32])
 """The number of keys: a value, or a pointer to one for each sequence. After a pointer it can grow between two launches
 of the same CUDA graph, whose parameters are fixed."""
-Slots = TypeVar("Slots", bound=Ptr[u32] | None)
-"""`slots` of a `probes=True` build: for each query row where in `probe` its state goes, or `NOWHERE`; else None."""
 Sums = TypeVar("Sums", bound=Ptr[f32] | None)
 """`sums` of a `probes=True` build whose warps merge: `[rows, warps, D]`, what each warp had summed; else None."""
 Table = TypeVar("Table", bound=Ptr[s32] | None)

@@ -39,9 +39,9 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, b32, bf16, bf16x2, f16, f16x2, f32, kernel, s32, u32
 from ptxlab.kernels import mma
 from ptxlab.kernels.fragments import pair
-from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.rung import Parameter, Slots
 from ptxlab.kernels.softmax import RowState, advance, factor_of, mask, shrink, sign_of, weigh
-from ptxlab.kernels.spec import Config, Slots, Spec, entry_name
+from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.two_rows import TwoRows
 from ptxlab.kernels.warpgroup import PANEL, Panels, product
 

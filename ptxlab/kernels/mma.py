@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import matrix, multiply, rounded
-from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.rung import Parameter, Slots
 from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
-from ptxlab.kernels.spec import Config, Slots, Spec, entry_name
+from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
 from ptxlab.kernels.two_rows import TwoRows
 

@@ -41,9 +41,9 @@ from ptxlab import targets
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types
-from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
 from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
-from ptxlab.kernels.spec import NOWHERE, Config, Slots, Spec, entry_name
+from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
 
 Half = TypeVar("Half", f16, bf16)

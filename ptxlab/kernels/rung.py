@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ptxlab.builder import Kernel, Param
+from ptxlab.builder import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
 
 if TYPE_CHECKING:
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 B = TypeVar("B", bound="AnyBuilt")
 R = TypeVar("R")
+DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
+"""The element types there are kernels for, with their numpy names (bfloat16 is known to numpy through ml_dtypes)."""
+
+MAX_HEAD_DIM = 256
+
+Slots = TypeVar("Slots", bound=Ptr[u32] | None)
+"""`slots` of a `probes=True` build: for each query row where in `probe` its state goes, or `NOWHERE`; else None, and
+the kernel has no such parameter."""
+NOWHERE = 0xFFFFFFFF
+"""In `slots`: this row's state is not stored."""
+
 FORMATTER = re.compile(r"[ \t]*# fmt: (?:skip|off|on)$", re.MULTILINE)
 """Notes to the formatter, which readers need not see."""
 

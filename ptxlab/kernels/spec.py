@@ -5,29 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ptxlab import targets
 from ptxlab.builder import Ptr, Register, u32
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, build_once, named
-
-DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
-"""The element types there are kernels for, with their numpy names (bfloat16 is known to numpy through ml_dtypes)."""
+from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, build_once, named
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
 """Bytes of an element."""
-MAX_HEAD_DIM = 256
 THREADS = 128
 """Threads per block of the kernels with one thread per row, and so query rows per block."""
-
-Slots = TypeVar("Slots", bound=Ptr[u32] | None)
-"""The last parameter of a `probes=True` build before `probe`: for each query row, where in `probe` its state goes.
-Otherwise it is None, and the kernel has no such parameter."""
-NOWHERE = 0xFFFFFFFF
-"""In `slots`: this row's state is not stored."""
 
 TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=256)
 

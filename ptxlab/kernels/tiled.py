@@ -14,7 +14,8 @@ import math
 from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
-from ptxlab.kernels.spec import NOWHERE, THREADS, Config, Slots, Spec, entry_name
+from ptxlab.kernels.rung import NOWHERE, Slots
+from ptxlab.kernels.spec import THREADS, Config, Spec, entry_name
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 Real = TypeVar("Real", f32, f64)

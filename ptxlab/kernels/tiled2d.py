@@ -28,9 +28,9 @@ from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import ALL_LANES
-from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
 from ptxlab.kernels.softmax import LN2, LOG2E
-from ptxlab.kernels.spec import NOWHERE, Config, Slots, Spec, entry_name
+from ptxlab.kernels.spec import Config, Spec, entry_name
 
 SIDE = 16
 """A block is 16 x 16 threads."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from ptxlab.builder import Builder, Ptr, f32, u32
 from ptxlab.kernels.fragments import across, pair
+from ptxlab.kernels.rung import NOWHERE
 from ptxlab.kernels.softmax import LN2, RowState, Scores
-from ptxlab.kernels.spec import NOWHERE
 
 BELOW = (0, 8)
 """How far the two rows lie below `row`."""

@@ -24,8 +24,9 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, b32, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import ALL_LANES, pair
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS
+from ptxlab.kernels.rung import NOWHERE, Slots
 from ptxlab.kernels.softmax import LN2, LOG2E
-from ptxlab.kernels.spec import NOWHERE, Config, Slots, Spec, entry_name
+from ptxlab.kernels.spec import Config, Spec, entry_name
 
 Real = TypeVar("Real", f16, f32)
 """The type of every element: f16, or f32 that is rounded to f16."""

@@ -23,6 +23,7 @@ from ptxlab.launch.parameters import Bound, Parameter, Where
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ptxlab.findings import Finding
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
 
@@ -277,6 +278,18 @@ def poison_byte(dtype: np.dtype[Any]) -> int:
 
 
 # -- scalars -----------------------------------------------------------------------------------------------------------
+
+
+def unwritten(b: Bound, missing: Any) -> list[Finding]:
+    """A finding if elements of an output were not written: `missing` is one truth value for each."""
+    if b.array is None or not missing.any():
+        return []
+    from ptxlab.findings import Finding
+
+    first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
+    count = int(missing.sum())
+    says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"
+    return [Finding("unwritten", says)]
 
 
 def _pack(where: Where, p: Parameter, value: Any) -> bytes:

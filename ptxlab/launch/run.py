@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -154,7 +153,10 @@ def launch(
             program = _loaded(plan, arch, shared_gaps=gaps)
 
     if device == "gpu":
-        run = _run_on_gpu(kernel, plan.name, sizes, bound, shared, cooperative, cluster_size)
+        from ptxlab.launch.gpu_run import run_on_gpu
+
+        seconds, findings, build = run_on_gpu(kernel, plan.name, sizes, bound, shared, cooperative, cluster_size)
+        run = Run(plan.name, device, *sizes, seconds, findings=findings, build_seconds=build)
     else:
         run = _run_on_cpu(
             plan,
@@ -249,6 +251,7 @@ def _run_on_cpu(
     **options: Any,
 ) -> Run:
     from ptxlab import emulate
+    from ptxlab.launch.arguments import unwritten
 
     memory = emulate.Memory()
     allocations: list[Any] = []
@@ -300,7 +303,7 @@ def _run_on_cpu(
         if b.poison:
             assert b.array is not None
             written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
-            findings += _unwritten(b, ~written.all(axis=1))
+            findings += unwritten(b, ~written.all(axis=1))
     return Run(
         plan.name,
         device,
@@ -331,63 +334,6 @@ def _object(texels: int, staged: NDArray[np.uint8], address: int) -> NDArray[np.
         at = made[start : start + 8]
         at[:] = (at.view(np.int64) + (texels - address)).view(np.uint8)
     return made
-
-
-def _unwritten(b: Bound, missing: Any) -> list[Finding]:
-    """A finding if elements of an output were not written: `missing` is one truth value for each."""
-    if b.array is None or not missing.any():
-        return []
-    from ptxlab.findings import Finding
-
-    first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
-    count = int(missing.sum())
-    says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"
-    return [Finding("unwritten", says)]
-
-
-# -- the GPU -----------------------------------------------------------------------------------------------------------
-
-
-def _run_on_gpu(
-    kernel: Any,
-    name: str,
-    sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
-    bound: list[Bound],
-    shared: int,
-    cooperative: bool,
-    cluster: tuple[int, int, int] | None,
-) -> Run:
-    from ptxlab.gpu import device as gpu
-    from ptxlab.launch.arguments import on_gpu, poison_byte
-
-    made: dict[int, Any] = {}
-    values: list[bytes] = []
-    started = time.perf_counter()
-    try:
-        for at, b in enumerate(bound):
-            if b.array is not None and b.same_as < 0:
-                made[at] = gpu.allocate(b.staged.size)
-                made[at].write(b.staged)
-            held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
-            values.append(b.scalar if held is None else on_gpu(b, int(held.address)))
-        seconds = gpu.run(kernel, name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster)
-        for at, allocation in made.items():
-            if bound[at].back:
-                bound[at].staged = allocation.read()
-    except DeviceFault:
-        made.clear()  # the GPU has dropped all memory of this process
-        raise
-    finally:
-        for allocation in made.values():
-            allocation.free()
-    findings = []
-    for b in bound:
-        if b.poison and b.array is not None:
-            # The GPU keeps no record of stores: an element that still holds the poison counts as unwritten.
-            same = b.staged.reshape(-1, b.array.itemsize) == poison_byte(b.array.dtype)
-            findings += _unwritten(b, same.all(axis=1))
-    build = time.perf_counter() - started - seconds
-    return Run(name, "gpu", *sizes, seconds, findings=findings, build_seconds=build)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

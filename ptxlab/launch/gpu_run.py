@@ -1,0 +1,52 @@
+"""A launch on a GPU: arrays copied there, the kernel run, and copied back."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ptxlab.errors import DeviceFault
+from ptxlab.findings import Finding
+from ptxlab.gpu import device as gpu
+from ptxlab.launch.arguments import on_gpu, poison_byte, unwritten
+from ptxlab.launch.parameters import Bound
+
+
+def run_on_gpu(
+    kernel: Any,
+    name: str,
+    sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
+    bound: list[Bound],
+    shared: int,
+    cooperative: bool,
+    cluster: tuple[int, int, int] | None,
+) -> tuple[float, list[Finding], float]:
+    """The seconds of the kernel alone, what was noticed, and the seconds of the rest. The bytes that a launch changes
+    are left in `bound`."""
+    made: dict[int, Any] = {}
+    values: list[bytes] = []
+    started = time.perf_counter()
+    try:
+        for at, b in enumerate(bound):
+            if b.array is not None and b.same_as < 0:
+                made[at] = gpu.allocate(b.staged.size)
+                made[at].write(b.staged)
+            held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
+            values.append(b.scalar if held is None else on_gpu(b, int(held.address)))
+        seconds = gpu.run(kernel, name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster)
+        for at, allocation in made.items():
+            if bound[at].back:
+                bound[at].staged = allocation.read()
+    except DeviceFault:
+        made.clear()  # the GPU has dropped all memory of this process
+        raise
+    finally:
+        for allocation in made.values():
+            allocation.free()
+    findings: list[Finding] = []
+    for b in bound:
+        if b.poison and b.array is not None:
+            # The GPU keeps no record of stores: an element that still holds the poison counts as unwritten.
+            same = b.staged.reshape(-1, b.array.itemsize) == poison_byte(b.array.dtype)
+            findings += unwritten(b, same.all(axis=1))
+    return seconds, findings, time.perf_counter() - started - seconds
