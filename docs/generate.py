@@ -22,6 +22,7 @@ from ptxlab import isa
 from ptxlab.isa import glossary
 from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.coverage import coverage, shown_by
+from ptxlab.isa.docs import explain
 from ptxlab.isa.entries import Op
 from ptxlab.isa.examples import line, opcodes
 from ptxlab.isa.table import TABLE
@@ -116,7 +117,7 @@ def isa_page(opcode: str, entries: list[Op]) -> str:
     out = [f"# {opcode}", ""]
     for entry in entries:
         first = next(opcodes(entry), "")
-        doc = isa.explain(first) if first else None
+        doc = explain(first) if first else None
         out += [_fence(entry.syntax), _prose(entry.says), ""]
         if doc is not None:
             if entry.executed:
