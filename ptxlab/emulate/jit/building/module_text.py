@@ -15,7 +15,6 @@ from ptxlab.emulate.jit.building.linked_rules import called
 from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.fast import Fast
-from ptxlab.emulate.jit.control.slow import Slow
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.function import Build
 from ptxlab.emulate.jit.instruments.chosen import Instruments
@@ -66,7 +65,12 @@ def module_text(
     )  # fmt: skip
     e = Emitter(build)
     blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
-    function = Slow(blocks, only).function() if slow else Fast(blocks).function()
+    if slow:
+        from ptxlab.emulate.jit.control.slow import Slow  # here, as in a short launch no warp diverges
+
+        function = Slow(blocks, only).function()
+    else:
+        function = Fast(blocks).function()
     file, alive, uniform = e.file, found.alive, found.uniform
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])

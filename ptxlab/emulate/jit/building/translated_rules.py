@@ -7,6 +7,7 @@ long as the files that it was made of have not changed: whoever changes a rule r
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -41,10 +42,13 @@ def _head(part: Part) -> str:
 
 def _digest(files: list[str]) -> str:
     """Of the contents of files in `emulate`."""
-    digest = digest_of()
-    for file in files:
-        digest.update((EMULATE / file).read_bytes().replace(b"\r\n", b"\n"))
-    return digest.hexdigest()
+    return digest_of("".join(_digest_of(EMULATE / file) for file in files).encode()).hexdigest()
+
+
+@functools.cache
+def _digest_of(file: Path) -> str:
+    """Of one file, as it is when this process first asks: what it runs, if it is changed later."""
+    return digest_of(file.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def write(part: Part, translated: str) -> None:

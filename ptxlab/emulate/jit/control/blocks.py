@@ -7,10 +7,10 @@ writes are masked. Each is written by a driver, to which `Blocks` gives the code
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit.atomics.atomics import Atomics
 from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.control.execution import Execution
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, PREDICTED, TURN, TURN_SIGNATURE, WarpLoop
@@ -30,6 +30,9 @@ from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.table import Form
 
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.atomics.atomics import Atomics
+
 CUT = 16
 """PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
 longer per instruction the longer the block is: 16,000 dependent lines in one block take 2.5 times as long."""
@@ -38,8 +41,15 @@ longer per instruction the longer the block is: 16,000 dependent lines in one bl
 class AllAccesses(Accesses):
     """Loads, stores and atomic operations."""
 
-    def __init__(self, memory: Memory, atomics: Atomics) -> None:
-        self.memory, self.atomics = memory, atomics
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        self._e, self.memory = e, memory
+
+    @functools.cached_property
+    def atomics(self) -> Atomics:
+        """What most programs do without."""
+        from ptxlab.emulate.jit.atomics.atomics import Atomics
+
+        return Atomics(self._e, self.memory)
 
     def load(self, address: Address) -> Any:
         return self.memory.load(address)
@@ -57,8 +67,7 @@ class Blocks(Part):
     def __init__(self, e: Emitter, instruments: Callable[[Blocks], list[Instrument]]) -> None:
         super().__init__(e)
         self.memory = Memory(e)
-        self.atomics = Atomics(e, self.memory)
-        e.machine.accesses = AllAccesses(self.memory, self.atomics)
+        e.machine.accesses = AllAccesses(e, self.memory)
         self.bodies = Bodies(e, self.memory)
         e.instruments = instruments(self)
         e.by_warpgroup = any(each.by_warpgroup for each in e.instruments)

@@ -1,6 +1,6 @@
 ; [["grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment", "turns.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/beginning.py rules/clusters.py rules/memcheck.py rules/rounds.py rules/scheduling.py rules/turns.py runtime/state.py
-; 1831cd35f4f599cfcb5a8ce34d3811c411dc00f96f7aec279012df92d5572f04 5135a8f92fe45a8e5d30ff79f33c964ae6fa6d7dcc84a04b3929363c96567a63
+; ecbb747333bc780e2beecb18dc76d92337d2b4db7e5e5e1ec62a77978a850b8d 5135a8f92fe45a8e5d30ff79f33c964ae6fa6d7dcc84a04b3929363c96567a63
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
