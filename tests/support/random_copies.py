@@ -21,6 +21,7 @@ from ptxlab.errors import DeviceFault
 BYTES, GATES = 1024, 3
 BEFORE = f".shared .align 128 .b8 tile[{BYTES}]; .shared .align 8 .b64 gate[{GATES}];"
 START = "mov.u32 %r30, tile; shl.b32 %r20, %r1, 2; add.u32 %r10, %r30, %r20; mov.u32 %r6, 0; mov.u32 %r15, 0;"
+APART = "mul.lo.u32 %r21, %r1, 20; and.b32 %r21, %r21, 508; add.u32 %r11, %r30, %r21;"
 LOAD = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
 STORE = "cp.async.bulk.global.shared::cta.bulk_group"
 REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32"
@@ -33,7 +34,7 @@ class Program:
         self.random, self.labels = random.Random(seed), 0
         self.threads, self.blocks = self.random.choice((32, 64, 64, 96)), self.random.choice((1, 2))
         gates = [self.random.choice((1, 1, 2, 32, self.threads)) for _ in range(GATES)]
-        lines = [START, "setp.eq.u32 %p1, %r1, 0;"]
+        lines = [START, APART, "setp.eq.u32 %p1, %r1, 0;"]
         lines += [f"@%p1 mbarrier.init.shared::cta.b64 [gate+{8 * k}], {n};" for k, n in enumerate(gates)]
         lines += ["bar.sync 0;"] * (self.random.random() < 0.9)
         lines += [line for _ in range(self.random.randint(4, 9)) for line in self._piece(0)]
@@ -60,7 +61,7 @@ class Program:
         )
         self.labels += 1
         if kind < 0.2:
-            word = f"[%r10+{pick((0, 0, 128, 512, at))}]"
+            word = f"[{pick(('%r10', '%r11'))}+{pick((0, 0, 128, at % 512))}]"
             return [self._some(), pick((f"@%p1 st.shared.u32 {word}, %r1;", f"@%p1 ld.shared.u32 %r6, {word};"))]
         if kind < 0.4:
             place = f"[%r30+{pick((0, 128, at))}]"
@@ -93,7 +94,8 @@ class Program:
         if kind < 0.87:
             return [self._some(), f"@%p1 cp.async.ca.shared.global [%r10+{pick((0, 128))}], [%rd3], 4;"]
         if kind < 0.95 or depth:
-            return [pick(("bar.sync 0;", "bar.sync 0;", "fence.proxy.async;", "bar.warp.sync -1;", "membar.cta;"))]
+            barrier = "bar.sync 0;" if depth == 0 else "bar.warp.sync -1;"  # after one in a loop, turns differ
+            return [pick((barrier, barrier, "fence.proxy.async;", "bar.warp.sync -1;", "membar.cta;"))]
         mark, inner = self.labels, [line for _ in range(3) for line in self._piece(depth + 1)]
         more = "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 2;"
         return ["mov.u32 %r15, 0;", f"L{mark}:", *inner, more, f"@%p2 bra L{mark};"]

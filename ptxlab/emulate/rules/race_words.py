@@ -44,8 +44,8 @@ from ptxlab.emulate.rules.race_lines import (
 from ptxlab.emulate.rules.race_rows import (
     by_words,
 )
-from ptxlab.emulate.rules.races import hazard, remember
-from ptxlab.emulate.rules.records import BLOCK, ID, MANY, WARP, Block, Launch
+from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
+from ptxlab.emulate.rules.records import BLOCK, ID, MANY, TIME, WARP, Block, Launch
 
 OF_MANY = 1 << MANY
 ALL = 0xFFFFFFFF
@@ -63,6 +63,22 @@ def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_b
     if not all_of(fine):
         fine |= (record == 0) | ((record ^ me) & ID == 0)
     return fine
+
+
+@rule
+def judged(block: Block, record: lanes_u64, me: lanes_u64, fine: u32, low: u64) -> tuple[u32, u32]:
+    """Where mbarriers or some of the barriers have ordered warps: also those records that lie before an access since
+    its warp has waited, if they are of one more warp of the block; and those of which it is known whether they do."""
+    doubt = first(~fine)
+    if block.simple != 0 or doubt == 32:
+        return fine, fine
+    one, now = u64(extract(record, doubt)), u64(extract(me, doubt))
+    if (one ^ now) >> BLOCK != 0 or (one ^ now) & OF_WARP == 0 or block.peers is not None:
+        return fine, fine
+    warp, other = now >> WARP & 31, one >> WARP & 31
+    since = u64(max(block.sync[warp, other], block.acquired[warp, other])) << TIME
+    of_warp = bits((record ^ one) & OF_WARP == 0)
+    return fine | of_warp & bits(record - low < since), fine | of_warp
 
 
 @rule
@@ -102,11 +118,18 @@ def scattered(
         if not no_writer:
             writer = gather(records, index, chosen)
             w_fine = lanes_fine(writer, now, low, span)
+            if not calm:
+                before, _known = judged(block, writer, now, bits(w_fine), low)
+                w_fine = lanes(before)
         reader = splat(0)
         r_fine = ~nowhere
+        r_known = r_fine
         if not no_reader:
             reader = gather(readers, index, chosen)
             r_fine = lanes_fine(reader, now, low, span)
+            if not calm:
+                before, known = judged(block, reader, now, bits(r_fine), low)
+                r_fine, r_known = lanes(before), lanes(known)
         if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other reader is remembered
             if no_reader or any_of(chosen & (reader != now)):
                 read(readers, index, now, chosen, apart)
@@ -114,9 +137,14 @@ def scattered(
             no_reader = False  # lanes may read each other's words
             continue
         q_fine = ~nowhere
+        q_known = q_fine
         if not no_reader:
-            q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
-        fine = w_fine & (r_fine & q_fine if write else r_fine | calm)
+            other = gather(others, index, chosen)
+            q_fine = lanes_fine(other, now, low, span)
+            if not calm:
+                before, known = judged(block, other, now, bits(q_fine), low)
+                q_fine, q_known = lanes(before), lanes(known)
+        fine = w_fine & (r_fine & q_fine if write else r_fine | r_known & q_known | calm)
         rest: u32 = 0
         if not all_of(fine):  # lanes that do not take part are fine: what they gather is 0
             changed = True
