@@ -31,7 +31,7 @@ ALLOWED = {
     "emulate/jit/atomics/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/jit/matrices/half_products.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/instruction_text.py": OTHER + "LLVM's instructions",
-    "emulate/rules/findings.py": "the line that a finding tells to write instead",
+    "emulate/rules/sentences.py": "the line that a finding tells to write instead",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
     "emulate/runtime/system.py": OTHER + "a fault of kind trap",
     "frontends/structs.py": "changes the text of a compiler before it is parsed",

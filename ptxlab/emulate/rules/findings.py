@@ -1,59 +1,14 @@
-"""From an engine's notes to findings: the rules of the checks in words, once for both engines."""
+"""From an engine's notes to findings: who accessed what, and where; `sentences` has the words."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.register_flow import register_flow
-from ptxlab.emulate.rules.instructions import is_bulk, wide
-from ptxlab.emulate.rules.kinds import (
-    BAD_BYTES,
-    BAD_COUNT,
-    BLOCK_ENDED,
-    BYTES_LEFT,
-    CAUSE,
-    COMPLETES,
-    COUNTS,
-    DIVERGENT,
-    DIVERGENT_BLOCK,
-    ENDLESS,
-    EXITED,
-    GONE_LANE,
-    INIT_UNORDERED,
-    INVALID_BEFORE_COPY,
-    INVALID_IN_USE,
-    LOCKSTEP,
-    MADE_AGAIN,
-    MAY_BE_GONE,
-    NO_PROXY_FENCE,
-    NO_VALUE,
-    OMITTED,
-    OVERRUN,
-    PENDING,
-    PHASE,
-    RANGE,
-    RAW,
-    SAME,
-    SOURCE,
-    TILE_LAYOUT,
-    TILE_OVERWRITTEN,
-    TILE_UNORDERED,
-    TOO_FEW_BYTES,
-    TOO_MANY,
-    TOUCHED_EARLY,
-    UNFENCED,
-    UNINITIALISED,
-    UNMADE,
-    UNSEEN,
-    WAR,
-    WARPS_APART,
-    WAW,
-    Note,
-)
+from ptxlab.emulate.rules.instructions import is_bulk
+from ptxlab.emulate.rules.kinds import COUNTS, RANGE, SOURCE, Note
+from ptxlab.emulate.rules.sentences import RULES, sentence
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
@@ -66,29 +21,6 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.errors import DeviceFault
-
-RULES: dict[int, tuple[str, str]] = {
-    UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
-    OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
-    UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
-    TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
-    WARPS_APART: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
-    RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
-    LOCKSTEP: ("racecheck", "relies on lanes in lockstep"), DIVERGENT: ("synccheck", "divergent barrier"),
-    DIVERGENT_BLOCK: ("synccheck", "divergent block"), EXITED: ("synccheck", "barrier after exit"),
-    COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
-    GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
-    RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
-    PHASE: ("synccheck", "mbarrier phase"), ENDLESS: ("synccheck", "mbarrier wait"),
-    MADE_AGAIN: ("synccheck", "mbarrier in use"), INVALID_IN_USE: ("synccheck", "mbarrier in use"),
-    UNMADE: ("synccheck", "mbarrier not initialised"), TOO_MANY: ("synccheck", "mbarrier arrivals"),
-    COMPLETES: ("synccheck", "mbarrier arrivals"), BAD_COUNT: ("synccheck", "mbarrier arrivals"),
-    TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
-    BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
-    INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
-    UNSEEN: ("synccheck", "mbarrier unseen"), MAY_BE_GONE: ("racecheck", "block may have exited"),
-}  # fmt: skip
-"""The check that a kind of note belongs to, and the name of the kind."""
 
 
 def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[Note]) -> list[Finding]:
@@ -131,7 +63,7 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, _sentence(program, launch, note, code, other, space), kind, first, second, space,
+        check, sentence(program, launch, note, code, other, space), kind, first, second, space,
         note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
         note.count,
     )  # fmt: skip
@@ -196,219 +128,3 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
             return "shared", f"shared memory, {past}, {next_at - offset} before {behind!r}"
         return "shared", f"shared memory, byte {offset - program.shared_start}"
     return "global", f"global memory, {memory.describe(address)}"
-
-
-_ACROSS = (
-    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers what others "
-    "of its block did only if a barrier lies between"
-)
-_HAZARD = {
-    RAW: "reads what another thread writes, and nothing makes the read come after the write",
-    WAR: "overwrites what another thread reads, and nothing makes the write come after the read",
-    WAW: "overwrites what another thread writes, and nothing says which write comes last",
-}
-
-_SENTENCES = {
-    UNINITIALISED: "a thread reads {memory} that has not been written",
-    OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
-    SAME: "WAW hazard in {memory}: two lanes of one store write different values to the same place",
-    LOCKSTEP: (
-        "two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
-        "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
-    ),
-    DIVERGENT: "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere",
-    DIVERGENT_BLOCK: (
-        "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
-        "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
-        "bar.sync 1, 64"
-    ),
-    EXITED: "a warp arrives at a barrier for all its lanes after some of them have exited",
-    OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
-    GONE_LANE: "the mask names lane {note.value}, which has exited",
-    SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
-    ENDLESS: "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it",
-    MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
-    UNFENCED: (
-        "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
-        "wgmma.fence.sync.aligned; between the two"
-    ),
-    INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
-    UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
-    TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
-    COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
-    BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
-    UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
-    BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
-    WARPS_APART: (
-        "a warp begins a product of wgmma after a barrier that another warp of its warpgroup reaches only when it has "
-        "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
-    ),
-    TILE_UNORDERED: (
-        "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
-        "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after their wait "
-        "would, if the thread that starts the copy waits for it"
-    ),
-    INIT_UNORDERED: (
-        "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
-        "yet; a barrier between the two would order them"
-    ),
-    MAY_BE_GONE: (
-        "a thread accesses shared memory of a block of the cluster that may have exited, since nothing makes it wait; "
-        "write barrier.cluster.arrive; barrier.cluster.wait; after the access, in all blocks"
-    ),
-    INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
-    TOO_FEW_BYTES: (
-        "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
-        "was not counted; announce the bytes of all copies of the phase"
-    ),
-}
-"""What notes of a kind say that need nothing but the memory and the note."""
-
-
-def _sentence(program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str) -> str:
-    kind, memory = note.kind, f"{space} memory" if space else "memory"
-    if kind == TOUCHED_EARLY and other is not None:
-        early = set(writes(code)) & {*writes(other), *reads(other)}
-        return (
-            f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
-            "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; after the product"
-        )
-    if kind == NO_VALUE:
-        return f"a thread uses register {_without_value(program, note.value)}"
-    if kind in _HAZARD:
-        if note.block != note.other_block:
-            advice = _cause(program, note) or _in_cluster(program, launch, note) or _ACROSS
-        elif note.warp == note.other_warp:
-            advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
-        else:
-            advice = _cause(program, note) or "a barrier between the two would order them"
-        return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
-    if kind == COUNTS:
-        now, before = note.value & 0xFFFF, note.value >> 16
-        said = [f"{n} threads" if n else "all threads" for n in (now, before)]
-        return f"warps disagree how many threads a barrier waits for: {said[0]} here, {said[1]} there"
-    if kind == RANGE:
-        source, last = note.value & 0xFFFF, note.value >> 16
-        return (
-            f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
-            "gets its own value (for a whole warp write 31)"
-        )
-    if kind in _ASYNCHRONOUS:
-        return _asynchronous(program, note, code, other)
-    if kind == PHASE and note.value < 0:
-        return (
-            "the wait passes at once: no phase has ended, and its parity asks for the one before the first; the first "
-            "phase has parity 0"
-        )
-    if kind == PHASE:
-        return (
-            f"the wait passes at once: it asks for phase {note.value}, which this thread has waited for before, and so "
-            f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
-        )
-    return _SENTENCES[kind].format(memory=memory, note=note)
-
-
-_ASYNCHRONOUS = frozenset({PENDING, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, BLOCK_ENDED, BYTES_LEFT})
-
-
-def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) -> str:
-    """What notes say of copies in flight and of the async proxy."""
-    kind, copies = note.kind, is_bulk(code) and not code.properties.mbarrier
-    if kind == NO_PROXY_FENCE:
-        return (
-            f"{'a bulk copy' if copies else 'a wgmma'} reads what a thread has stored, and no fence makes it seen by "
-            "the async proxy; write fence.proxy.async; after the stores, before the barrier"
-        )
-    if kind == TILE_OVERWRITTEN:
-        return (
-            f"a {'bulk copy' if copies else 'thread'} overwrites a tile that a wgmma in flight reads; the warps that "
-            "multiply execute wgmma.wait_group.sync.aligned 0; before the barrier in front of the "
-            f"{'copy' if copies else 'store'}"
-        )
-    if kind == TILE_LAYOUT:
-        ours, theirs = (("none", "32 bytes", "64 bytes", "128 bytes")[note.value >> at & 3] for at in (2, 0))
-        if ours != theirs:
-            return (
-                f"the descriptor of a wgmma names another swizzle ({ours}) than the tensor map of the copy that wrote "
-                f"the tile ({theirs}); bits 62 and 63 of the descriptor are 0 for none, 1 for 128, 2 for 64, 3 for 32"
-            )
-        return (
-            "the descriptor of a wgmma does not follow the rows of the tile as the copy wrote them; look at its start "
-            "address and base offset, and at its leading and stride byte offsets"
-        )
-    if kind == BLOCK_ENDED:
-        first = "a wait for the mbarrier that counts its bytes" if note.value else _BULK_WAIT
-        does = "writes to" if note.value else "reads"
-        return f"the block ends while a bulk copy still {does} its shared memory: first comes {first}"
-    if kind == BYTES_LEFT:
-        return (
-            f"copies bring {note.value} bytes that no expect_tx announces, and they count for a phase that does not "
-            "wait for them; announce what is copied"
-        )
-    touches = "reads" if not code.properties.stores or (copies and _reads_shared(code)) else "overwrites"
-    if other is not None and is_bulk(other):
-        first = _BULK_WAIT if _reads_shared(other) else "a wait for the mbarrier that counts its bytes"
-        moved = f"what {'another' if copies else 'a'} bulk copy is still moving"
-        said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: first comes {first}"
-        if note.value:
-            wait, parity = program.codes[(note.value & 0xFFFFFFFF) - 1], note.value >> 32
-            said += (
-                f"; the wait in line {wait.line} passed at once: it asks for parity {parity}, and the copy belongs to "
-                f"the phase of parity {parity ^ 1}; the parity has to change after each phase"
-            )
-        return said
-    return (
-        f"a {'bulk copy' if copies else 'thread'} {touches} memory to which a cp.async is in flight: it must wait "
-        "first, by cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
-    )
-
-
-_BULK_WAIT = "cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
-
-
-def _reads_shared(copy: Code) -> bool:
-    """Whether a bulk copy goes to global memory."""
-    return copy.properties.group is AsyncGroup.BULK
-
-
-def _in_cluster(program: Program, launch: Launch, note: Note) -> str:
-    """What would order two threads of one cluster that race; "" where they are of two clusters."""
-    places = (unravel(block, launch.grid) for block in (note.block, note.other_block))
-    one, other = ([n // s for n, s in zip(place, launch.cluster_size, strict=True)] for place in places)
-    if one != other:
-        return ""
-    return (
-        "they are of two blocks of a cluster: barrier.cluster.arrive and barrier.cluster.wait between the two would "
-        "order them"
-    )
-
-
-def _cause(program: Program, note: Note) -> str:
-    """Which instruction would order two racing accesses if it were written otherwise, and how; "" if none would."""
-    if note.value >> CAUSE == 0:
-        return ""
-    code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
-    line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()
-    if across and not wide(code):
-        written = re.sub(r"(?<=membar)\.cta\b", ".gl", line, count=1)
-        written = re.sub(r"\.cta\b", ".gpu", written, count=1)
-        return (
-            f"line {code.line}, {line} orders nothing between two blocks: its scope is the block (.cta); write .gpu: "
-            f"{written}"
-        )
-    scope = "gpu" if across else "cta"
-    return (
-        f"line {code.line}, {line} does not keep later accesses after it: it is relaxed; write a fence after it: "
-        f"fence.acq_rel.{scope};"
-    )
-
-
-def _without_value(program: Program, register: int) -> str:
-    """A register that initcheck follows, by its number there, and why it has no value."""
-    flow = register_flow(program)
-    names = [program.registers[r].name for r in flow.origins[flow.registers[register]]]
-    name = program.registers[flow.registers[register]].name
-    if names == [name]:
-        return f"{name}, to which nothing has been written"
-    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
-    return f"{name}, which is computed from {listed}, to which nothing has been written"

@@ -121,7 +121,7 @@ def operate(
             if block is not None:
                 tell(
                     context, block, warp.warp_id, done, code, action, flags, lane, problem, addresses, xs, before, after
-                )  # fmt: skip
+                )
             stop(context, warp, BAD_MBARRIER, code, lane, problem)
             return True
         cell[0] = after[lane]

@@ -114,9 +114,7 @@ def since_synced(seen: u32, mine: u32, floor: u32) -> u32:
 
 
 @rule(inline=True)
-def row_alone(
-    place: Pointer[u32], begin: u32, floor: u32, mine: row_u32, chosen: row_bool, write: boolean
-) -> boolean:  # fmt: skip
+def row_alone(place: Pointer[u32], begin: u32, floor: u32, mine: row_u32, chosen: row_bool, write: boolean) -> boolean:
     """The same of the chosen ones of 16 words in a row, each accessed by the thread of `mine`."""
     before = load_row(place)
     seen, dirty = before, before & 0
@@ -179,7 +177,7 @@ def lanes_alone(
 @rule
 def spaced_alone(
     place: Pointer[u32], begin: u32, floor: u32, thread: u32, part: u32, apart: u32, words: u32, write: boolean
-) -> boolean:  # fmt: skip
+) -> boolean:
     """The same of 16 lanes that are 2**apart words apart, those of `part`: of so many words each, one if they lie
     closer. place: the first word of the first lane, whose number is `thread`."""
     for row in range(1 << apart):
@@ -280,7 +278,7 @@ def each_alone(
 @rule(inline=True)
 def half_alone(
     who: Pointer[u32], word: u64, begin: u32, floor: u32, thread: u32, part: u32, lies: u32, words: u32, write: boolean
-) -> boolean:  # fmt: skip
+) -> boolean:
     """The same of one piece and the lanes of half a warp. word: the first one of the first of these lanes."""
     lane = first(part)
     if lies == AT_ONE:
@@ -306,9 +304,7 @@ def has_narrow(members: Pointer[u64]) -> boolean:
 
 
 @rule
-def words_of_bytes(
-    later: Later, mask: u32, offsets: Pointer[u32], pieces: Pointer[u64], granule: u64
-) -> boolean:  # fmt: skip
+def words_of_bytes(later: Later, mask: u32, offsets: Pointer[u32], pieces: Pointer[u64], granule: u64) -> boolean:
     """Notes that bytes of words are accessed, not whole words. False where words have been accessed as a whole since
     the last barrier. Words between those of the lanes may be noted as well."""
     every, begin, who = load_lanes(offsets), begin_of(later), later.who + FRONT

@@ -154,7 +154,7 @@ def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
 @rule
 def words_alone(
     later: Later, low: u64, high: u64, begin: u32, thread: u32, mask: u32, members: Pointer[u64], write: boolean
-) -> boolean:  # fmt: skip
+) -> boolean:
     """Notes who accesses the words of all members, one in each lane, side by side in each half of a warp whose lanes
     have not synchronized since the last barrier. False where one may be a hazard."""
     part, other, lane = mask & 0xFFFF, mask >> 16, narrow(row_ids())

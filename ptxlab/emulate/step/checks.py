@@ -1,8 +1,7 @@
 """The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
 
 `launch_checks` has what they remember of a launch, `block_checks` of one of its blocks; `checked_warp` has the warp
-whose loads, stores and atomics are checked. The rules are in `emulate/rules`; their notes become findings there
-(`findings.py`).
+whose loads, stores and atomics are checked. The rules are in `emulate/rules`, where their notes become findings.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def together(record: u64, me: u64, mine: u64) -> u64:
 @rule(inline=True)
 def harmless(
     launch: Launch, at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, since: u64, strong: boolean
-) -> boolean:  # fmt: skip
+) -> boolean:
     """Whether the records of some words in a row are no hazard to an access of one lane."""
     left = words
     if words == FOUR and (at[0] ^ at[1]) | (at[0] ^ at[2]) | (at[0] ^ at[3]) == 0:
