@@ -29,10 +29,21 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from benchmarks.kernels import attention, choosing, control, grids, languages, normalising, reductions, rows, scans
+from benchmarks.kernels import (
+    attention,
+    choosing,
+    control,
+    grids,
+    images,
+    languages,
+    normalising,
+    reductions,
+    rows,
+    scans,
+)
 from benchmarks.kernels.yardstick import InC, Kernel, OnMachine, agree, compile_c
 
-FAMILIES = (rows, attention, reductions, scans, grids, normalising, choosing, control, languages)
+FAMILIES = (rows, attention, reductions, scans, grids, images, normalising, choosing, control, languages)
 KERNELS = [kernel for family in FAMILIES for kernel in family.KERNELS]
 RESULTS = Path(__file__).parents[1] / "results"
 PAIRS, SECONDS, MOST = 9, 0.2, 60

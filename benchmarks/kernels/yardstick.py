@@ -46,6 +46,11 @@ BORDER = (
     "rows of 16 that the CPU does not foresee, and blocks at the border (252 of 4,096), which run under masks and take "
     "a third of the time. Tried: all of a block asked once, rows of later blocks prefetched (both are in)"
 )
+BESIDE = (
+    "neighbouring elements belong to one thread: shuffles bring those of 32 threads together before they are stored, "
+    "and apart as they are loaded; C goes along the row by vectors. Tried: stores of a thread made together, loads "
+    "between them too (both are in)"
+)
 COLUMNS = (
     "a warp walks down 32 columns, rows 16 kB apart, and C in that order takes 0.40 ms; with 8 warps side by side "
     "0.16, row by row 0.14, with rows 64 bytes longer 0.30; pages of 2 MB change nothing. Tried: prefetching 4 to 16 "
