@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.kernels.yardstick import APART, ATOMIC, TREE, Kernel, Numbers
+from benchmarks.kernels.yardstick import APART, ATOMIC, STRIDED, TREE, Kernel, Numbers
 
 N, BLOCKS = 1 << 20, 4096
 
@@ -125,5 +125,22 @@ extern "C" __global__ void reduce_groups(const float *x, float *y, int n) {
 }
 """,
         TOTAL_C.format(name="reduce_strided"), tolerance=0, shared=1024, reason=APART,
+    ),
+    Kernel(
+        "sum_grid_stride", "a grid-stride loop over an array that no cache holds, a sum per thread", 128, 256,
+        lambda rng: [rng.random(1 << 22, dtype=np.float32), np.zeros(1 << 15, np.float32), np.int32(1 << 22)], (1,),
+        """extern "C" __global__ void sum_grid_stride(const float *x, float *y, int n) {
+    int first = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    for (int i = first; i < n; i += gridDim.x * blockDim.x) s += x[i];
+    y[first] = s;
+}
+""",
+        """void sum_grid_stride(const float *x, float *y, int n) {
+    for (int i = 0; i < 1 << 15; i++) y[i] = 0;
+    for (int k = 0; k < n; k += 1 << 15)
+        for (int i = 0; i < 1 << 15; i++) y[i] += x[k + i];
+}
+""", reason=STRIDED,
     ),
 ]  # fmt: skip

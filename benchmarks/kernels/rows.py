@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.kernels.yardstick import COLUMNS, LANES, Kernel, Numbers
+from benchmarks.kernels.yardstick import COLUMNS, LANES, STRIDED, Kernel, Numbers
 
 
 def normal(rng: Numbers, *shape: int) -> np.ndarray:
@@ -188,6 +188,18 @@ void saxpy_bf16(const uint16_t *x, const uint16_t *y, float *z, int n) {
     for (int i = 0; i < n; i++) z[i] = 2.0f * from_bf16(x[i]) + from_bf16(y[i]);
 }
 """, reason=LANES,
+    ),
+    Kernel(
+        "saxpy_grid_stride", "a grid-stride loop over arrays that no cache holds", 128, 256,
+        lambda rng: [normal(rng, 1 << 22), normal(rng, 1 << 22), np.int32(1 << 22)], (1,),
+        """extern "C" __global__ void saxpy_grid_stride(const float *x, float *y, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = 2.0f * x[i] + y[i];
+}
+""",
+        """void saxpy_grid_stride(const float *x, float *y, int n) {
+    for (int i = 0; i < n; i++) y[i] = 2.0f * x[i] + y[i];
+}
+""", reason=STRIDED,
     ),
     Kernel(
         "matmul_dp4a", "int8 in words of four, __dp4a, tiles of 16 x 16 words", (16, 16), (16, 16),

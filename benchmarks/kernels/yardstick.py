@@ -73,8 +73,13 @@ ATOMIC = (
     "once, neighbours as a vector (both are in); a lock of the launch's own loses plain stores beside it"
 )
 APART = (
-    "each warp walks rows that are 16 or 64 kB apart, and waits for the cache in most of the time; C reads on. Tried: "
-    "prefetches 16 rounds ahead, with which other grid-stride loops take up to 1.6 times as long"
+    "each CTA walks rows that are 16 or 64 kB apart, and waits for the cache in most of the time; C reads on. Tried: "
+    "warps side by side (it is in); prefetches, with which what lies in a cache takes longer"
+)
+STRIDED = (
+    "a CTA goes through rows of 1 kB that are 128 kB apart before the next one begins; C in that order takes twice as "
+    "long, too, and four times as long warp by warp. Tried: warps side by side, rows of two rounds later prefetched "
+    "(both are in)"
 )
 CHAIN = (
     "the additions at one address wait for each other, in C as well, where they take all of the time; here all else "

@@ -11,6 +11,7 @@ from ptxlab.emulate.program.basic_blocks import cut
 from ptxlab.emulate.program.call_graph import operand_names
 from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.fills import fill
+from ptxlab.emulate.program.grid_stride import mark_strides
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.map_changes import copy_map, replace_field
@@ -69,6 +70,7 @@ class KernelLowering(Lowering):
         self._link()
         codes, blocks, entry = cut(self.codes, [r.start for r in self.routines.values()])
         exits = mark(codes, blocks, recursive=bool(self._stack_starts))
+        mark_strides(codes, blocks)
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)

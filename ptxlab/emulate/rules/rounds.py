@@ -13,9 +13,9 @@ from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, wa
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
-ANY, NONE, EXITED, AT_BARRIER = 0, 1, 2, 3
-"""How the turns of a round so far have ended: there was none yet; not all alike; all lanes have exited; all wait at
-barrier 0 (the other barriers follow)."""
+ANY, NONE, EXITED, YIELDED, AT_BARRIER = 0, 1, 2, 3, 4
+"""How the turns of a round so far have ended: there was none yet; not all alike; all lanes have exited; all go
+on in the next round; all wait at barrier 0 (the other barriers follow)."""
 UNKNOWN = -1
 """In place of the program counter of all warps of a CTA: their states say theirs."""
 
@@ -33,6 +33,10 @@ def end_alike(context: Context, cta: Cta, ended: u32, noted: boolean) -> boolean
         if ticket >= context.total:
             return False
         begin(context, cta, ticket, not noted)
+        return True
+    if ended == YIELDED:
+        cta.cluster.idle = 0
+        cta.position = 0
         return True
     return all_go_on(context, cta, ended - AT_BARRIER, noted)
 
@@ -119,7 +123,7 @@ def settle(warp: Warp, ended: u32) -> None:
     """All lanes of a warp have exited, or wait at a barrier."""
     if ended == EXITED:
         warp.live = 0
-    else:
+    elif ended != YIELDED:
         warp.bar[ended - AT_BARRIER] = warp.live
         warp.wait = warp.live
 

@@ -40,6 +40,7 @@ from ptxlab.emulate.runtime.state import (
     CONVERGED,
     DEADLOCK,
     DIVERGED,
+    DIVERGED_DONE,
     DONE,
     FAULT,
     LACKING,
@@ -154,9 +155,11 @@ def take_turns(context: Context, cta: Cta) -> u32:
                 arrive(context, cta, warp)
             complete_counted(context, cta)
             cta.position += 1
-        elif result == DIVERGED:
+        elif result == DIVERGED or result == DIVERGED_DONE:
             warp.mode = 1
             cta.converged = 0
+            if result == DIVERGED_DONE:
+                cta.position += 1
         elif result == CONVERGED:
             warp.mode = 0
         elif result == SUSPENDED:

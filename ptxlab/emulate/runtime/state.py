@@ -17,8 +17,9 @@ SPACES = {
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
 
-DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING = 0, 1, 2, 3, 4, 5
-"""What the functions that run a warp return; LACKING: the code of the block that is next was not built."""
+DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING, DIVERGED_DONE = 0, 1, 2, 3, 4, 5, 6
+"""What the functions that run a warp return; LACKING: the code of the block that is next was not built;
+DIVERGED_DONE: the warp has diverged, and its turn is over."""
 STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 """What the scheduler returns besides DONE and FAULT."""
 

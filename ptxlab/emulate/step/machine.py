@@ -37,7 +37,7 @@ from ptxlab.emulate.step.launch_state import LaunchState
 from ptxlab.emulate.step.operands import Translator
 from ptxlab.emulate.step.schedule import BlockRun, blocks_of_cluster
 from ptxlab.emulate.step.translate import translate, translated
-from ptxlab.emulate.step.warp import GONE, Warp
+from ptxlab.emulate.step.warp import GONE, TURN_OVER, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -165,8 +165,11 @@ class Machine(LaunchState):
                 pc = following[pc] if jump is None else jump
                 if w.diverged and turning[before]:
                     pc = w.choose(pc)
-                if pc == GONE:
-                    w.stopped = True
+                if pc < 0:
+                    if pc == GONE:
+                        w.stopped = True
+                    else:
+                        w.yielded, w.pc = True, TURN_OVER - pc
                     break
                 w.pc = pc
         finally:
@@ -188,7 +191,7 @@ class Machine(LaunchState):
             writes = tuple((n, o, w.regs[n]) for n, o in zip(registers, old, strict=True))
             recorder.record(Step(w.block_index, w.warp, code, mask, writes, tuple(w.touches), w.regs))
             w.touches = None
-            if w.stopped:
+            if w.stopped or w.yielded:
                 break
 
     # -- limits --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
-from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, YIELDED
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -24,16 +24,28 @@ class Converged(Part):
 
     def go(self, block: int) -> None:
         """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
+        if self.segment is not None and self.e.code.ends_turn and block == self.e.code.target:
+            self.done(YIELDED)
+            return
         if block > self.e.code.block or self.segment is not None:
             self.t.do(f"br label %{self.e.loops.label(block)}")
             return
         left = self.t.let("load i64, ptr %quantum.at")
         goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
-        self.t.do(f"br i1 {goes_on}, label %{self.e.loops.label(block)}, label %{stop}{COLD}")
+        on = self.t.label("on") if self.e.code.ends_turn else self.e.loops.label(block)
+        self.t.do(f"br i1 {goes_on}, label %{on}, label %{stop}{COLD}")
         self.t.at(stop)
+        self._goes_on_at(block)
+        self.t.do(f"ret i32 {S.SUSPENDED}")
+        if self.e.code.ends_turn:
+            self.t.at(on)
+            self._goes_on_at(block)
+            self.done(YIELDED)
+
+    def _goes_on_at(self, block: int) -> None:
+        """The next turn begins at this block."""
         self.e.loops.settle(self.e.alive[block])
         self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
-        self.t.do(f"ret i32 {S.SUSPENDED}")
 
     def part(self, block: Block, target: Value) -> None:
         """The warp diverges at the end of a block: lanes whose guard holds go to `target`."""
@@ -50,7 +62,7 @@ class Converged(Part):
             self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
         self.diverge(pcs, alive, 0)
 
-    def diverge(self, pcs: str, alive: int, changed: int) -> None:
+    def diverge(self, pcs: str, alive: int, changed: int, result: int = S.DIVERGED) -> None:
         """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
         those of which lanes have their own values already."""
         self.e.loops.settle(alive)
@@ -58,7 +70,7 @@ class Converged(Part):
         self.t.do(f"store i64 {changed}, ptr {self.t.field(S.Warp, 'changed')}")
         name, count = self.e.scalar_table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
-        self.t.do(f"ret i32 {S.DIVERGED}")
+        self.t.do(f"ret i32 {result}")
 
     def exited(self) -> None:
         """All lanes of the warp have exited."""

@@ -114,7 +114,9 @@ class Fast(Part):
         if sides is not None:
             self._run_sides(sides)
             return
-        if self.regions.enter(block, target):
+        if self.converged.segment is not None:
+            self.regions.goes_on(block)
+        elif self.regions.enter(block, target):
             return
         self.converged.part(block, target)
 

@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.warp_loop import Segment
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import KEPT, W
-from ptxlab.emulate.rules.rounds import EXITED, UNKNOWN
+from ptxlab.emulate.rules.rounds import EXITED, UNKNOWN, YIELDED
 from ptxlab.emulate.runtime import state as S
 
 Side = Callable[[KnownSide], None]
@@ -66,7 +66,7 @@ class KnownSides(Part):
     def _found(self, segment: Segment) -> KnownSide | None:
         """The side that a segment is all about."""
         e = self.e
-        one_end = segment.behind != UNKNOWN or segment.ended == EXITED
+        one_end = segment.ended == EXITED or (segment.behind != UNKNOWN and segment.ended != YIELDED)
         if e.instruments or e.machine.carries or e.rows.width != W or segment.whole or not one_end:
             return None
         known = self.finder.side(segment.start) if len(segment.blocks) == 3 else None

@@ -38,6 +38,10 @@ from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
+LEFT, WAITS, YIELDS = "left", "waits", "yields"
+"""How a region is left: some lanes have returned to other blocks, which their program counters already say; some wait
+for others, so that the warp does not go on in it; the warp's turn is over."""
+
 
 class Regions(Part):
     """Writes the masked copies of blocks, and the ways in and out."""
@@ -50,10 +54,8 @@ class Regions(Part):
         """The regions by the block of their branch."""
         self.entered: dict[int, Masked] = {}
         """Those that are needed, by their numbers."""
-        self.left: set[int] = set()
-        """The numbers of those that lanes may return from to blocks which they do not lead to."""
-        self.waited: set[int] = set()
-        """The numbers of those in which lanes may wait for others."""
+        self.leaves: set[tuple[str, int]] = set()
+        """In which other ways than by giving up which of them may be left before all lanes have met."""
         self.resumed: dict[int, str] = {}
         """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
 
@@ -73,6 +75,12 @@ class Regions(Part):
             return False
         self._enter(block, region, target)
         return True
+
+    def goes_on(self, block: Block) -> None:
+        """The same in a segment, which has no regions: the warp diverges, and goes on in the region then."""
+        region = self.of.get(block.index)
+        if region is not None and self._repeats(region):
+            self.t.do(f"store i32 {self._resumes_at(region)}, ptr {self.t.field(S.Warp, 'region')}")
 
     def _enter(self, block: Block, region: Masked, target: Value) -> None:
         t, code = self.t, self.e.code
@@ -138,11 +146,11 @@ class Regions(Part):
             self.e.loops.apart, self.e.registers.own = frozenset(), 0
             self._join(region)
             self._give_up(region)
-            if region.number in self.left:
+            if (LEFT, region.number) in self.leaves:
                 self.e.words.append(region.elsewhere)
-                self._give_up(region, left=True)
-            if region.number in self.waited:
-                self._give_up(region, waits=True)
+            for how, number in sorted(self.leaves):
+                if number == region.number:
+                    self._give_up(region, how)
             if self._repeats(region):
                 self._resume(region)
 
@@ -183,8 +191,7 @@ class Regions(Part):
         with t.ends_unless(t.let(f"icmp eq i32 {waiting}, 0")):
             t.bump(region.word(block.index), "or i32", bits)
             self.blocks.count(block, bits, undone=True)
-            self.waited.add(region.number)
-            t.go(f"waits{region.number}")
+            self._leave_for(WAITS, region)
 
     def _end(self, block: Block, code: Code) -> Value | None:
         """The end of a block: where it leads, if lanes may jump and stay in the kernel."""
@@ -225,13 +232,20 @@ class Regions(Part):
             with t.ends_unless(t.let(f"icmp eq i32 {others}, 0")):
                 t.do(f"store <{W} x i32> {self.m.vector(target)}, ptr %pcs.at, align 64")
                 t.do(f"store i32 {others}, ptr {region.elsewhere}")
-                self.left.add(region.number)
-                t.go(f"left{region.number}")
+                self._leave_for(LEFT, region)
         for successor in sorted(ways):
             if successor <= block.index:
                 with t.ends_unless(t.let(f"icmp eq i32 {ways[successor]}, 0")):
+                    self._end_turn(region, ways[successor])
                     self._go_back(region, successor)
         t.go(after)
+
+    def _end_turn(self, region: Masked, lanes: str) -> None:
+        """Where these lanes are all that live, the warp's turn may be over."""
+        if self.e.code.ends_turn:
+            of_all = self.t.let(f"icmp eq i32 {lanes}, {self.t.let('load i32, ptr %live.at')}")
+            with self.t.ends_if(of_all):
+                self._leave_for(YIELDS, region)
 
     def _go_back(self, region: Masked, block: int) -> None:
         """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
@@ -279,15 +293,18 @@ class Regions(Part):
             loops.begin(before)
         t.go(f"given.up{region.number}")
 
-    def _give_up(self, region: Masked, *, left: bool = False, waits: bool = False) -> None:
-        """The warp stays diverged: each lane gets its program counter, and all its registers. left: some lanes have
-        returned to other blocks, which their program counters already say. waits: some wait for others, so that it does
-        not go on here."""
+    def _leave_for(self, how: str, region: Masked) -> None:
+        """The warp leaves a region in this way."""
+        self.leaves.add((how, region.number))
+        self.t.go(f"{how}{region.number}")
+
+    def _give_up(self, region: Masked, how: str = "given.up") -> None:
+        """The warp stays diverged: each lane gets its program counter, and all its registers."""
         t = self.t
-        t.at(f"{'left' if left else 'waits' if waits else 'given.up'}{region.number}")
+        t.at(f"{how}{region.number}")
         self.e.loops.begin(self._kept(region))
         pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
-        if left:
+        if how == LEFT:
             there = self.active.lanes(t.let(f"load i32, ptr {region.elsewhere}"))
             held = t.let(f"load <{W} x i32>, ptr %pcs.at, align 64")
             pcs = t.let(f"select <{W} x i1> {there}, <{W} x i32> {held}, <{W} x i32> {pcs}")
@@ -303,14 +320,14 @@ class Regions(Part):
         rounds = t.let(f"load i32, ptr {self._rounds(region)}")
         t.do(f"store i32 {t.let(f'udiv i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.rounds')}")
         t.do(f"store i32 {t.let(f'urem i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.lane')}")
-        if self._repeats(region) and not waits:
+        if self._repeats(region) and how != WAITS:
             t.do(f"store i32 {self._resumes_at(region)}, ptr {t.field(S.Warp, 'region')}")
         self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
         for r in region.apart:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
-        self.converged.diverge(pcs, alive, changed)
+        self.converged.diverge(pcs, alive, changed, S.DIVERGED_DONE if how == YIELDS else S.DIVERGED)
 
     def _resume(self, region: Masked) -> None:
         """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""

@@ -13,7 +13,8 @@ The loop over rounds (`warp_loop`) calls it where the first warp is at its start
 diverges, faults, some of its lanes exit) the function says so, and which warp it is.
 
 In full quality only. Segments are code without loops, calls, and what has a body of its own (see `body`), with one
-kind of end: no warp has to be told from the others.
+kind of end: no warp has to be told from the others. The round of a grid-stride loop is one, too, which its function
+repeats (`side_by_side`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged import Converged
 from ptxlab.emulate.jit.control.known_sides import KnownSides, Side, leaving
 from ptxlab.emulate.jit.control.regions import Regions
+from ptxlab.emulate.jit.control.side_by_side import SideBySide
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
@@ -32,7 +34,7 @@ from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Special
-from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, UNKNOWN, begin_in_place, leave_segment
+from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, UNKNOWN, YIELDED, begin_in_place, leave_segment
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
 
@@ -59,7 +61,7 @@ class Segments(Part):
         self.converged, self.regions, self.block = converged, regions, block
         self.found: list[Segment] = []
         self.texts: list[str] = []
-        self.known_sides = KnownSides(blocks, side)
+        self.known_sides, self.side_by_side = KnownSides(blocks, side), SideBySide(blocks.e)
         self.barriers_pass = False
         """See `WarpLoop.barriers_pass`."""
 
@@ -83,8 +85,9 @@ class Segments(Part):
         self.e.brief = True
         for segment in self.found:
             self.converged.segment, self.e.tiles = segment, segment.whole and along_y
+            self.e.rounds = [] if segment.ended == YIELDED else None
             self._function(segment)
-        self.e.brief, self.e.tiles, self.converged.segment = False, False, None
+        self.e.brief, self.e.tiles, self.converged.segment, self.e.rounds = False, False, None, None
         self.e.sites, self.t.lines = sites, body
         self.converged.loop.segments, self.converged.loop.barriers_pass = self.found, self.barriers_pass
 
@@ -93,6 +96,7 @@ class Segments(Part):
     def _starts(self) -> list[int]:
         """The blocks where turns begin."""
         behind = [b.next for b in self.program.blocks if self._ended(b) >= AT_BARRIER]
+        behind += [code.target for code in self.program.codes if code.ends_turn]
         return list(dict.fromkeys([self.program.entry, *sorted(behind)]))
 
     def _ended(self, block: Block) -> int:
@@ -100,6 +104,8 @@ class Segments(Part):
         code = self.program.codes[block.last - 1]
         if code.ends_thread or code.leaves >= 0:
             return EXITED
+        if code.ends_turn:
+            return YIELDED
         return self.converged.barrier(code) if code.action is Action.BARRIER and block.next >= 0 else NONE
 
     def _size(self, blocks: tuple[int, ...]) -> int:
@@ -138,8 +144,11 @@ class Segments(Part):
                 return None
             if ended != NONE:
                 ends.add(ended)
-                behind.add(self.e.pc(block.next) if ended >= AT_BARRIER and self.barriers_pass else UNKNOWN)
-            if ended < AT_BARRIER:
+                behind.add(self._behind(block, ended))
+            if ended == YIELDED:
+                if block.next >= 0:
+                    left[at] = block.next
+            elif ended < AT_BARRIER:
                 open_.add(at)
                 if stays and self._ends_loop(block):
                     left[at] = block.next
@@ -152,10 +161,16 @@ class Segments(Part):
         whole = start == self.program.entry and ended == EXITED and not goes_back
         one = behind.pop() if len(behind) == 1 else UNKNOWN
         blocks = (start, *sorted(set(order) - {start}))
-        sure = self._too_long(blocks)
-        if sure and (not whole or self.e.instruments):
+        sure = ended != YIELDED and self._too_long(blocks)
+        if (sure and (not whole or self.e.instruments)) or (ended == YIELDED and one != self.e.pc(start)):
             return None
         return Segment(blocks, ended, goes_back, whole, sure, one, tuple(sorted(set(left.values()))))
+
+    def _behind(self, block: Block, ended: int) -> int:
+        """The program counter at which warps go on behind an end, unless a rule lets them or they exit."""
+        if ended == YIELDED:
+            return self.e.pc(self.program.codes[block.last - 1].target)
+        return self.e.pc(block.next) if ended >= AT_BARRIER and self.barriers_pass else UNKNOWN
 
     def _ends_loop(self, block: Block) -> bool:
         """Whether whole warps go on at the head of a loop, or leave it."""
@@ -203,6 +218,9 @@ class Segments(Part):
         for at in segment.blocks:
             t.do(f"{self._ran(at)} = alloca i64")
             t.do(f"store i64 0, ptr {self._ran(at)}")
+        if segment.ended == YIELDED:
+            self._first_warp()
+            self.side_by_side.declare()
         self._surely_there()
         t.do(f"%{KEPT}.result = alloca i32")
         t.do(f"%{KEPT}.ws = alloca ptr")
@@ -216,6 +234,8 @@ class Segments(Part):
         else:
             if not self.known_sides.emit(segment, entering):
                 t.go("warp")
+            if segment.ended == YIELDED:
+                first += "], [%warp.0, %side.by.side"
             if segment.whole:
                 first += f"], [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}"
         t.at("warp")
@@ -249,6 +269,8 @@ class Segments(Part):
         t.at("fault")
         self._result(str(S.FAULT))
         t.at("through")
+        if segment.ended == YIELDED:
+            self.side_by_side.again(lambda: self._count_anew(segment))
         if segment.whole:
             t.do("br i1 %known, label %place, label %over")
             t.at("place")

@@ -193,6 +193,10 @@ d.missing:
         if block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         self._set_pc(self.active.bits, self.m.vector(target))
+        if self.e.code.ends_turn:
+            of_all = t.let(f"icmp eq i32 {self.active.bits}, {t.let('load i32, ptr %live.at')}")
+            with t.ends_if(of_all):
+                t.do(f"ret i32 {S.DONE}")
         self.t.do("br label %dispatch")
 
     def leave(self, block: Block) -> None:

@@ -23,7 +23,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
 from ptxlab.emulate.rules.instructions import scheduled
-from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, UNKNOWN, end_alike, leave_round
+from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, UNKNOWN, YIELDED, end_alike, leave_round
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S
 
@@ -169,7 +169,10 @@ class WarpLoop(Part):
         t.do("ret i32 %result")
         t.at("turn.ended")
         t.do(f"%ended = sub i32 %result, {OVER}")
-        if self.lazy:
+        if self.lazy and any(code.ends_turn for code in self.program.codes):
+            with t.unless(t.let(f"icmp eq i32 %ended, {YIELDED}")):
+                self._settle()
+        elif self.lazy:
             self._settle()
         alike = t.let(f"or i1 {t.let(f'icmp eq i32 %before, {ANY}')}, {t.let('icmp eq i32 %before, %ended')}")
         t.do(f"%so.far = select i1 {alike}, i32 %ended, i32 {NONE}")
@@ -276,6 +279,7 @@ class WarpLoop(Part):
             t.go("round.first")
             return
         few = 1 if self.segments[0].whole and not self.segments[0].sure else FEW
+        few = 1 if any(each.ended == YIELDED for each in self.segments) else few
         t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {few}')}, label %round.choose, label %round.first")
         t.at("round.choose")
         cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)

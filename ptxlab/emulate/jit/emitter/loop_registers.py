@@ -162,4 +162,5 @@ def loops(program: Program) -> list[list[int]]:
 
 
 def _ends_turn(program: Program, block: Block) -> bool:
-    return program.codes[block.last - 1].action in WAITS
+    code = program.codes[block.last - 1]
+    return code.action in WAITS or code.ends_turn

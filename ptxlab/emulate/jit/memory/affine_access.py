@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Row
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
+from ptxlab.emulate.jit.memory.prefetches import Prefetches
 from ptxlab.emulate.jit.memory.short_rows import TIMES, short_rows
 from ptxlab.emulate.jit.memory.sites import Sites
 
@@ -27,13 +28,6 @@ if TYPE_CHECKING:
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""
-LINE = 64
-"""Bytes of a cache line, on most CPUs."""
-AHEAD = 4 * LINE
-"""How far behind a row lies what is prefetched."""
-NEAR_AHEAD = 2 * LINE
-"""The same of short rows: the blocks that come next take fewer bytes of a row. With four lines 8 x 8 x 8 threads take
-1.4 times as long."""
 FAR = 1 << 40
 """A stride that makes no pattern of its own."""
 LANES = tuple(range(W))
@@ -75,6 +69,7 @@ class AffineAccesses(Part):
     def __init__(self, e: Emitter, sites: Sites) -> None:
         super().__init__(e)
         self.sites = sites
+        self.prefetches = Prefetches(e, sites)
 
     def locate(self, group: Group, at: Affine, size: int) -> bool:
         """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far off."""
@@ -95,6 +90,9 @@ class AffineAccesses(Part):
         group.patterns, found, way = self._patterns(at, extent, size)
         offsets = "" if way or group.patterns != {GATHERED} else self._offsets(at.form, extent, start)
         group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {GATHERED, ANYWHERE}
+        if self.e.rounds is not None and not shared and ROW in group.patterns:
+            self.prefetches.later(group, host, t.let(f"sub i64 {extent.first.text}, {start}"), size)
+        fits = t.here
         t.go(placed)
         t.at(other)
         with self.m.own_splats():
@@ -120,27 +118,11 @@ class AffineAccesses(Part):
             group.rows = self._short_rows(at.form, size)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
-            self._prefetch(group, size)
-        if not shared:
+            rows = group.halves if ROWS in group.patterns else group.halves[:1] if ROW in group.patterns else ()
+            self.prefetches.behind(group, rows, size)
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)
         return True
-
-    def _prefetch(self, group: Group, size: int) -> None:
-        """What lies behind rows of a line or two: the next CTAs will ask for it, which no CPU foresees. Of shorter rows
-        several are in a line, and each row begins in one."""
-        t, places = self.t, list[str]()
-        for start, times in group.rows.starts if group.rows else ():
-            far = t.let(f"mul i64 {group.stride}, {times}") if times else "0"
-            places.append(t.let(f"add i64 {t.let(f'add i64 {group.halves[0]}, {far}')}, {start + NEAR_AHEAD}"))
-        rows = group.halves if ROWS in group.patterns else group.halves[:1] if ROW in group.patterns else ()
-        length = size * W // max(1, len(rows))
-        for row in rows if self.e.tiles and LINE <= length <= 2 * LINE else ():
-            places += [t.let(f"add i64 {row}, {AHEAD + line}") for line in range(0, length, LINE)]
-        for place in places:
-            p = t.let(f"getelementptr i8, ptr {group.pointer}, i64 {place}")
-            t.do(f"call void @llvm.prefetch.p0(ptr {p}, i32 {int(group.write)}, i32 3, i32 1)")
-            t.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
 
     def _extent(self, group: Group, at: Affine) -> Extent:
         """From where to where the lanes go."""

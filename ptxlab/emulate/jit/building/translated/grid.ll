@@ -1,6 +1,6 @@
 ; [["grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment", "turns.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/beginning.py rules/clusters.py rules/memcheck.py rules/rounds.py rules/scheduling.py rules/turns.py runtime/state.py
-; ecbb747333bc780e2beecb18dc76d92337d2b4db7e5e5e1ec62a77978a850b8d 5135a8f92fe45a8e5d30ff79f33c964ae6fa6d7dcc84a04b3929363c96567a63
+; 0528337c8d97e39abb25f0dec213daede97244ee05003484f0db896a97a827a2 6e73ea215444f683354b7cc5670cd94f6074ada065e99376574407e13989a6e6
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -38,13 +38,13 @@ entry.1:
   %.48.i47 = getelementptr i8, ptr %context.given, i64 264
   %.10.i7 = getelementptr i8, ptr %context.given, i64 184
   %.16.i = getelementptr i8, ptr %context.given, i64 200
-  %.8.i8.i = getelementptr i8, ptr %context.given, i64 192
+  %.8.i10.i = getelementptr i8, ptr %context.given, i64 192
   %.56.i = getelementptr i8, ptr %context.given, i64 128
   %.97.i = getelementptr i8, ptr %context.given, i64 160
-  %.4.i63.i = getelementptr i8, ptr %context.given, i64 152
-  %.8.i65.i = getelementptr i8, ptr %context.given, i64 136
-  %.26.i70.i = getelementptr i8, ptr %context.given, i64 320
-  %.33.i73.i = getelementptr i8, ptr %context.given, i64 16
+  %.4.i65.i = getelementptr i8, ptr %context.given, i64 152
+  %.8.i67.i = getelementptr i8, ptr %context.given, i64 136
+  %.26.i72.i = getelementptr i8, ptr %context.given, i64 320
+  %.33.i75.i = getelementptr i8, ptr %context.given, i64 16
   %.68.i.i = getelementptr i8, ptr %context.given, i64 8
   %.84.i.i = getelementptr i8, ptr %context.given, i64 272
   %.4.i.i.i.i = getelementptr i8, ptr %context.given, i64 88
@@ -61,27 +61,27 @@ entry.1:
   %.13.i6.i.i = getelementptr i8, ptr %context.given, i64 440
   %.19.i.i.i = getelementptr i8, ptr %context.given, i64 444
   %.23.i.i.i = getelementptr i8, ptr %context.given, i64 448
-  %.9.i34.i = getelementptr i8, ptr %context.given, i64 112
+  %.9.i36.i = getelementptr i8, ptr %context.given, i64 112
   %.25.i.i = getelementptr i8, ptr %context.given, i64 96
-  %.29.i39.i = getelementptr i8, ptr %context.given, i64 120
-  %.8.i10.i = getelementptr i8, ptr %context.given, i64 192
+  %.29.i41.i = getelementptr i8, ptr %context.given, i64 120
+  %.8.i10.i121 = getelementptr i8, ptr %context.given, i64 192
   %.5.i18.i = getelementptr i8, ptr %context.given, i64 432
   %.9.i19.i = getelementptr i8, ptr %context.given, i64 436
   %.13.i20.i = getelementptr i8, ptr %context.given, i64 440
   %.19.i22.i = getelementptr i8, ptr %context.given, i64 444
   %.23.i23.i = getelementptr i8, ptr %context.given, i64 448
-  %.8.i25.i142 = getelementptr i8, ptr %context.given, i64 328
+  %.8.i25.i = getelementptr i8, ptr %context.given, i64 328
   %.34.i33.i = getelementptr i8, ptr %context.given, i64 200
   %.4.i.i.i = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i.i144 = getelementptr i8, ptr %context.given, i64 80
+  %.14.i.i.i145 = getelementptr i8, ptr %context.given, i64 80
   %.5.i60.i = getelementptr i8, ptr %context.given, i64 272
   %.15.i61.i = getelementptr i8, ptr %context.given, i64 280
   %.27.i.i = getelementptr i8, ptr %context.given, i64 264
   %.8.i15.i = getelementptr i8, ptr %context.given, i64 328
-  %.34.i.i154 = getelementptr i8, ptr %context.given, i64 200
+  %.34.i.i155 = getelementptr i8, ptr %context.given, i64 200
   %.75.i = getelementptr i8, ptr %context.given, i64 312
   %.4.i12.i = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i173 = getelementptr i8, ptr %context.given, i64 80
+  %.14.i.i174 = getelementptr i8, ptr %context.given, i64 80
   br label %while.3
 
 while.3:                                          ; preds = %after.79, %entry.1
@@ -116,31 +116,31 @@ after.17.sink.split:                              ; preds = %then.24.i, %then.24
 after.17:                                         ; preds = %for.8.i, %chosen.35.i, %after.17.sink.split, %after.5.i, %forget.exit.i, %after.7
   %.76 = load ptr, ptr %.19, align 1
   %.7.i6 = getelementptr i8, ptr %.76, i64 48
-  %.889.i = load i64, ptr %.7.i6, align 1
-  %.1190.i = load i64, ptr %.10.i7, align 1
-  %.1291.i = icmp ult i64 %.889.i, %.1190.i
-  br i1 %.1291.i, label %do.4.lr.ph.i, label %scheduling.take_turns.exit
+  %.891.i = load i64, ptr %.7.i6, align 1
+  %.1192.i = load i64, ptr %.10.i7, align 1
+  %.1293.i = icmp ult i64 %.891.i, %.1192.i
+  br i1 %.1293.i, label %do.4.lr.ph.i, label %scheduling.take_turns.exit
 
 do.4.lr.ph.i:                                     ; preds = %after.17
-  %.4.i6.i = getelementptr i8, ptr %.76, i64 40
-  %.142.i = getelementptr i8, ptr %.76, i64 84
-  %.35.i59.i = getelementptr i8, ptr %.76, i64 192
-  %.5.i17.i = getelementptr i8, ptr %.76, i64 128
+  %.4.i8.i = getelementptr i8, ptr %.76, i64 40
+  %.145.i = getelementptr i8, ptr %.76, i64 84
+  %.35.i61.i = getelementptr i8, ptr %.76, i64 192
+  %.5.i19.i = getelementptr i8, ptr %.76, i64 128
   br label %do.4.i
 
 do.4.i:                                           ; preds = %while.3.backedge.i, %do.4.lr.ph.i
-  %.892.i = phi i64 [ %.889.i, %do.4.lr.ph.i ], [ %.8.i, %while.3.backedge.i ]
+  %.894.i = phi i64 [ %.891.i, %do.4.lr.ph.i ], [ %.8.i, %while.3.backedge.i ]
   %.17.i = load ptr, ptr %.16.i, align 1
-  %.21.i = getelementptr i32, ptr %.17.i, i64 %.892.i
+  %.21.i = getelementptr i32, ptr %.17.i, i64 %.894.i
   %.22.i9 = load i32, ptr %.21.i, align 1
   %.23.i10 = zext i32 %.22.i9 to i64
-  %.5.i7.i = load ptr, ptr %.4.i6.i, align 1
-  %.9.i9.i = load i64, ptr %.8.i8.i, align 1
-  %.10.i10.i = mul i64 %.9.i9.i, %.23.i10
-  %.11.i11.i = getelementptr i8, ptr %.5.i7.i, i64 %.10.i10.i
-  %.28.i = getelementptr i8, ptr %.11.i11.i, i64 128
+  %.5.i9.i = load ptr, ptr %.4.i8.i, align 1
+  %.9.i11.i = load i64, ptr %.8.i10.i, align 1
+  %.10.i12.i = mul i64 %.9.i11.i, %.23.i10
+  %.11.i13.i = getelementptr i8, ptr %.5.i9.i, i64 %.10.i12.i
+  %.28.i = getelementptr i8, ptr %.11.i13.i, i64 128
   %.29.i = load i32, ptr %.28.i, align 1
-  %.31.i11 = getelementptr i8, ptr %.11.i11.i, i64 132
+  %.31.i11 = getelementptr i8, ptr %.11.i13.i, i64 132
   %.32.i = load i32, ptr %.31.i11, align 1
   %.33.i12 = xor i32 %.32.i, -1
   %.34.i = and i32 %.29.i, %.33.i12
@@ -148,18 +148,18 @@ do.4.i:                                           ; preds = %while.3.backedge.i,
   br i1 %.35.i, label %then.25.i, label %after.26.i
 
 then.25.i:                                        ; preds = %do.4.i
-  %.39.i = add i64 %.892.i, 1
+  %.39.i = add i64 %.894.i, 1
   store i64 %.39.i, ptr %.7.i6, align 1
   br label %while.3.backedge.i
 
-while.3.backedge.i:                               ; preds = %scheduling.end_quantum.exit.i, %then.143.i, %then.134.i, %scheduling.complete_counted.exit.i, %then.25.i
+while.3.backedge.i:                               ; preds = %scheduling.end_quantum.exit.i, %then.154.i, %then.146.i, %then.134.i, %scheduling.complete_counted.exit.i, %then.25.i
   %.8.i = load i64, ptr %.7.i6, align 1
   %.11.i = load i64, ptr %.10.i7, align 1
   %.12.i13 = icmp ult i64 %.8.i, %.11.i
   br i1 %.12.i13, label %do.4.i, label %scheduling.take_turns.exit
 
 after.26.i:                                       ; preds = %do.4.i
-  %.45.i = getelementptr i8, ptr %.11.i11.i, i64 136
+  %.45.i = getelementptr i8, ptr %.11.i13.i, i64 136
   %.46.i = load i32, ptr %.45.i, align 1
   %.47.not.i = icmp eq i32 %.46.i, 0
   br i1 %.47.not.i, label %chosen.42.i, label %and.43.i
@@ -169,19 +169,19 @@ chosen.42.i:                                      ; preds = %and.6.i.i, %no.4.i.
   br i1 %.50.i, label %and.53.i, label %after.52.i
 
 and.43.i:                                         ; preds = %after.26.i
-  %.7.i.i = getelementptr i8, ptr %.11.i11.i, i64 160
-  %.8.i14.i = load i32, ptr %.7.i.i, align 1
-  %.11.i16.i = getelementptr i8, ptr %.11.i11.i, i64 208
-  %.12.i.i = load i32, ptr %.11.i16.i, align 1
-  %.15.i.i = getelementptr i8, ptr %.11.i11.i, i64 204
+  %.7.i.i = getelementptr i8, ptr %.11.i13.i, i64 160
+  %.8.i16.i = load i32, ptr %.7.i.i, align 1
+  %.11.i18.i = getelementptr i8, ptr %.11.i13.i, i64 208
+  %.12.i.i = load i32, ptr %.11.i18.i, align 1
+  %.15.i.i = getelementptr i8, ptr %.11.i13.i, i64 204
   %.16.i.i = load i32, ptr %.15.i.i, align 1
-  %.20.i.i = getelementptr i8, ptr %.11.i11.i, i64 156
+  %.20.i.i = getelementptr i8, ptr %.11.i13.i, i64 156
   %.21.i.i = load i32, ptr %.20.i.i, align 1
-  %0 = or i32 %.8.i14.i, %.12.i.i
+  %0 = or i32 %.8.i16.i, %.12.i.i
   %1 = or i32 %0, %.16.i.i
   %2 = or i32 %1, %.21.i.i
   %.22.i.i = or i32 %2, %.32.i
-  %.28.i.i = getelementptr i8, ptr %.11.i11.i, i64 212
+  %.28.i.i = getelementptr i8, ptr %.11.i13.i, i64 212
   %.29.i.i = load i32, ptr %.28.i.i, align 1
   %.30.i.i = icmp ne i32 %.29.i.i, 0
   %.33.i.i = icmp eq i32 %.22.i.i, 0
@@ -189,25 +189,25 @@ and.43.i:                                         ; preds = %after.26.i
   br i1 %or.cond.i.i, label %and.31.i.i, label %chosen.42.i
 
 and.31.i.i:                                       ; preds = %and.43.i
-  %.8.i25.i = getelementptr i8, ptr %.11.i11.i, i64 148
-  %.9.i26.i = load i32, ptr %.8.i25.i, align 1
-  %.10.i27.i = icmp eq i32 %.9.i26.i, 0
-  br i1 %.10.i27.i, label %and.6.i.i, label %no.4.i.i
+  %.8.i27.i = getelementptr i8, ptr %.11.i13.i, i64 148
+  %.9.i28.i = load i32, ptr %.8.i27.i, align 1
+  %.10.i29.i = icmp eq i32 %.9.i28.i, 0
+  br i1 %.10.i29.i, label %and.6.i.i, label %no.4.i.i
 
 no.4.i.i:                                         ; preds = %and.6.i.i, %and.31.i.i
   br label %chosen.42.i
 
 and.6.i.i:                                        ; preds = %and.31.i.i
-  %.19.i.i = getelementptr i8, ptr %.11.i11.i, i64 144
-  %.12.i28.i = load i32, ptr %.19.i.i, align 1
-  %.13.i29.i = icmp ult i32 %.12.i28.i, 4096
-  br i1 %.13.i29.i, label %chosen.42.i, label %no.4.i.i
+  %.19.i.i = getelementptr i8, ptr %.11.i13.i, i64 144
+  %.12.i30.i = load i32, ptr %.19.i.i, align 1
+  %.13.i31.i = icmp ult i32 %.12.i30.i, 4096
+  br i1 %.13.i31.i, label %chosen.42.i, label %no.4.i.i
 
 then.51.i:                                        ; preds = %and.53.i
   store i32 0, ptr %.45.i, align 1
-  %.62.i = getelementptr i8, ptr %.11.i11.i, i64 212
+  %.62.i = getelementptr i8, ptr %.11.i13.i, i64 212
   %.63.i = load i32, ptr %.62.i, align 1
-  %.65.i = getelementptr i8, ptr %.11.i11.i, i64 140
+  %.65.i = getelementptr i8, ptr %.11.i13.i, i64 140
   store i32 %.63.i, ptr %.65.i, align 1
   br label %after.52.i
 
@@ -222,14 +222,14 @@ and.53.i:                                         ; preds = %chosen.42.i
   br i1 %.58.i, label %then.51.i, label %after.52.i
 
 then.66.i:                                        ; preds = %after.52.i
-  %.76.i = tail call i32 @fast(ptr %context.given, ptr %.76, ptr %.11.i11.i) #2
+  %.76.i = tail call i32 @fast(ptr %context.given, ptr %.76, ptr %.11.i13.i) #2
   %.81.i = load ptr, ptr %.16.i, align 1
   %.84.i = load i64, ptr %.7.i6, align 1
   %.85.i = getelementptr i32, ptr %.81.i, i64 %.84.i
   %.86.i = load i32, ptr %.85.i, align 1
   %.87.i = zext i32 %.86.i to i64
-  %.5.i.i = load ptr, ptr %.4.i6.i, align 1
-  %.9.i.i = load i64, ptr %.8.i8.i, align 1
+  %.5.i.i = load ptr, ptr %.4.i8.i, align 1
+  %.9.i.i = load i64, ptr %.8.i10.i, align 1
   %.10.i.i = mul i64 %.9.i.i, %.87.i
   %.11.i.i = getelementptr i8, ptr %.5.i.i, i64 %.10.i.i
   br label %after.68.i
@@ -239,12 +239,13 @@ else.67.i:                                        ; preds = %after.52.i
 
 after.68.i:                                       ; preds = %then.93.i, %else.67.i, %then.66.i
   %result.0.i = phi i32 [ %.76.i, %then.66.i ], [ %.105.i, %then.93.i ], [ 2, %else.67.i ]
-  %warp.0.i = phi ptr [ %.11.i.i, %then.66.i ], [ %.11.i11.i, %then.93.i ], [ %.11.i11.i, %else.67.i ]
-  switch i32 %result.0.i, label %scheduling.take_turns.exit.loopexit234 [
+  %warp.0.i = phi ptr [ %.11.i.i, %then.66.i ], [ %.11.i13.i, %then.93.i ], [ %.11.i13.i, %else.67.i ]
+  switch i32 %result.0.i, label %scheduling.take_turns.exit.loopexit235 [
     i32 0, label %then.106.i
+    i32 6, label %then.134.i
     i32 3, label %then.134.i
-    i32 4, label %then.143.i
-    i32 2, label %then.150.i
+    i32 4, label %then.154.i
+    i32 2, label %then.161.i
     i32 5, label %scheduling.take_turns.exit
   ]
 
@@ -255,7 +256,7 @@ else.90.i:                                        ; preds = %else.67.i
 
 then.93.i:                                        ; preds = %else.90.i
   %.104.i = load ptr, ptr %.97.i, align 8
-  %.105.i = tail call i32 %.104.i(ptr %context.given, ptr %.76, ptr %.11.i11.i) #2
+  %.105.i = tail call i32 %.104.i(ptr %context.given, ptr %.76, ptr %.11.i13.i) #2
   br label %after.68.i
 
 then.106.i:                                       ; preds = %after.68.i
@@ -265,31 +266,31 @@ then.106.i:                                       ; preds = %after.68.i
   br i1 %.116.i, label %then.111.i, label %after.112.i
 
 then.111.i:                                       ; preds = %then.106.i
-  %.4.i30.i = getelementptr i8, ptr %warp.0.i, i64 200
-  %.5.i31.i = load i32, ptr %.4.i30.i, align 1
-  %.6.i32.i = lshr i32 %.5.i31.i, 2
-  %.7.i33.i = zext nneg i32 %.6.i32.i to i64
-  %.10.i35.i = load i64, ptr %.9.i34.i, align 1
-  %.11.i36.i = mul i64 %.10.i35.i, %.7.i33.i
-  %.14.i37.i = getelementptr i8, ptr %warp.0.i, i64 164
-  %.15.i38.i = load i32, ptr %.14.i37.i, align 1
-  %.20.not1.i.i = icmp eq i32 %.15.i38.i, 0
+  %.4.i32.i = getelementptr i8, ptr %warp.0.i, i64 200
+  %.5.i33.i = load i32, ptr %.4.i32.i, align 1
+  %.6.i34.i = lshr i32 %.5.i33.i, 2
+  %.7.i35.i = zext nneg i32 %.6.i34.i to i64
+  %.10.i37.i = load i64, ptr %.9.i36.i, align 1
+  %.11.i38.i = mul i64 %.10.i37.i, %.7.i35.i
+  %.14.i39.i = getelementptr i8, ptr %warp.0.i, i64 164
+  %.15.i40.i = load i32, ptr %.14.i39.i, align 1
+  %.20.not1.i.i = icmp eq i32 %.15.i40.i, 0
   br i1 %.20.not1.i.i, label %after.112.i, label %do.17.i.i
 
 do.17.i.i:                                        ; preds = %then.111.i, %do.17.i.i
-  %.12.02.i.i = phi i32 [ %.23.i.i, %do.17.i.i ], [ %.15.i38.i, %then.111.i ]
-  %.21.i40.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.12.02.i.i, i1 true)
-  %.22.i41.i = add i32 %.12.02.i.i, -1
-  %.23.i.i = and i32 %.22.i41.i, %.12.02.i.i
+  %.12.02.i.i = phi i32 [ %.23.i.i, %do.17.i.i ], [ %.15.i40.i, %then.111.i ]
+  %.21.i42.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.12.02.i.i, i1 true)
+  %.22.i43.i = add i32 %.12.02.i.i, -1
+  %.23.i.i = and i32 %.22.i43.i, %.12.02.i.i
   %.26.i.i = load ptr, ptr %.25.i.i, align 1
-  %.30.i42.i = load ptr, ptr %.29.i39.i, align 1
-  %.32.i.i = zext nneg i32 %.21.i40.i to i64
-  %.33.i43.i = getelementptr i32, ptr %.30.i42.i, i64 %.32.i.i
-  %.34.i.i = load i32, ptr %.33.i43.i, align 1
+  %.30.i44.i = load ptr, ptr %.29.i41.i, align 1
+  %.32.i.i = zext nneg i32 %.21.i42.i to i64
+  %.33.i45.i = getelementptr i32, ptr %.30.i44.i, i64 %.32.i.i
+  %.34.i.i = load i32, ptr %.33.i45.i, align 1
   %.35.i.i = zext i32 %.34.i.i to i64
-  %.36.i.i = add i64 %.11.i36.i, %.35.i.i
-  %.37.i44.i = shl i64 %.36.i.i, 4
-  %.38.i.i = getelementptr i8, ptr %.26.i.i, i64 %.37.i44.i
+  %.36.i.i = add i64 %.11.i38.i, %.35.i.i
+  %.37.i46.i = shl i64 %.36.i.i, 4
+  %.38.i.i = getelementptr i8, ptr %.26.i.i, i64 %.37.i46.i
   %.39.i.i = load i64, ptr %.38.i.i, align 1
   %.40.i.i = add i64 %.39.i.i, 1
   store i64 %.40.i.i, ptr %.38.i.i, align 1
@@ -303,75 +304,75 @@ after.112.i:                                      ; preds = %do.17.i.i, %then.11
   br i1 %.124.not.i, label %after.120.i, label %then.119.i
 
 then.119.i:                                       ; preds = %after.112.i
-  %.5.i45.i = getelementptr i8, ptr %warp.0.i, i64 256
-  %.6.i46.i = load <16 x i32>, ptr %.5.i45.i, align 1
-  %.7.i47.i = icmp ne <16 x i32> %.6.i46.i, zeroinitializer
-  %.8.i48.i = bitcast <16 x i1> %.7.i47.i to i16
-  %.14.not8.i.i = icmp eq i16 %.8.i48.i, 0
+  %.5.i47.i = getelementptr i8, ptr %warp.0.i, i64 256
+  %.6.i48.i = load <16 x i32>, ptr %.5.i47.i, align 1
+  %.7.i49.i = icmp ne <16 x i32> %.6.i48.i, zeroinitializer
+  %.8.i50.i = bitcast <16 x i1> %.7.i49.i to i16
+  %.14.not8.i.i = icmp eq i16 %.8.i50.i, 0
   br i1 %.14.not8.i.i, label %after.120.i, label %do.11.lr.ph.i.i
 
 do.11.lr.ph.i.i:                                  ; preds = %then.119.i
-  %.9.i49.i = zext i16 %.8.i48.i to i32
+  %.9.i51.i = zext i16 %.8.i50.i to i32
   %.9.i4.i.i = load i32, ptr %.114.i, align 1
   %.10.not.i.i.i = icmp eq i32 %.9.i4.i.i, 0
-  %.25.i50.i = getelementptr i8, ptr %warp.0.i, i64 320
-  br label %do.11.i51.i
+  %.25.i52.i = getelementptr i8, ptr %warp.0.i, i64 320
+  br label %do.11.i53.i
 
-do.11.i51.i:                                      ; preds = %after.19.i.i, %do.11.lr.ph.i.i
-  %.3.09.i.i = phi i32 [ %.9.i49.i, %do.11.lr.ph.i.i ], [ %.17.i54.i, %after.19.i.i ]
-  %.16.i53.i = add nsw i32 %.3.09.i.i, -1
-  %.17.i54.i = and i32 %.16.i53.i, %.3.09.i.i
+do.11.i53.i:                                      ; preds = %after.19.i.i, %do.11.lr.ph.i.i
+  %.3.09.i.i = phi i32 [ %.9.i51.i, %do.11.lr.ph.i.i ], [ %.17.i56.i, %after.19.i.i ]
+  %.16.i55.i = add nsw i32 %.3.09.i.i, -1
+  %.17.i56.i = and i32 %.16.i55.i, %.3.09.i.i
   br i1 %.10.not.i.i.i, label %after.19.i.i, label %and.6.i.i.i
 
-and.6.i.i.i:                                      ; preds = %do.11.i51.i
-  %.15.i52.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.3.09.i.i, i1 true)
-  %.14.i6.i.i = zext nneg i32 %.15.i52.i to i64
-  %.15.i.i.i = getelementptr i32, ptr %.5.i45.i, i64 %.14.i6.i.i
+and.6.i.i.i:                                      ; preds = %do.11.i53.i
+  %.15.i54.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.3.09.i.i, i1 true)
+  %.14.i6.i.i = zext nneg i32 %.15.i54.i to i64
+  %.15.i.i.i = getelementptr i32, ptr %.5.i47.i, i64 %.14.i6.i.i
   %.16.i.i.i = load i32, ptr %.15.i.i.i, align 1
   %.20.i.i.i = icmp eq i32 %.16.i.i.i, %.9.i4.i.i
   br i1 %.20.i.i.i, label %and.20.i.i, label %after.19.i.i
 
 then.18.i.i:                                      ; preds = %and.20.i.i
-  %.15.i.i.i.le = getelementptr i32, ptr %.5.i45.i, i64 %.14.i6.i.i
-  %.28.i56.i.le = getelementptr i32, ptr %.25.i50.i, i64 %.14.i6.i.i
-  %.38.i60.i = getelementptr i32, ptr %.35.i59.i, i64 %.14.i6.i.i
-  %.39.i61.i = load i32, ptr %.38.i60.i, align 1
-  %.40.i62.i = add i32 %.39.i61.i, 1
-  store i32 %.40.i62.i, ptr %.38.i60.i, align 1
+  %.15.i.i.i.le = getelementptr i32, ptr %.5.i47.i, i64 %.14.i6.i.i
+  %.28.i58.i.le = getelementptr i32, ptr %.25.i52.i, i64 %.14.i6.i.i
+  %.38.i62.i = getelementptr i32, ptr %.35.i61.i, i64 %.14.i6.i.i
+  %.39.i63.i = load i32, ptr %.38.i62.i, align 1
+  %.40.i64.i = add i32 %.39.i63.i, 1
+  store i32 %.40.i64.i, ptr %.38.i62.i, align 1
   store i32 0, ptr %.15.i.i.i.le, align 1
-  store i32 0, ptr %.28.i56.i.le, align 1
+  store i32 0, ptr %.28.i58.i.le, align 1
   %.14.i.i.i = getelementptr i8, ptr %warp.0.i, i64 132
   store i32 0, ptr %.14.i.i.i, align 1
   br label %after.120.i
 
-after.19.i.i:                                     ; preds = %and.20.i.i, %and.6.i.i.i, %do.11.i51.i
-  %.14.not.i55.i = icmp eq i32 %.17.i54.i, 0
-  br i1 %.14.not.i55.i, label %after.120.i, label %do.11.i51.i
+after.19.i.i:                                     ; preds = %and.20.i.i, %and.6.i.i.i, %do.11.i53.i
+  %.14.not.i57.i = icmp eq i32 %.17.i56.i, 0
+  br i1 %.14.not.i57.i, label %after.120.i, label %do.11.i53.i
 
 and.20.i.i:                                       ; preds = %and.6.i.i.i
-  %.28.i56.i = getelementptr i32, ptr %.25.i50.i, i64 %.14.i6.i.i
-  %.29.i57.i = load i32, ptr %.28.i56.i, align 1
-  %.33.i58.i = icmp eq i32 %.29.i57.i, %.9.i4.i.i
-  br i1 %.33.i58.i, label %then.18.i.i, label %after.19.i.i
+  %.28.i58.i = getelementptr i32, ptr %.25.i52.i, i64 %.14.i6.i.i
+  %.29.i59.i = load i32, ptr %.28.i58.i, align 1
+  %.33.i60.i = icmp eq i32 %.29.i59.i, %.9.i4.i.i
+  br i1 %.33.i60.i, label %then.18.i.i, label %after.19.i.i
 
 after.120.i:                                      ; preds = %after.19.i.i, %then.18.i.i, %then.119.i, %after.112.i
-  %.6.i.i = load <16 x i32>, ptr %.5.i17.i, align 1
-  %.7.i18.i = icmp ne <16 x i32> %.6.i.i, zeroinitializer
-  %.8.i19.i = bitcast <16 x i1> %.7.i18.i to i16
-  %.14.not.i87.i = icmp eq i16 %.8.i19.i, 0
-  br i1 %.14.not.i87.i, label %scheduling.complete_counted.exit.i, label %do.11.i.preheader.i
+  %.6.i.i = load <16 x i32>, ptr %.5.i19.i, align 1
+  %.7.i20.i = icmp ne <16 x i32> %.6.i.i, zeroinitializer
+  %.8.i21.i = bitcast <16 x i1> %.7.i20.i to i16
+  %.14.not.i89.i = icmp eq i16 %.8.i21.i, 0
+  br i1 %.14.not.i89.i, label %scheduling.complete_counted.exit.i, label %do.11.i.preheader.i
 
 do.11.i.preheader.i:                              ; preds = %after.120.i
-  %.9.i20.i = zext i16 %.8.i19.i to i32
+  %.9.i22.i = zext i16 %.8.i21.i to i32
   br label %do.11.i.i
 
 do.11.i.i:                                        ; preds = %do.11.i.i, %do.11.i.preheader.i
-  %.3.0.i88.i = phi i32 [ %.17.i23.i, %do.11.i.i ], [ %.9.i20.i, %do.11.i.preheader.i ]
-  %.15.i21.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.3.0.i88.i, i1 true)
-  %.16.i22.i = add nsw i32 %.3.0.i88.i, -1
-  %.17.i23.i = and i32 %.16.i22.i, %.3.0.i88.i
-  %.21.i24.i = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %.76, i32 %.15.i21.i)
-  %.14.not.i.i = icmp eq i32 %.17.i23.i, 0
+  %.3.0.i90.i = phi i32 [ %.17.i25.i, %do.11.i.i ], [ %.9.i22.i, %do.11.i.preheader.i ]
+  %.15.i23.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.3.0.i90.i, i1 true)
+  %.16.i24.i = add nsw i32 %.3.0.i90.i, -1
+  %.17.i25.i = and i32 %.16.i24.i, %.3.0.i90.i
+  %.21.i26.i = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %.76, i32 %.15.i23.i)
+  %.14.not.i.i = icmp eq i32 %.17.i25.i, 0
   br i1 %.14.not.i.i, label %scheduling.complete_counted.exit.i, label %do.11.i.i
 
 scheduling.complete_counted.exit.i:               ; preds = %do.11.i.i, %after.120.i
@@ -380,35 +381,42 @@ scheduling.complete_counted.exit.i:               ; preds = %do.11.i.i, %after.1
   store i64 %.133.i, ptr %.7.i6, align 1
   br label %while.3.backedge.i
 
-then.134.i:                                       ; preds = %after.68.i
-  %.140.i = getelementptr i8, ptr %warp.0.i, i64 136
-  store i32 1, ptr %.140.i, align 1
-  store i32 0, ptr %.142.i, align 1
+then.134.i:                                       ; preds = %after.68.i, %after.68.i
+  %.141.i = icmp eq i32 %result.0.i, 6
+  %.143.i = getelementptr i8, ptr %warp.0.i, i64 136
+  store i32 1, ptr %.143.i, align 1
+  store i32 0, ptr %.145.i, align 1
+  br i1 %.141.i, label %then.146.i, label %while.3.backedge.i
+
+then.146.i:                                       ; preds = %then.134.i
+  %.152.i = load i64, ptr %.7.i6, align 1
+  %.153.i = add i64 %.152.i, 1
+  store i64 %.153.i, ptr %.7.i6, align 1
   br label %while.3.backedge.i
 
-then.143.i:                                       ; preds = %after.68.i
-  %.149.i = getelementptr i8, ptr %warp.0.i, i64 136
-  store i32 0, ptr %.149.i, align 1
+then.154.i:                                       ; preds = %after.68.i
+  %.160.i = getelementptr i8, ptr %warp.0.i, i64 136
+  store i32 0, ptr %.160.i, align 1
   br label %while.3.backedge.i
 
-then.150.i:                                       ; preds = %after.68.i
-  %.5.i64.i = load i64, ptr %.4.i63.i, align 1
-  %.6.not.i.i = icmp eq i64 %.5.i64.i, 0
-  %.9.i66.i = load i64, ptr %.8.i65.i, align 1
-  %.12.i68.i = load i64, ptr %.56.i, align 1
-  %3 = add i64 %.5.i64.i, %.12.i68.i
-  %.17.i69.i = sub i64 %.9.i66.i, %3
-  store i64 %.9.i66.i, ptr %.56.i, align 1
-  store i64 0, ptr %.4.i63.i, align 1
-  %.27.i71.i = load i64, ptr %.26.i70.i, align 1
-  %.29.i72.i = add i64 %.27.i71.i, %.17.i69.i
-  store i64 %.29.i72.i, ptr %.26.i70.i, align 1
-  %.34.i74.i = load ptr, ptr %.33.i73.i, align 1
-  %.37.i75.i = atomicrmw sub ptr %.34.i74.i, i64 %.17.i69.i monotonic, align 8
-  %.39.i76.i = icmp slt i64 %.37.i75.i, %.17.i69.i
-  br i1 %.39.i76.i, label %then.30.i.i, label %after.31.i.i
+then.161.i:                                       ; preds = %after.68.i
+  %.5.i66.i = load i64, ptr %.4.i65.i, align 1
+  %.6.not.i.i = icmp eq i64 %.5.i66.i, 0
+  %.9.i68.i = load i64, ptr %.8.i67.i, align 1
+  %.12.i70.i = load i64, ptr %.56.i, align 1
+  %3 = add i64 %.5.i66.i, %.12.i70.i
+  %.17.i71.i = sub i64 %.9.i68.i, %3
+  store i64 %.9.i68.i, ptr %.56.i, align 1
+  store i64 0, ptr %.4.i65.i, align 1
+  %.27.i73.i = load i64, ptr %.26.i72.i, align 1
+  %.29.i74.i = add i64 %.27.i73.i, %.17.i71.i
+  store i64 %.29.i74.i, ptr %.26.i72.i, align 1
+  %.34.i76.i = load ptr, ptr %.33.i75.i, align 1
+  %.37.i77.i = atomicrmw sub ptr %.34.i76.i, i64 %.17.i71.i monotonic, align 8
+  %.39.i78.i = icmp slt i64 %.37.i77.i, %.17.i71.i
+  br i1 %.39.i78.i, label %then.30.i.i, label %after.31.i.i
 
-then.30.i.i:                                      ; preds = %then.150.i
+then.30.i.i:                                      ; preds = %then.161.i
   %.41.i.i = getelementptr i8, ptr %warp.0.i, i64 128
   %.42.i.i = load i32, ptr %.41.i.i, align 1
   %.43.i.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.42.i.i, i1 false)
@@ -424,13 +432,13 @@ then.30.i.i:                                      ; preds = %then.150.i
   store i32 2, ptr %.5.i4.i.i, align 1
   store i32 %.63.i.i, ptr %.9.i5.i.i, align 1
   store i32 %.43.i.i, ptr %.13.i6.i.i, align 1
-  %.15.i.i79.i = getelementptr i8, ptr %warp.0.i, i64 200
-  %.16.i7.i.i = load i32, ptr %.15.i.i79.i, align 1
+  %.15.i.i81.i = getelementptr i8, ptr %warp.0.i, i64 200
+  %.16.i7.i.i = load i32, ptr %.15.i.i81.i, align 1
   store i32 %.16.i7.i.i, ptr %.19.i.i.i, align 1
   store i64 0, ptr %.23.i.i.i, align 1
   br label %scheduling.end_quantum.exit.i
 
-after.31.i.i:                                     ; preds = %then.150.i
+after.31.i.i:                                     ; preds = %then.161.i
   %.69.i.i = load ptr, ptr %.68.i.i, align 1
   %.71.i.i = load i32, ptr %.69.i.i, align 1
   %.72.not.i.i = icmp eq i32 %.71.i.i, 0
@@ -519,15 +527,15 @@ or.82.i.i:                                        ; preds = %then.77.i.i
   br i1 %.99.i.i, label %scheduling.end_quantum.exit.i, label %after.81.i.i
 
 then.106.i.i:                                     ; preds = %after.78.i.i
-  %.8.i.i77.i = shl i64 %.110.i.i, 13
-  %.9.i.i.i = xor i64 %.8.i.i77.i, %.110.i.i
+  %.8.i.i79.i = shl i64 %.110.i.i, 13
+  %.9.i.i.i = xor i64 %.8.i.i79.i, %.110.i.i
   %.12.i.i.i = lshr i64 %.9.i.i.i, 7
   %.13.i.i.i = xor i64 %.12.i.i.i, %.9.i.i.i
-  %.16.i.i78.i = shl i64 %.13.i.i.i, 17
-  %.17.i.i.i = xor i64 %.16.i.i78.i, %.13.i.i.i
+  %.16.i.i80.i = shl i64 %.13.i.i.i, 17
+  %.17.i.i.i = xor i64 %.16.i.i80.i, %.13.i.i.i
   store i64 %.17.i.i.i, ptr %.109.i.i, align 1
   %.116.i.i = and i64 %.13.i.i.i, 255
-  store i64 %.116.i.i, ptr %.8.i65.i, align 1
+  store i64 %.116.i.i, ptr %.8.i67.i, align 1
   store i64 %.116.i.i, ptr %.56.i, align 1
   br label %after.107.i.i
 
@@ -606,15 +614,15 @@ then.24.i45.i.i:                                  ; preds = %do.9.i36.i.i
   br label %scheduling.end_quantum.exit.i
 
 scheduling.end_quantum.exit.i:                    ; preds = %for.8.i.i.i, %for.8.i51.i.i, %then.24.i45.i.i, %forget.exit.i26.i.i, %after.125.i.i, %then.124.i.i, %or.82.i.i, %then.24.i.i.i, %forget.exit.i.i.i, %then.77.i.i, %after.31.i.i, %then.30.i.i
-  %.162.not.i = phi i1 [ false, %then.30.i.i ], [ false, %then.24.i.i.i ], [ false, %after.31.i.i ], [ true, %after.125.i.i ], [ true, %then.77.i.i ], [ false, %then.124.i.i ], [ true, %or.82.i.i ], [ false, %forget.exit.i.i.i ], [ false, %for.8.i51.i.i ], [ false, %forget.exit.i26.i.i ], [ false, %then.24.i45.i.i ], [ false, %for.8.i.i.i ]
+  %.173.not.i = phi i1 [ false, %then.30.i.i ], [ false, %then.24.i.i.i ], [ false, %after.31.i.i ], [ true, %after.125.i.i ], [ true, %then.77.i.i ], [ false, %then.124.i.i ], [ true, %or.82.i.i ], [ false, %forget.exit.i.i.i ], [ false, %for.8.i51.i.i ], [ false, %forget.exit.i26.i.i ], [ false, %then.24.i45.i.i ], [ false, %for.8.i.i.i ]
   %common.ret.op.i.i = phi i32 [ 1, %then.30.i.i ], [ 7, %then.24.i.i.i ], [ 2, %after.31.i.i ], [ 6, %after.125.i.i ], [ 6, %then.77.i.i ], [ 4, %then.124.i.i ], [ 6, %or.82.i.i ], [ 7, %forget.exit.i.i.i ], [ 7, %for.8.i51.i.i ], [ 7, %forget.exit.i26.i.i ], [ 7, %then.24.i45.i.i ], [ 7, %for.8.i.i.i ]
-  br i1 %.162.not.i, label %while.3.backedge.i, label %scheduling.take_turns.exit
+  br i1 %.173.not.i, label %while.3.backedge.i, label %scheduling.take_turns.exit
 
-scheduling.take_turns.exit.loopexit234:           ; preds = %after.68.i
+scheduling.take_turns.exit.loopexit235:           ; preds = %after.68.i
   br label %scheduling.take_turns.exit
 
-scheduling.take_turns.exit:                       ; preds = %while.3.backedge.i, %else.90.i, %scheduling.end_quantum.exit.i, %after.68.i, %scheduling.take_turns.exit.loopexit234, %after.17
-  %common.ret.op.i8 = phi i32 [ 3, %after.68.i ], [ 6, %after.17 ], [ 6, %while.3.backedge.i ], [ 3, %else.90.i ], [ %common.ret.op.i.i, %scheduling.end_quantum.exit.i ], [ 1, %scheduling.take_turns.exit.loopexit234 ]
+scheduling.take_turns.exit:                       ; preds = %while.3.backedge.i, %else.90.i, %scheduling.end_quantum.exit.i, %after.68.i, %scheduling.take_turns.exit.loopexit235, %after.17
+  %common.ret.op.i8 = phi i32 [ 3, %after.68.i ], [ 6, %after.17 ], [ 6, %while.3.backedge.i ], [ 3, %else.90.i ], [ %common.ret.op.i.i, %scheduling.end_quantum.exit.i ], [ 1, %scheduling.take_turns.exit.loopexit235 ]
   %.81 = icmp eq i32 %common.ret.op.i8, 6
   br i1 %.81, label %then.78, label %after.79
 
@@ -874,21 +882,21 @@ then.78:                                          ; preds = %scheduling.take_tur
   br i1 %.1272.not.i, label %after.10.i, label %do.8.lr.ph.i
 
 do.8.lr.ph.i:                                     ; preds = %then.78
-  %.4.i8.i = getelementptr i8, ptr %.85, i64 40
-  %.5.i9.i = load ptr, ptr %.4.i8.i, align 1
-  %.9.i11.i = load i64, ptr %.8.i10.i, align 1
+  %.4.i8.i119 = getelementptr i8, ptr %.85, i64 40
+  %.5.i9.i120 = load ptr, ptr %.4.i8.i119, align 1
+  %.9.i11.i122 = load i64, ptr %.8.i10.i121, align 1
   br label %do.8.i
 
 do.8.i:                                           ; preds = %after.18.i, %do.8.lr.ph.i
   %alive.076.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %alive.1.i, %after.18.i ]
   %waiting.075.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %waiting.1.i, %after.18.i ]
   %used.074.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %used.1.i, %after.18.i ]
-  %.6.073.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.59.i131, %after.18.i ]
-  %.10.i.i119 = mul i64 %.6.073.i, %.9.i11.i
-  %.11.i.i120 = getelementptr i8, ptr %.5.i9.i, i64 %.10.i.i119
-  %.20.i121 = getelementptr i8, ptr %.11.i.i120, i64 128
-  %.21.i122 = load i32, ptr %.20.i121, align 1
-  %.22.not.i = icmp eq i32 %.21.i122, 0
+  %.6.073.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.59.i135, %after.18.i ]
+  %.10.i.i123 = mul i64 %.6.073.i, %.9.i11.i122
+  %.11.i.i124 = getelementptr i8, ptr %.5.i9.i120, i64 %.10.i.i123
+  %.20.i125 = getelementptr i8, ptr %.11.i.i124, i64 128
+  %.21.i126 = load i32, ptr %.20.i125, align 1
+  %.22.not.i = icmp eq i32 %.21.i126, 0
   br i1 %.22.not.i, label %after.18.i, label %then.17.i
 
 after.10.i:                                       ; preds = %after.18.i, %then.78
@@ -896,21 +904,21 @@ after.10.i:                                       ; preds = %after.18.i, %then.7
   %waiting.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %waiting.1.i, %after.18.i ]
   %alive.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %alive.1.i, %after.18.i ]
   %.61.i = getelementptr i8, ptr %.85, i64 72
-  %.62.i133 = load ptr, ptr %.61.i, align 1
+  %.62.i137 = load ptr, ptr %.61.i, align 1
   %.66.i = icmp eq i32 %alive.0.lcssa.i, 0
   br i1 %.66.i, label %then.63.i, label %after.64.i
 
 then.17.i:                                        ; preds = %do.8.i
-  %.24.i123 = add i32 %alive.076.i, 1
-  %.31.i124 = getelementptr i8, ptr %.11.i.i120, i64 132
-  %.32.i125 = load i32, ptr %.31.i124, align 1
-  %.33.i126 = icmp eq i32 %.21.i122, %.32.i125
-  %.35.i127 = zext i1 %.33.i126 to i32
-  %spec.select.i = add i32 %waiting.075.i, %.35.i127
-  %.38.i128 = getelementptr i8, ptr %.11.i.i120, i64 256
-  %.39.i129 = load <16 x i32>, ptr %.38.i128, align 1
-  %.40.i130 = icmp ne <16 x i32> %.39.i129, zeroinitializer
-  %.41.i = bitcast <16 x i1> %.40.i130 to i16
+  %.24.i127 = add i32 %alive.076.i, 1
+  %.31.i128 = getelementptr i8, ptr %.11.i.i124, i64 132
+  %.32.i129 = load i32, ptr %.31.i128, align 1
+  %.33.i130 = icmp eq i32 %.21.i126, %.32.i129
+  %.35.i131 = zext i1 %.33.i130 to i32
+  %spec.select.i = add i32 %waiting.075.i, %.35.i131
+  %.38.i132 = getelementptr i8, ptr %.11.i.i124, i64 256
+  %.39.i133 = load <16 x i32>, ptr %.38.i132, align 1
+  %.40.i134 = icmp ne <16 x i32> %.39.i133, zeroinitializer
+  %.41.i = bitcast <16 x i1> %.40.i134 to i16
   %.42.i = zext i16 %.41.i to i32
   %.43.i = or i32 %used.074.i, %.42.i
   br label %after.18.i
@@ -918,21 +926,21 @@ then.17.i:                                        ; preds = %do.8.i
 after.18.i:                                       ; preds = %then.17.i, %do.8.i
   %used.1.i = phi i32 [ %.43.i, %then.17.i ], [ %used.074.i, %do.8.i ]
   %waiting.1.i = phi i32 [ %spec.select.i, %then.17.i ], [ %waiting.075.i, %do.8.i ]
-  %alive.1.i = phi i32 [ %.24.i123, %then.17.i ], [ %alive.076.i, %do.8.i ]
-  %.59.i131 = add nuw i64 %.6.073.i, 1
-  %.12.i132 = icmp ult i64 %.59.i131, %.5.i118
-  br i1 %.12.i132, label %do.8.i, label %after.10.i
+  %alive.1.i = phi i32 [ %.24.i127, %then.17.i ], [ %alive.076.i, %do.8.i ]
+  %.59.i135 = add nuw i64 %.6.073.i, 1
+  %.12.i136 = icmp ult i64 %.59.i135, %.5.i118
+  br i1 %.12.i136, label %do.8.i, label %after.10.i
 
 then.63.i:                                        ; preds = %after.10.i
   store i32 0, ptr %.85, align 1
-  %.69.i = getelementptr i8, ptr %.62.i133, i64 16
+  %.69.i = getelementptr i8, ptr %.62.i137, i64 16
   %.70.i = load i64, ptr %.69.i, align 1
-  %.71.i169 = add i64 %.70.i, -1
-  store i64 %.71.i169, ptr %.69.i, align 1
-  %.73.i = getelementptr i8, ptr %.62.i133, i64 32
+  %.71.i170 = add i64 %.70.i, -1
+  store i64 %.71.i170, ptr %.69.i, align 1
+  %.73.i = getelementptr i8, ptr %.62.i137, i64 32
   store i64 0, ptr %.73.i, align 1
-  %.76.i170 = load i64, ptr %.75.i, align 1
-  %.77.i = add i64 %.76.i170, 1
+  %.76.i171 = load i64, ptr %.75.i, align 1
+  %.77.i = add i64 %.76.i171, 1
   store i64 %.77.i, ptr %.75.i, align 1
   %.82.i = load i64, ptr %.69.i, align 1
   %.83.not.i = icmp eq i64 %.82.i, 0
@@ -948,19 +956,19 @@ lanes.91.preheader.i:                             ; preds = %after.64.i
 
 then.78.i:                                        ; preds = %then.63.i
   %.5.i13.i = load i64, ptr %.4.i12.i, align 1
-  %.122.not.i.i171 = icmp eq i64 %.5.i13.i, 0
-  br i1 %.122.not.i.i171, label %after.79, label %do.8.i.i174
+  %.122.not.i.i172 = icmp eq i64 %.5.i13.i, 0
+  br i1 %.122.not.i.i172, label %after.79, label %do.8.i.i175
 
-do.8.i.i174:                                      ; preds = %then.78.i, %do.8.i.i174
-  %.6.03.i.i175 = phi i64 [ %.21.i.i180, %do.8.i.i174 ], [ 0, %then.78.i ]
-  %.15.i.i176 = load ptr, ptr %.14.i.i173, align 1
-  %.17.i.i177 = mul i64 %.6.03.i.i175, 48
-  %.18.i.i178 = getelementptr i8, ptr %.15.i.i176, i64 %.17.i.i177
-  %.19.i.i179 = getelementptr i8, ptr %.18.i.i178, i64 8
-  store i64 0, ptr %.19.i.i179, align 1
-  %.21.i.i180 = add nuw i64 %.6.03.i.i175, 1
-  %.12.i.i181 = icmp ult i64 %.21.i.i180, %.5.i13.i
-  br i1 %.12.i.i181, label %do.8.i.i174, label %after.79
+do.8.i.i175:                                      ; preds = %then.78.i, %do.8.i.i175
+  %.6.03.i.i176 = phi i64 [ %.21.i.i181, %do.8.i.i175 ], [ 0, %then.78.i ]
+  %.15.i.i177 = load ptr, ptr %.14.i.i174, align 1
+  %.17.i.i178 = mul i64 %.6.03.i.i176, 48
+  %.18.i.i179 = getelementptr i8, ptr %.15.i.i177, i64 %.17.i.i178
+  %.19.i.i180 = getelementptr i8, ptr %.18.i.i179, i64 8
+  store i64 0, ptr %.19.i.i180, align 1
+  %.21.i.i181 = add nuw i64 %.6.03.i.i176, 1
+  %.12.i.i182 = icmp ult i64 %.21.i.i181, %.5.i13.i
+  br i1 %.12.i.i182, label %do.8.i.i175, label %after.79
 
 after.86.i:                                       ; preds = %do.92.i, %lanes.91.preheader.i
   %opened.1.lcssa.i = phi i1 [ false, %lanes.91.preheader.i ], [ %spec.select7.i, %do.92.i ]
@@ -969,19 +977,19 @@ after.86.i:                                       ; preds = %do.92.i, %lanes.91.
   br i1 %or.cond.not.i, label %then.105.i, label %else.106.i
 
 do.92.i:                                          ; preds = %lanes.91.preheader.i, %do.92.i
-  %.89.081.i = phi i32 [ %.98.i135, %do.92.i ], [ %used.0.lcssa.i, %lanes.91.preheader.i ]
+  %.89.081.i = phi i32 [ %.98.i139, %do.92.i ], [ %used.0.lcssa.i, %lanes.91.preheader.i ]
   %opened.180.i = phi i1 [ %spec.select7.i, %do.92.i ], [ false, %lanes.91.preheader.i ]
   %.96.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.89.081.i, i1 true)
-  %.97.i134 = add nsw i32 %.89.081.i, -1
-  %.98.i135 = and i32 %.97.i134, %.89.081.i
-  %.104.i136 = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %.85, i32 %.96.i)
-  %spec.select7.i = select i1 %.104.i136, i1 true, i1 %opened.180.i
-  %.95.not.i = icmp eq i32 %.98.i135, 0
+  %.97.i138 = add nsw i32 %.89.081.i, -1
+  %.98.i139 = and i32 %.97.i138, %.89.081.i
+  %.104.i140 = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %.85, i32 %.96.i)
+  %spec.select7.i = select i1 %.104.i140, i1 true, i1 %opened.180.i
+  %.95.not.i = icmp eq i32 %.98.i139, 0
   br i1 %.95.not.i, label %after.86.i, label %do.92.i
 
 then.105.i:                                       ; preds = %after.86.i, %after.64.i
-  %.115.i152 = getelementptr i8, ptr %.62.i133, i64 32
-  store i64 0, ptr %.115.i152, align 1
+  %.115.i153 = getelementptr i8, ptr %.62.i137, i64 32
+  store i64 0, ptr %.115.i153, align 1
   %.4.i14.i = getelementptr i8, ptr %.85, i64 48
   store i64 0, ptr %.4.i14.i, align 1
   %.9.i16.i = load i64, ptr %.8.i15.i, align 1
@@ -989,64 +997,64 @@ then.105.i:                                       ; preds = %after.86.i, %after.
   br i1 %.10.not.i.i, label %after.79, label %then.5.i.i
 
 then.5.i.i:                                       ; preds = %then.105.i
-  %.13.i.i153 = load i64, ptr %.10.i7, align 1
-  %.205.i.i = icmp ugt i64 %.13.i.i153, 1
+  %.13.i.i154 = load i64, ptr %.10.i7, align 1
+  %.205.i.i = icmp ugt i64 %.13.i.i154, 1
   br i1 %.205.i.i, label %do.16.i.i, label %after.79
 
 do.16.i.i:                                        ; preds = %then.5.i.i, %do.16.i.i
-  %.14.06.i.i = phi i64 [ %.57.i.i167, %do.16.i.i ], [ 1, %then.5.i.i ]
-  %.23.i.i155 = load i64, ptr %.10.i7, align 1
-  %.25.i.i156 = sub i64 %.23.i.i155, %.14.06.i.i
+  %.14.06.i.i = phi i64 [ %.57.i.i168, %do.16.i.i ], [ 1, %then.5.i.i ]
+  %.23.i.i156 = load i64, ptr %.10.i7, align 1
+  %.25.i.i157 = sub i64 %.23.i.i156, %.14.06.i.i
   %.5.i.i.i = load i64, ptr %.8.i15.i, align 1
   %.8.i.i.i = shl i64 %.5.i.i.i, 13
-  %.9.i.i.i157 = xor i64 %.8.i.i.i, %.5.i.i.i
-  %.12.i.i.i158 = lshr i64 %.9.i.i.i157, 7
-  %.13.i.i.i159 = xor i64 %.12.i.i.i158, %.9.i.i.i157
-  %.16.i.i.i160 = shl i64 %.13.i.i.i159, 17
-  %.17.i.i.i161 = xor i64 %.16.i.i.i160, %.13.i.i.i159
-  store i64 %.17.i.i.i161, ptr %.8.i15.i, align 1
-  %.31.i.i = add i64 %.25.i.i156, 1
-  %.32.i.i162 = urem i64 %.17.i.i.i161, %.31.i.i
-  %.35.i.i163 = load ptr, ptr %.34.i.i154, align 1
-  %.37.i.i = getelementptr i32, ptr %.35.i.i163, i64 %.25.i.i156
-  %.38.i.i164 = load i32, ptr %.37.i.i, align 1
-  %.43.i.i165 = getelementptr i32, ptr %.35.i.i163, i64 %.32.i.i162
-  %.44.i.i = load i32, ptr %.43.i.i165, align 1
+  %.9.i.i.i158 = xor i64 %.8.i.i.i, %.5.i.i.i
+  %.12.i.i.i159 = lshr i64 %.9.i.i.i158, 7
+  %.13.i.i.i160 = xor i64 %.12.i.i.i159, %.9.i.i.i158
+  %.16.i.i.i161 = shl i64 %.13.i.i.i160, 17
+  %.17.i.i.i162 = xor i64 %.16.i.i.i161, %.13.i.i.i160
+  store i64 %.17.i.i.i162, ptr %.8.i15.i, align 1
+  %.31.i.i = add i64 %.25.i.i157, 1
+  %.32.i.i163 = urem i64 %.17.i.i.i162, %.31.i.i
+  %.35.i.i164 = load ptr, ptr %.34.i.i155, align 1
+  %.37.i.i = getelementptr i32, ptr %.35.i.i164, i64 %.25.i.i157
+  %.38.i.i165 = load i32, ptr %.37.i.i, align 1
+  %.43.i.i166 = getelementptr i32, ptr %.35.i.i164, i64 %.32.i.i163
+  %.44.i.i = load i32, ptr %.43.i.i166, align 1
   store i32 %.44.i.i, ptr %.37.i.i, align 1
-  %.53.i.i = load ptr, ptr %.34.i.i154, align 1
-  %.55.i.i166 = getelementptr i32, ptr %.53.i.i, i64 %.32.i.i162
-  store i32 %.38.i.i164, ptr %.55.i.i166, align 1
-  %.57.i.i167 = add nuw i64 %.14.06.i.i, 1
-  %.20.i.i168 = icmp ult i64 %.57.i.i167, %.13.i.i153
-  br i1 %.20.i.i168, label %do.16.i.i, label %after.79
+  %.53.i.i = load ptr, ptr %.34.i.i155, align 1
+  %.55.i.i167 = getelementptr i32, ptr %.53.i.i, i64 %.32.i.i163
+  store i32 %.38.i.i165, ptr %.55.i.i167, align 1
+  %.57.i.i168 = add nuw i64 %.14.06.i.i, 1
+  %.20.i.i169 = icmp ult i64 %.57.i.i168, %.13.i.i154
+  br i1 %.20.i.i169, label %do.16.i.i, label %after.79
 
 else.106.i:                                       ; preds = %after.86.i
-  %.117.i = getelementptr i8, ptr %.62.i133, i64 32
+  %.117.i = getelementptr i8, ptr %.62.i137, i64 32
   %.118.i = load i64, ptr %.117.i, align 1
   %.119.i = add i64 %.118.i, 1
   store i64 %.119.i, ptr %.117.i, align 1
-  %.126.i = getelementptr i8, ptr %.62.i133, i64 16
+  %.126.i = getelementptr i8, ptr %.62.i137, i64 16
   %.127.i = load i64, ptr %.126.i, align 1
   %.128.not.i = icmp ult i64 %.119.i, %.127.i
   br i1 %.128.not.i, label %after.121.i, label %then.120.i
 
 then.120.i:                                       ; preds = %else.106.i
-  %.4.i.i137 = getelementptr i8, ptr %.85, i64 40
-  %.5.i.i138 = load ptr, ptr %.4.i.i137, align 1
+  %.4.i.i141 = getelementptr i8, ptr %.85, i64 40
+  %.5.i.i142 = load ptr, ptr %.4.i.i141, align 1
   store i32 3, ptr %.5.i18.i, align 1
   store i32 0, ptr %.9.i19.i, align 1
   store i32 0, ptr %.13.i20.i, align 1
-  %.15.i21.i139 = getelementptr i8, ptr %.5.i.i138, i64 200
-  %.16.i.i140 = load i32, ptr %.15.i21.i139, align 1
-  store i32 %.16.i.i140, ptr %.19.i22.i, align 1
+  %.15.i21.i = getelementptr i8, ptr %.5.i.i142, i64 200
+  %.16.i.i143 = load i32, ptr %.15.i21.i, align 1
+  store i32 %.16.i.i143, ptr %.19.i22.i, align 1
   store i64 0, ptr %.23.i23.i, align 1
   br label %after.79
 
 after.121.i:                                      ; preds = %else.106.i
   %.4.i24.i = getelementptr i8, ptr %.85, i64 48
   store i64 0, ptr %.4.i24.i, align 1
-  %.9.i26.i143 = load i64, ptr %.8.i25.i142, align 1
-  %.10.not.i27.i = icmp eq i64 %.9.i26.i143, 0
+  %.9.i26.i = load i64, ptr %.8.i25.i, align 1
+  %.10.not.i27.i = icmp eq i64 %.9.i26.i, 0
   br i1 %.10.not.i27.i, label %beginning.begin_round.exit56.i, label %then.5.i28.i
 
 then.5.i28.i:                                     ; preds = %after.121.i
@@ -1058,14 +1066,14 @@ do.16.i34.i:                                      ; preds = %then.5.i28.i, %do.1
   %.14.06.i35.i = phi i64 [ %.57.i54.i, %do.16.i34.i ], [ 1, %then.5.i28.i ]
   %.23.i36.i = load i64, ptr %.10.i7, align 1
   %.25.i37.i = sub i64 %.23.i36.i, %.14.06.i35.i
-  %.5.i.i38.i = load i64, ptr %.8.i25.i142, align 1
+  %.5.i.i38.i = load i64, ptr %.8.i25.i, align 1
   %.8.i.i39.i = shl i64 %.5.i.i38.i, 13
   %.9.i.i40.i = xor i64 %.8.i.i39.i, %.5.i.i38.i
   %.12.i.i41.i = lshr i64 %.9.i.i40.i, 7
   %.13.i.i42.i = xor i64 %.12.i.i41.i, %.9.i.i40.i
   %.16.i.i43.i = shl i64 %.13.i.i42.i, 17
   %.17.i.i44.i = xor i64 %.16.i.i43.i, %.13.i.i42.i
-  store i64 %.17.i.i44.i, ptr %.8.i25.i142, align 1
+  store i64 %.17.i.i44.i, ptr %.8.i25.i, align 1
   %.31.i45.i = add i64 %.25.i37.i, 1
   %.32.i46.i = urem i64 %.17.i.i44.i, %.31.i45.i
   %.35.i47.i = load ptr, ptr %.34.i33.i, align 1
@@ -1088,51 +1096,51 @@ beginning.begin_round.exit56.i:                   ; preds = %do.16.i34.i, %then.
 
 do.8.i.i.i:                                       ; preds = %beginning.begin_round.exit56.i, %do.8.i.i.i
   %.6.03.i.i.i = phi i64 [ %.21.i.i.i, %do.8.i.i.i ], [ 0, %beginning.begin_round.exit56.i ]
-  %.15.i.i.i145 = load ptr, ptr %.14.i.i.i144, align 1
+  %.15.i.i.i146 = load ptr, ptr %.14.i.i.i145, align 1
   %.17.i.i58.i = mul i64 %.6.03.i.i.i, 48
-  %.18.i.i.i = getelementptr i8, ptr %.15.i.i.i145, i64 %.17.i.i58.i
-  %.19.i.i.i146 = getelementptr i8, ptr %.18.i.i.i, i64 8
-  store i64 0, ptr %.19.i.i.i146, align 1
+  %.18.i.i.i = getelementptr i8, ptr %.15.i.i.i146, i64 %.17.i.i58.i
+  %.19.i.i.i147 = getelementptr i8, ptr %.18.i.i.i, i64 8
+  store i64 0, ptr %.19.i.i.i147, align 1
   %.21.i.i.i = add nuw i64 %.6.03.i.i.i, 1
   %.12.i.i59.i = icmp ult i64 %.21.i.i.i, %.5.i.i57.i
   br i1 %.12.i.i59.i, label %do.8.i.i.i, label %forget.exit.i.i
 
 forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %beginning.begin_round.exit56.i
-  %.6.i.i147 = load i64, ptr %.5.i60.i, align 1
-  %.136.not.i.i = icmp eq i64 %.6.i.i147, 0
+  %.6.i.i148 = load i64, ptr %.5.i60.i, align 1
+  %.136.not.i.i = icmp eq i64 %.6.i.i148, 0
   br i1 %.136.not.i.i, label %after.79, label %do.9.lr.ph.i.i
 
 do.9.lr.ph.i.i:                                   ; preds = %forget.exit.i.i
   %.16.i62.i = load i64, ptr %.15.i61.i, align 1
   %invariant.op.i.i = add i64 %.16.i62.i, 1
-  %.28.i.i148 = load ptr, ptr %.27.i.i, align 1
+  %.28.i.i149 = load ptr, ptr %.27.i.i, align 1
   br label %do.9.i.i
 
 for.8.i.i:                                        ; preds = %do.9.i.i
-  %.48.i.i151 = add nuw i64 %.7.07.i.i, 1
-  %.13.i67.i = icmp ult i64 %.48.i.i151, %.6.i.i147
+  %.48.i.i152 = add nuw i64 %.7.07.i.i, 1
+  %.13.i67.i = icmp ult i64 %.48.i.i152, %.6.i.i148
   br i1 %.13.i67.i, label %do.9.i.i, label %after.79
 
 do.9.i.i:                                         ; preds = %for.8.i.i, %do.9.lr.ph.i.i
-  %.7.07.i.i = phi i64 [ 0, %do.9.lr.ph.i.i ], [ %.48.i.i151, %for.8.i.i ]
+  %.7.07.i.i = phi i64 [ 0, %do.9.lr.ph.i.i ], [ %.48.i.i152, %for.8.i.i ]
   %.19.reass.i.i = add i64 %invariant.op.i.i, %.7.07.i.i
-  %.23.i63.i = urem i64 %.19.reass.i.i, %.6.i.i147
-  %.30.i.i149 = shl i64 %.23.i63.i, 3
-  %.31.i64.i = getelementptr i8, ptr %.28.i.i148, i64 %.30.i.i149
+  %.23.i63.i = urem i64 %.19.reass.i.i, %.6.i.i148
+  %.30.i.i150 = shl i64 %.23.i63.i, 3
+  %.31.i64.i = getelementptr i8, ptr %.28.i.i149, i64 %.30.i.i150
   %.32.i65.i = load ptr, ptr %.31.i64.i, align 1
-  %.33.i.i150 = load i32, ptr %.32.i65.i, align 1
-  %.34.not.i.i = icmp eq i32 %.33.i.i150, 0
+  %.33.i.i151 = load i32, ptr %.32.i65.i, align 1
+  %.34.not.i.i = icmp eq i32 %.33.i.i151, 0
   br i1 %.34.not.i.i, label %for.8.i.i, label %then.24.i.i
 
 then.24.i.i:                                      ; preds = %do.9.i.i
-  %.31.i64.i.le = getelementptr i8, ptr %.28.i.i148, i64 %.30.i.i149
+  %.31.i64.i.le = getelementptr i8, ptr %.28.i.i149, i64 %.30.i.i150
   store i64 %.23.i63.i, ptr %.15.i61.i, align 1
   %.44.i66.i = load ptr, ptr %.31.i64.i.le, align 1
   store ptr %.44.i66.i, ptr %.19, align 1
   br label %after.79
 
-after.79:                                         ; preds = %for.8.i.i, %do.16.i.i, %do.8.i.i174, %then.24.i.i, %forget.exit.i.i, %then.120.i, %then.5.i.i, %then.105.i, %then.78.i, %then.63.i, %scheduling.take_turns.exit
-  %outcome.0 = phi i32 [ %common.ret.op.i8, %scheduling.take_turns.exit ], [ 6, %do.16.i.i ], [ 7, %then.24.i.i ], [ 1, %then.120.i ], [ 6, %then.63.i ], [ 6, %then.78.i ], [ 6, %then.105.i ], [ 6, %then.5.i.i ], [ 7, %forget.exit.i.i ], [ 6, %do.8.i.i174 ], [ 7, %for.8.i.i ]
+after.79:                                         ; preds = %for.8.i.i, %do.16.i.i, %do.8.i.i175, %then.24.i.i, %forget.exit.i.i, %then.120.i, %then.5.i.i, %then.105.i, %then.78.i, %then.63.i, %scheduling.take_turns.exit
+  %outcome.0 = phi i32 [ %common.ret.op.i8, %scheduling.take_turns.exit ], [ 6, %do.16.i.i ], [ 7, %then.24.i.i ], [ 1, %then.120.i ], [ 6, %then.63.i ], [ 6, %then.78.i ], [ 6, %then.105.i ], [ 6, %then.5.i.i ], [ 7, %forget.exit.i.i ], [ 6, %do.8.i.i175 ], [ 7, %for.8.i.i ]
   %or.cond = icmp ult i32 %outcome.0, 6
   br i1 %or.cond, label %then.87, label %while.3
 
@@ -1149,8 +1157,10 @@ then.94:                                          ; preds = %then.87
 
 define noundef i1 @rounds.end_alike(ptr captures(none) %context.given, ptr captures(none) %cta.given, i32 %ended.given, i1 %noted.given) local_unnamed_addr #2 {
 entry.1:
-  %.6 = icmp eq i32 %ended.given, 2
-  br i1 %.6, label %then.3, label %after.4
+  switch i32 %ended.given, label %after.23 [
+    i32 2, label %then.3
+    i32 3, label %then.22
+  ]
 
 then.3:                                           ; preds = %entry.1
   %.7.i = getelementptr i8, ptr %context.given, i64 8
@@ -1192,24 +1202,24 @@ or.28.i:                                          ; preds = %or.12.i
 or.29.i:                                          ; preds = %or.28.i
   %.42.i = add nsw i64 %.32.i, -1
   store i64 %.42.i, ptr %.31.i, align 1
-  %.6.i17 = getelementptr i8, ptr %context.given, i64 419
-  %.7.i18 = load i8, ptr %.6.i17, align 1
-  %.8.not.i = icmp eq i8 %.7.i18, 0
-  br i1 %.8.not.i, label %after.4.i, label %then.3.i19
+  %.6.i18 = getelementptr i8, ptr %context.given, i64 419
+  %.7.i19 = load i8, ptr %.6.i18, align 1
+  %.8.not.i = icmp eq i8 %.7.i19, 0
+  br i1 %.8.not.i, label %after.4.i, label %then.3.i20
 
-then.3.i19:                                       ; preds = %or.29.i
-  %.10.i20 = load ptr, ptr %context.given, align 1
-  %.12.i21 = load i64, ptr %.10.i20, align 1
-  %.14.i22 = add i64 %.12.i21, 1
-  store i64 %.14.i22, ptr %.10.i20, align 1
+then.3.i20:                                       ; preds = %or.29.i
+  %.10.i21 = load ptr, ptr %context.given, align 1
+  %.12.i22 = load i64, ptr %.10.i21, align 1
+  %.14.i23 = add i64 %.12.i22, 1
+  store i64 %.14.i23, ptr %.10.i21, align 1
   br label %beginning.draw_ticket.exit
 
 after.4.i:                                        ; preds = %or.29.i
   %.22.i = getelementptr i8, ptr %context.given, i64 40
   %.23.i = load i64, ptr %.22.i, align 1
-  %.25.i24 = getelementptr i8, ptr %context.given, i64 48
-  %.26.i25 = load i64, ptr %.25.i24, align 1
-  %.27.i = icmp eq i64 %.23.i, %.26.i25
+  %.25.i25 = getelementptr i8, ptr %context.given, i64 48
+  %.26.i26 = load i64, ptr %.25.i25, align 1
+  %.27.i = icmp eq i64 %.23.i, %.26.i26
   br i1 %.27.i, label %then.19.i, label %after.20.i
 
 then.19.i:                                        ; preds = %after.4.i
@@ -1217,16 +1227,16 @@ then.19.i:                                        ; preds = %after.4.i
   br label %after.20.i
 
 after.20.i:                                       ; preds = %then.19.i, %after.4.i
-  %.31.i26 = load i64, ptr %.22.i, align 1
-  %.33.i27 = add i64 %.31.i26, 1
-  store i64 %.33.i27, ptr %.22.i, align 1
+  %.31.i27 = load i64, ptr %.22.i, align 1
+  %.33.i28 = add i64 %.31.i27, 1
+  store i64 %.33.i28, ptr %.22.i, align 1
   br label %beginning.draw_ticket.exit
 
-beginning.draw_ticket.exit:                       ; preds = %then.3.i19, %after.20.i
-  %common.ret.op.i23 = phi i64 [ %.12.i21, %then.3.i19 ], [ %.31.i26, %after.20.i ]
+beginning.draw_ticket.exit:                       ; preds = %then.3.i20, %after.20.i
+  %common.ret.op.i24 = phi i64 [ %.12.i22, %then.3.i20 ], [ %.31.i27, %after.20.i ]
   %.49.i = getelementptr i8, ptr %context.given, i64 32
   %.50.i = load i64, ptr %.49.i, align 1
-  %.51.i = icmp ult i64 %common.ret.op.i23, %.50.i
+  %.51.i = icmp ult i64 %common.ret.op.i24, %.50.i
   br i1 %.51.i, label %then.45.i, label %rounds.next_ticket.exit
 
 then.45.i:                                        ; preds = %beginning.draw_ticket.exit
@@ -1237,40 +1247,54 @@ then.45.i:                                        ; preds = %beginning.draw_tick
   br label %rounds.next_ticket.exit
 
 rounds.next_ticket.exit:                          ; preds = %then.3.i, %then.26.i, %beginning.draw_ticket.exit, %then.45.i
-  %common.ret.op.i = phi i64 [ %.25.i, %then.3.i ], [ %.38.i, %then.26.i ], [ %common.ret.op.i23, %then.45.i ], [ %common.ret.op.i23, %beginning.draw_ticket.exit ]
+  %common.ret.op.i = phi i64 [ %.25.i, %then.3.i ], [ %.38.i, %then.26.i ], [ %common.ret.op.i24, %then.45.i ], [ %common.ret.op.i24, %beginning.draw_ticket.exit ]
   %.14 = getelementptr i8, ptr %context.given, i64 32
   %.15 = load i64, ptr %.14, align 1
   %.16.not = icmp ult i64 %common.ret.op.i, %.15
   br i1 %.16.not, label %after.11, label %common.ret
 
-common.ret:                                       ; preds = %after.22.i, %or.5.i6, %after.4, %rounds.next_ticket.exit, %after.11
-  %common.ret.op = phi i1 [ false, %rounds.next_ticket.exit ], [ true, %after.11 ], [ true, %after.22.i ], [ false, %or.5.i6 ], [ false, %after.4 ]
+common.ret:                                       ; preds = %after.22.i, %or.5.i7, %after.23, %rounds.next_ticket.exit, %then.22, %after.11
+  %common.ret.op = phi i1 [ false, %rounds.next_ticket.exit ], [ true, %after.11 ], [ true, %then.22 ], [ true, %after.22.i ], [ false, %or.5.i7 ], [ false, %after.23 ]
   ret i1 %common.ret.op
 
-after.4:                                          ; preds = %entry.1
-  %.25 = add i32 %ended.given, -3
-  %.7.i3 = getelementptr i8, ptr %cta.given, i64 128
-  %.9.i = zext i32 %.25 to i64
-  %.10.i4 = getelementptr i32, ptr %.7.i3, i64 %.9.i
-  %.11.i = load i32, ptr %.10.i4, align 1
-  %.12.not.i = icmp eq i32 %.11.i, 0
-  br i1 %.12.not.i, label %or.5.i6, label %common.ret
+after.11:                                         ; preds = %rounds.next_ticket.exit
+  %.21 = xor i1 %noted.given, true
+  tail call fastcc void @beginning.begin(ptr %context.given, ptr %cta.given, i64 %common.ret.op.i, i1 %.21)
+  br label %common.ret
 
-or.5.i6:                                          ; preds = %after.4
-  %.15.i7 = getelementptr i8, ptr %cta.given, i64 192
-  %.18.i8 = getelementptr i32, ptr %.15.i7, i64 %.9.i
-  %.19.i9 = load i32, ptr %.18.i8, align 1
-  %.20.not.i = icmp eq i32 %.19.i9, 0
+then.22:                                          ; preds = %entry.1
+  %.27 = getelementptr i8, ptr %cta.given, i64 72
+  %.28 = load ptr, ptr %.27, align 1
+  %.29 = getelementptr i8, ptr %.28, i64 32
+  store i64 0, ptr %.29, align 1
+  %.31 = getelementptr i8, ptr %cta.given, i64 48
+  store i64 0, ptr %.31, align 1
+  br label %common.ret
+
+after.23:                                         ; preds = %entry.1
+  %.35 = add i32 %ended.given, -4
+  %.7.i4 = getelementptr i8, ptr %cta.given, i64 128
+  %.9.i = zext i32 %.35 to i64
+  %.10.i5 = getelementptr i32, ptr %.7.i4, i64 %.9.i
+  %.11.i = load i32, ptr %.10.i5, align 1
+  %.12.not.i = icmp eq i32 %.11.i, 0
+  br i1 %.12.not.i, label %or.5.i7, label %common.ret
+
+or.5.i7:                                          ; preds = %after.23
+  %.15.i8 = getelementptr i8, ptr %cta.given, i64 192
+  %.18.i9 = getelementptr i32, ptr %.15.i8, i64 %.9.i
+  %.19.i10 = load i32, ptr %.18.i9, align 1
+  %.20.not.i = icmp eq i32 %.19.i10, 0
   br i1 %.20.not.i, label %or.13.i, label %common.ret
 
-or.13.i:                                          ; preds = %or.5.i6
+or.13.i:                                          ; preds = %or.5.i7
   br i1 %noted.given, label %then.21.i, label %after.22.i
 
 then.21.i:                                        ; preds = %or.13.i
-  %.25.i12 = getelementptr i8, ptr %context.given, i64 184
-  %.26.i = load i64, ptr %.25.i12, align 1
-  %.33.i1328.not = icmp eq i64 %.26.i, 0
-  br i1 %.33.i1328.not, label %after.22.i, label %do.29.i.lr.ph
+  %.25.i13 = getelementptr i8, ptr %context.given, i64 184
+  %.26.i = load i64, ptr %.25.i13, align 1
+  %.33.i1429.not = icmp eq i64 %.26.i, 0
+  br i1 %.33.i1429.not, label %after.22.i, label %do.29.i.lr.ph
 
 do.29.i.lr.ph:                                    ; preds = %then.21.i
   %.4.i.i = getelementptr i8, ptr %cta.given, i64 40
@@ -1278,36 +1302,31 @@ do.29.i.lr.ph:                                    ; preds = %then.21.i
   br label %do.29.i
 
 after.22.i:                                       ; preds = %do.29.i, %then.21.i, %or.13.i
-  %.42.i10 = getelementptr i8, ptr %cta.given, i64 72
-  %.43.i = load ptr, ptr %.42.i10, align 1
-  %.44.i11 = getelementptr i8, ptr %.43.i, i64 32
-  store i64 0, ptr %.44.i11, align 1
+  %.42.i11 = getelementptr i8, ptr %cta.given, i64 72
+  %.43.i = load ptr, ptr %.42.i11, align 1
+  %.44.i12 = getelementptr i8, ptr %.43.i, i64 32
+  store i64 0, ptr %.44.i12, align 1
   %.46.i = getelementptr i8, ptr %cta.given, i64 48
   store i64 0, ptr %.46.i, align 1
   br label %common.ret
 
 do.29.i:                                          ; preds = %do.29.i.lr.ph, %do.29.i
-  %.27.0.i29 = phi i64 [ 0, %do.29.i.lr.ph ], [ %.40.i, %do.29.i ]
+  %.27.0.i30 = phi i64 [ 0, %do.29.i.lr.ph ], [ %.40.i, %do.29.i ]
   %.5.i.i = load ptr, ptr %.4.i.i, align 1
   %.9.i.i = load i64, ptr %.8.i.i, align 1
-  %.10.i.i = mul i64 %.9.i.i, %.27.0.i29
+  %.10.i.i = mul i64 %.9.i.i, %.27.0.i30
   %.11.i.i = getelementptr i8, ptr %.5.i.i, i64 %.10.i.i
   %.4.i = getelementptr i8, ptr %.11.i.i, i64 256
-  %.7.i14 = getelementptr i32, ptr %.4.i, i64 %.9.i
-  store i32 0, ptr %.7.i14, align 1
-  %.9.i15 = getelementptr i8, ptr %.11.i.i, i64 320
-  %.12.i = getelementptr i32, ptr %.9.i15, i64 %.9.i
+  %.7.i15 = getelementptr i32, ptr %.4.i, i64 %.9.i
+  store i32 0, ptr %.7.i15, align 1
+  %.9.i16 = getelementptr i8, ptr %.11.i.i, i64 320
+  %.12.i = getelementptr i32, ptr %.9.i16, i64 %.9.i
   store i32 0, ptr %.12.i, align 1
-  %.14.i16 = getelementptr i8, ptr %.11.i.i, i64 132
-  store i32 0, ptr %.14.i16, align 1
-  %.40.i = add nuw i64 %.27.0.i29, 1
-  %.33.i13 = icmp ult i64 %.40.i, %.26.i
-  br i1 %.33.i13, label %do.29.i, label %after.22.i
-
-after.11:                                         ; preds = %rounds.next_ticket.exit
-  %.21 = xor i1 %noted.given, true
-  tail call fastcc void @beginning.begin(ptr %context.given, ptr %cta.given, i64 %common.ret.op.i, i1 %.21)
-  br label %common.ret
+  %.14.i17 = getelementptr i8, ptr %.11.i.i, i64 132
+  store i32 0, ptr %.14.i17, align 1
+  %.40.i = add nuw i64 %.27.0.i30, 1
+  %.33.i14 = icmp ult i64 %.40.i, %.26.i
+  br i1 %.33.i14, label %do.29.i, label %after.22.i
 }
 
 define noundef i1 @rounds.begin_in_place(ptr captures(none) %context.given, ptr captures(none) %cta.given) local_unnamed_addr #3 {
@@ -1460,77 +1479,81 @@ entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
   %.6 = zext i32 %.5 to i64
-  %.1428.not = icmp eq i32 %.5, 0
-  br i1 %.1428.not, label %after.12, label %do.10.lr.ph
+  %.1426.not = icmp eq i32 %.5, 0
+  br i1 %.1426.not, label %after.12, label %do.10.lr.ph
 
 do.10.lr.ph:                                      ; preds = %entry.1
   %.4.i = getelementptr i8, ptr %cta.given, i64 40
   %.8.i = getelementptr i8, ptr %context.given, i64 192
-  %.7.i = icmp eq i32 %before.given, 2
-  %.16.i = add i32 %before.given, -3
-  %.17.i = zext i32 %.16.i to i64
+  %.20.i = add i32 %before.given, -4
+  %.21.i = zext i32 %.20.i to i64
   br label %do.10
 
 do.10:                                            ; preds = %do.10.lr.ph, %rounds.settle.exit
-  %.8.029 = phi i64 [ 0, %do.10.lr.ph ], [ %.21, %rounds.settle.exit ]
+  %.8.027 = phi i64 [ 0, %do.10.lr.ph ], [ %.21, %rounds.settle.exit ]
   %.5.i = load ptr, ptr %.4.i, align 1
   %.9.i = load i64, ptr %.8.i, align 1
-  %.10.i = mul i64 %.9.i, %.8.029
+  %.10.i = mul i64 %.9.i, %.8.027
   %.11.i = getelementptr i8, ptr %.5.i, i64 %.10.i
-  %.9.i15 = getelementptr i8, ptr %.11.i, i64 128
-  br i1 %.7.i, label %then.3.i, label %else.4.i
+  switch i32 %before.given, label %then.10.i [
+    i32 2, label %rounds.settle.exit.sink.split
+    i32 3, label %rounds.settle.exit
+  ]
 
-then.3.i:                                         ; preds = %do.10
-  store i32 0, ptr %.9.i15, align 1
+then.10.i:                                        ; preds = %do.10
+  %.15.i = getelementptr i8, ptr %.11.i, i64 128
+  %.16.i = load i32, ptr %.15.i, align 1
+  %.18.i = getelementptr i8, ptr %.11.i, i64 256
+  %.22.i = getelementptr i32, ptr %.18.i, i64 %.21.i
+  store i32 %.16.i, ptr %.22.i, align 1
+  br label %rounds.settle.exit.sink.split
+
+rounds.settle.exit.sink.split:                    ; preds = %do.10, %then.10.i
+  %.sink31 = phi i64 [ 132, %then.10.i ], [ 128, %do.10 ]
+  %.sink = phi i32 [ %.16.i, %then.10.i ], [ 0, %do.10 ]
+  %.9.i14 = getelementptr i8, ptr %.11.i, i64 %.sink31
+  store i32 %.sink, ptr %.9.i14, align 1
   br label %rounds.settle.exit
 
-else.4.i:                                         ; preds = %do.10
-  %.12.i = load i32, ptr %.9.i15, align 1
-  %.14.i = getelementptr i8, ptr %.11.i, i64 256
-  %.18.i = getelementptr i32, ptr %.14.i, i64 %.17.i
-  store i32 %.12.i, ptr %.18.i, align 1
-  %.23.i = getelementptr i8, ptr %.11.i, i64 132
-  store i32 %.12.i, ptr %.23.i, align 1
-  br label %rounds.settle.exit
-
-rounds.settle.exit:                               ; preds = %then.3.i, %else.4.i
-  %.21 = add nuw nsw i64 %.8.029, 1
+rounds.settle.exit:                               ; preds = %rounds.settle.exit.sink.split, %do.10
+  %.21 = add nuw nsw i64 %.8.027, 1
   %.14 = icmp samesign ult i64 %.21, %.6
   br i1 %.14, label %do.10, label %after.12
 
 after.12:                                         ; preds = %rounds.settle.exit, %entry.1
-  switch i32 %ended.given, label %else.4.i17 [
+  switch i32 %ended.given, label %then.10.i17 [
     i32 1, label %after.23
     i32 2, label %after.23.sink.split
+    i32 3, label %after.23
   ]
 
-else.4.i17:                                       ; preds = %after.12
-  %.11.i18 = getelementptr i8, ptr %warp.given, i64 128
-  %.12.i19 = load i32, ptr %.11.i18, align 1
-  %.14.i20 = getelementptr i8, ptr %warp.given, i64 256
-  %.16.i21 = add i32 %ended.given, -3
-  %.17.i22 = zext i32 %.16.i21 to i64
-  %.18.i23 = getelementptr i32, ptr %.14.i20, i64 %.17.i22
-  store i32 %.12.i19, ptr %.18.i23, align 1
+then.10.i17:                                      ; preds = %after.12
+  %.15.i18 = getelementptr i8, ptr %warp.given, i64 128
+  %.16.i19 = load i32, ptr %.15.i18, align 1
+  %.18.i20 = getelementptr i8, ptr %warp.given, i64 256
+  %.20.i21 = add i32 %ended.given, -4
+  %.21.i22 = zext i32 %.20.i21 to i64
+  %.22.i23 = getelementptr i32, ptr %.18.i20, i64 %.21.i22
+  store i32 %.16.i19, ptr %.22.i23, align 1
   br label %after.23.sink.split
 
-after.23.sink.split:                              ; preds = %after.12, %else.4.i17
-  %.sink = phi i64 [ 132, %else.4.i17 ], [ 128, %after.12 ]
-  %.12.i19.sink = phi i32 [ %.12.i19, %else.4.i17 ], [ 0, %after.12 ]
-  %.23.i24 = getelementptr i8, ptr %warp.given, i64 %.sink
-  store i32 %.12.i19.sink, ptr %.23.i24, align 1
+after.23.sink.split:                              ; preds = %after.12, %then.10.i17
+  %.sink32 = phi i64 [ 132, %then.10.i17 ], [ 128, %after.12 ]
+  %.16.i19.sink = phi i32 [ %.16.i19, %then.10.i17 ], [ 0, %after.12 ]
+  %.27.i24 = getelementptr i8, ptr %warp.given, i64 %.sink32
+  store i32 %.16.i19.sink, ptr %.27.i24, align 1
   br label %after.23
 
-after.23:                                         ; preds = %after.23.sink.split, %after.12
+after.23:                                         ; preds = %after.23.sink.split, %after.12, %after.12
   %.31.not = icmp eq i32 %at.given, -1
   br i1 %.31.not, label %after.29, label %then.28
 
 then.28:                                          ; preds = %after.23
   %.35 = getelementptr i8, ptr %context.given, i64 184
   %.36 = load i64, ptr %.35, align 1
-  %.37.030 = add nuw nsw i64 %.6, 1
-  %.4331 = icmp ult i64 %.37.030, %.36
-  br i1 %.4331, label %do.39.lr.ph, label %after.29
+  %.37.028 = add nuw nsw i64 %.6, 1
+  %.4329 = icmp ult i64 %.37.028, %.36
+  br i1 %.4329, label %do.39.lr.ph, label %after.29
 
 do.39.lr.ph:                                      ; preds = %then.28
   %.4.i8 = getelementptr i8, ptr %cta.given, i64 40
@@ -1543,14 +1566,14 @@ after.29:                                         ; preds = %do.39, %then.28, %a
   ret void
 
 do.39:                                            ; preds = %do.39.lr.ph, %do.39
-  %.37.032 = phi i64 [ %.37.030, %do.39.lr.ph ], [ %.37.0, %do.39 ]
+  %.37.030 = phi i64 [ %.37.028, %do.39.lr.ph ], [ %.37.0, %do.39 ]
   %.5.i9 = load ptr, ptr %.4.i8, align 1
   %.9.i11 = load i64, ptr %.8.i10, align 1
-  %.10.i12 = mul i64 %.9.i11, %.37.032
+  %.10.i12 = mul i64 %.9.i11, %.37.030
   %.11.i13 = getelementptr i8, ptr %.5.i9, i64 %.10.i12
   %.49 = getelementptr i8, ptr %.11.i13, i64 140
   store i32 %at.given, ptr %.49, align 1
-  %.37.0 = add nuw i64 %.37.032, 1
+  %.37.0 = add nuw i64 %.37.030, 1
   %.43 = icmp ult i64 %.37.0, %.36
   br i1 %.43, label %do.39, label %after.29
 }

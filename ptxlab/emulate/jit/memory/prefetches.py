@@ -1,0 +1,72 @@
+"""Prefetches of rows that this CPU would not foresee: those of later CTAs, and those of later rounds of a loop."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.groups import Group
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.irtext import KEPT, W
+from ptxlab.emulate.jit.memory.sites import Sites
+from ptxlab.emulate.runtime import state as S
+
+LINE = 64
+"""Bytes of a cache line, on most CPUs."""
+BEHIND = 4 * LINE
+"""How far behind a row of this CTA lies what is prefetched for others."""
+NEAR_BEHIND = 2 * LINE
+"""The same of short rows: the blocks that come next take fewer bytes of a row. With four lines 8 x 8 x 8 threads take
+1.4 times as long."""
+LARGE = 8 << 20
+"""Bytes of arrays from which on rows of later rounds are prefetched: smaller ones may lie in a cache, where it takes
+longer than it gains."""
+ROUNDS = 2
+"""How many rounds of a loop later they are accessed."""
+
+
+class Prefetches(Part):
+    """Writes them where an access has found its row."""
+
+    def __init__(self, e: Emitter, sites: Sites) -> None:
+        super().__init__(e)
+        self.sites = sites
+
+    def behind(self, group: Group, rows: tuple[str, ...], size: int) -> None:
+        """What lies behind rows of a line or two: the next CTAs will ask for it. Of shorter rows several are in a line,
+        and each row begins in one. rows: the offsets of those that are not short."""
+        t, length = self.t, size * W // max(1, len(rows))
+        for start, times in group.rows.starts if group.rows else ():
+            far = t.let(f"mul i64 {group.stride}, {times}") if times else "0"
+            place = t.let(f"add i64 {t.let(f'add i64 {group.halves[0]}, {far}')}, {start + NEAR_BEHIND}")
+            self._lines(group, t.let(f"getelementptr i8, ptr {group.pointer}, i64 {place}"), LINE)
+        for row in rows if self.e.tiles and LINE <= length <= 2 * LINE else ():
+            place = t.let(f"add i64 {row}, {BEHIND}")
+            self._lines(group, t.let(f"getelementptr i8, ptr {group.pointer}, i64 {place}"), length)
+
+    def later(self, group: Group, host: str, row: str, size: int) -> None:
+        """What the warp accesses in later rounds, if each is as far away as the first warp's last two are from each
+        other. host, row: the pointer to an allocation, and the row's offset."""
+        t, rounds, length = self.t, self.e.rounds, size * W
+        assert rounds is not None
+        if not LINE <= length <= 4 * LINE:
+            return
+        before, step = f"%{KEPT}.before{len(rounds)}", f"%{KEPT}.step{len(rounds)}"
+        rounds.append((before, step))
+        site = group.place or t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
+        places = t.let(f"load i64, ptr {t.field(S.Site, 'places', site)}")
+        with t.if_then(t.let(f"icmp uge i64 {places}, {LARGE >> group.log2}")):
+            place = t.let(f"ptrtoint ptr {t.let(f'getelementptr i8, ptr {host}, i64 {row}')} to i64")
+            is_first = t.let("icmp eq ptr %ws, %warp.0")
+            last = t.let(f"load i64, ptr {before}")
+            t.do(f"store i64 {t.let(f'select i1 {is_first}, i64 {place}, i64 {last}')}, ptr {before}")
+            known = t.let(f"load i64, ptr {step}")
+            far = t.let(f"select i1 {is_first}, i64 {t.let(f'sub i64 {place}, {last}')}, i64 {known}")
+            t.do(f"store i64 {far}, ptr {step}")
+            there = t.let(f"add i64 {place}, {t.let(f'mul i64 {far}, {ROUNDS}')}")
+            self._lines(group, t.let(f"inttoptr i64 {there} to ptr"), length)
+
+    def _lines(self, group: Group, place: str, length: int) -> None:
+        """So many bytes from a place on."""
+        for line in range(0, length, LINE):
+            each = self.t.let(f"getelementptr i8, ptr {place}, i64 {line}")
+            self.t.do(f"call void @llvm.prefetch.p0(ptr {each}, i32 {int(group.write)}, i32 3, i32 1)")
+        self.t.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
