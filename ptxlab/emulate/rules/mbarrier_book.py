@@ -55,6 +55,8 @@ Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
 """Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
 to that mbarrier, its code index and parity."""
 EARLY_PARITY = 32
+Room = tuple[Pointer[Mbarrier], np.ndarray]
+"""For an mbarrier: its record, and the bytes that this begins with."""
 
 
 class Phases:
@@ -73,7 +75,8 @@ class Phases:
         self.linears: list[int] = []
         self.all: dict[int, Mbarrier] = {}
         self.gone: dict[int, int] = {}  # address -> the `mbarrier.inval` that ended it
-        self._free: list[Pointer[Mbarrier]] = []
+        self._rooms: dict[int, Room] = {}
+        self._free: list[Room] = []
         self._operations: dict[int, tuple[Operation, bool]] = {}
         self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
         self._serial = 0
@@ -152,28 +155,30 @@ class Phases:
 
     def _known(self, at: int, by: int) -> Mbarrier:
         """The record of an mbarrier from now on."""
-        count = int(self.record.threads) * (1 + len(self.mates) * (len(self.mates) > 1))
-        pointer = self._free.pop() if self._free else Mbarrier.many(1)
+        pointer, begun = self._rooms[at] = self._free.pop() if self._free else self._room()
         held = pointer[0]
-        seats = held.seats if held.at else Seat.many(count)
-        far = (held.far_pending, held.far_known) if held.at else (None, None)
-        if not held.at and len(self.mates) > 1:
-            far = Pointer(np.zeros(FAR_WORDS, np.uint32)), Pointer(np.zeros(FAR_WORDS, np.uint32))
-        if held.at:
-            for array in (seats.array, *(one.array for one in far if one is not None)):
-                array[:] = 0
-        held.clear()
-        held.seats = seats
-        if far[0] is not None and far[1] is not None:
-            held.far_pending, held.far_known = far
-        held.at, held.made, held.used, held.latest, held.seen = at, by, NOBODY, NOBODY, -1
-        held.announced = held.brought = NOBODY
-        for k in range(KEPT):
-            held.first_phase[k] = NEVER
-        self._seats(held)["copied_phase"] = NEVER
+        held.buffer[: Mbarrier.size] = begun
+        held.seats.array.fill(0)
+        if len(self.mates) > 1:
+            held.far_pending.array.fill(0)
+            held.far_known.array.fill(0)
+        held.at, held.made = at, by
         self._place(at).held = pointer
         self.all[at] = held
         return held
+
+    def _room(self) -> Room:
+        """Room for one more mbarrier."""
+        pointer, alone = Mbarrier.many(1), len(self.mates) == 1
+        held = pointer[0]
+        held.seats = Seat.many(self.record.threads * (1 if alone else 1 + len(self.mates)))
+        if not alone:
+            held.far_pending, held.far_known = (Pointer(np.zeros(FAR_WORDS, np.uint32)) for _ in range(2))
+        held.used = held.latest = held.announced = held.brought = NOBODY
+        held.seen = -1
+        for k in range(KEPT):
+            held.first_phase[k] = NEVER
+        return pointer, held.buffer[: Mbarrier.size].copy()
 
     def _place(self, at: int) -> Place:
         return self.record.places[at - self.record.start >> 3]
@@ -202,7 +207,7 @@ class Phases:
                 if thread != by & THREADS and seat["waiting_phase"] == held.phase:
                     self._note(F.INVALID_IN_USE, by, int(seat["waiting_code"]) << CODE | thread, at)
                     break
-            copies = self._copies_to(at)
+            copies = self._copies_to(held)
             if copies:
                 self._note(F.INVALID_BEFORE_COPY, by, reports.copier(self.record, copies[0]), at)
         self._over(at)
@@ -215,14 +220,16 @@ class Phases:
         for number in sorted(np.flatnonzero(seats[order]).tolist(), key=lambda k: seats[order][k]):
             yield number, seats[number]
 
-    def _copies_to(self, at: int) -> list[Any]:
+    def _copies_to(self, held: Mbarrier) -> list[Any]:
         """The bulk copies in flight that report to an mbarrier, oldest first."""
-        if self.record.queue is None:
+        if self.record.queue is None or not held.in_flight:
             return []
         queue, rank = self.record.queue[0], self.block.rank
         transfers = [queue.transfers[number % ROOM] for number in range(queue.first, queue.behind)]
         return [
-            t for t in transfers if t.open and not t.group and (t.owner, t.barrier) == (rank, at) and t.phase != NEVER
+            t
+            for t in transfers
+            if t.open and not t.group and (t.owner, t.barrier) == (rank, held.at) and t.phase != NEVER
         ]
 
     def _over(self, at: int) -> None:
@@ -232,12 +239,11 @@ class Phases:
             return
         self._bytes_left(at, held)
         self._judge_all(held, -2, NOBODY)
-        for transfer in self._copies_to(at):
+        for transfer in self._copies_to(held):
             transfer.phase = NEVER
-        place = self._place(at)
-        self._free.append(place.held)
         none: Any = None
-        place.held = none
+        self._place(at).held = none
+        self._free.append(self._rooms.pop(at))
 
     def _judge_all(self, held: Mbarrier, phase: int, stuck: int) -> None:
         if held.repeats:
