@@ -95,10 +95,8 @@ print(*sys.modules)
 )
 def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: str) -> None:
     """Nor is the translator of rules: a new process's first launch would wait for them."""
-    emitter = {
-        f"ptxlab.emulate.jit.{name}"
-        for name in ("emitter.emitter", "translation.translator", "building.linked_rules", "building.module_text")
-    }
+    names = ("emitter.emitter", "building.linked_rules", "building.module_text")
+    emitter, translator = {f"ptxlab.emulate.jit.{name}" for name in names}, "ptxlab.emulate.jit.translation.translator"
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
     command = [sys.executable, "-c", IN_A_PROCESS, TEXT, checks]
     first, second = (
@@ -107,6 +105,8 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     )
     assert emitter <= first
     assert emitter.isdisjoint(second)
+    assert (translator in first) == (checks != "memcheck")  # the rules of a plain launch are committed as text
+    assert translator not in second
     rare = {
         f"ptxlab.emulate.jit.{name}"
         for name in ("instruments.tracing", "instruments.counting", "building.asked_rules", "checks")
