@@ -484,3 +484,54 @@ ROUND:
     found = _found(way, body, threads=64, blocks=3)
     assert (found == []) == (what in ("no race", "bytes elsewhere"))
     assert found == _found("step", body, threads=64, blocks=3)
+
+
+ODD = {
+    "nothing else": "",
+    "fewer lanes": "and.b32 %r8, %r1, 15;",
+    "reads what another warp writes": "ld.shared.u32 %r12, [%r30+268];",
+    "overwrites what another warp reads": "@%p7 st.shared.u32 [%r30+20], %r1;",
+    "writes what another warp writes": "@%p7 st.shared.u32 [%r30+272], %r1;",
+    "adds to what another warp writes": "@%p7 atom.shared.add.u32 %r12, [%r30+276], 1;",
+    "writes a word of its own": "st.shared.u32 [%r20+1024], %r1;",
+    "exchanges": "shfl.sync.idx.b32 %r12, %r1, 0, 31, -1;",
+}
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("before", [True, False], ids=["at first", "at last"])
+@pytest.mark.parametrize("odd", ODD)
+def test_one_of_many_blocks_does_something_else(odd: str, before: bool, way: str) -> None:
+    """Block 7 of 12, in an interval in which each thread reads its own word and the next, and writes another array."""
+    other = f"""
+    @%p8 bra SAME{before:d};
+    {ODD[odd]}
+SAME{before:d}:
+"""
+    body = f"""
+    mov.u32 %r8, %ctaid.x;
+    setp.ne.u32 %p8, %r8, 7;
+    mov.u32 %r8, 127;
+    setp.eq.u32 %p7, %r1, 37;
+    shl.b32 %r20, %r1, 2;
+    add.u32 %r20, %r20, %r30;
+    st.shared.u32 [%r20], %r1;
+    st.shared.u32 [%r20+256], %r1;
+    bar.sync 0;
+    {other if before else ""}
+    setp.lt.u32 %p6, %r1, %r8;
+    ld.shared.u32 %r9, [%r20];
+    shl.b32 %r11, %r1, 3;
+    and.b32 %r11, %r11, 127;
+    add.u32 %r11, %r11, %r30;
+    ld.shared.u32 %r10, [%r11];
+    add.u32 %r9, %r9, %r10;
+    @%p6 st.shared.u32 [%r20+256], %r9;
+    {other if not before else ""}
+    bar.sync 0;
+    ld.shared.u32 %r9, [%r20+256];
+"""
+    found = _found(way, body, threads=64, blocks=12)
+    assert found == _found("step", body, threads=64, blocks=12)
+    assert bool(found) == (" another warp " in odd), found
+    assert all("at:     block (7, 0, 0)" in finding for finding in found)

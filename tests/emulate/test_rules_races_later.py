@@ -27,6 +27,7 @@ from ptxlab.emulate.rules import (
     race_accesses,
     race_later,
     race_order,
+    race_repeats,
     race_rows,
     race_watch,
 )
@@ -42,6 +43,7 @@ from ptxlab.emulate.rules.records import (
     Block,
     Entry,
     Launch,
+    Published,
     Put,
 )
 
@@ -322,6 +324,83 @@ class Watched(Later):
                     return
         rest = Pointer[int](at.astype(np.uint32)), IN_ONE_ALLOCATION, START, pieces, members, write
         self.call(race_accesses.at_addresses, self.launch, block, warp, mask, *memory, *rest)
+
+
+@pytest.mark.long
+@few_and_many(60)
+def test_blocks_that_do_what_those_before_did_find_what_they_find_by_themselves(seeds: range) -> None:
+    compiled, seen = compiled_rules(4), dict.fromkeys(["kept", "left", "hazards"], 0)
+    for seed in seeds:
+        worlds = [Alike(compiled, shared=True, room=80), Alike(compiled, shared=True, room=0)]
+        worlds += [Alike(in_python, shared=True, room=80)] * (seed < 3)
+        world = that_agree(worlds, seed, steps=8)
+        seen["hazards"] += len(world.state()["notes"])
+        for k in range(world.block.repeats.room):
+            interval = world.block.repeats.intervals[k]
+            seen["kept"] += int(interval.kept)
+            seen["left"] += int(interval.left)
+    assert min(seen.values()) > len(seeds) / 3, seen
+
+
+class Alike(Later):
+    """A step is a block. All blocks do the same, but that half of them do something else somewhere."""
+
+    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
+        super().__init__(call, shared=shared, room=room)
+        self.launch.published = Published.many(16)
+        if room:
+            race_repeats.make_room(self.block.repeats)
+        self.number, self.plan = 0, list[tuple[Any, ...]]()
+        self.tables: dict[tuple[int, ...], Pointer[int]] = {}
+
+    def step(self, draw: random.Random) -> None:
+        self.plan = self.plan or [self._something(draw, 0.01) for _ in range(24)]
+        plan, self.number = list(self.plan), self.number + 1
+        if draw.random() < 0.5:
+            at = draw.randrange(len(plan))
+            plan[at : at + draw.randrange(2)] = [self._something(draw, 0.5)] * draw.randrange(2)
+        self.call(started, self.block, self.number)
+        for what, *given in plan:
+            what(*given)
+
+    def state(self) -> dict[str, Any]:
+        """What has been found. Instructions that are the same have no number of their own."""
+        notes = self.launch.notes.array.view(Entry.dtype)
+        fields = [name for name in Entry.fields if name != "serial"]
+        return {"notes": notes[notes["key"] != 0][fields].tolist()}
+
+    def _something(self, draw: random.Random, astray: float) -> tuple[Any, ...]:
+        """What may happen in a block. astray: how likely an access is to be one of another warp's words."""
+        warp, kind = draw.randrange(3), draw.random()
+        if kind < 0.15:
+            return self.call, barriers.order, self.block, 0, 7, True, False
+        if kind < 0.25:
+            return self.call, race_order.sync_warp, self.block, warp
+        lane, size = np.arange(32), draw.choice([4, 4, 4, 8])
+        layout = draw.choice([lane, lane, 31 - lane, lane ^ 5, lane // 16, lane & 0, 2 * lane, 3 * lane]) % (
+            128 // size
+        )
+        mask, write = draw.choice([ALL, ALL, 0xFFFF, 0x7FF07FF, 1 << draw.randrange(32)]), draw.random() < 0.5
+        if write:
+            mask = sum(1 << k for k in range(32) if mask >> k & 1 and layout[k] not in layout[:k]) or 1
+        place = 128 * (draw.randrange(3) if draw.random() < astray else warp) + size * layout
+        return self._accesses, warp, mask, draw.randrange(CODES), size, place, write
+
+    def _accesses(self, warp: int, mask: int, code: int, size: int, place: np.ndarray, write: bool) -> None:
+        code, words = code << CODE, size // 4
+        members = self._table([1, 0, size, code])
+        pieces = self._table([1, 0, words, *[code] * words, *[0] * (16 - words)])
+        memory, tables = (self.shadow.records, self.shadow.stride), (START, pieces, members, write)
+        if (place == place[0]).all():
+            rule, given = race_accesses.at_one_address, (mask, *memory, int(place[0]))
+        else:
+            offsets = Pointer[int](place.astype(np.uint32))
+            rule, given = race_accesses.at_addresses, (mask, *memory, offsets, IN_ONE_ALLOCATION)
+        self.call(rule, self.launch, self.block, warp, *given, *tables)
+
+    def _table(self, numbers: list[int]) -> Pointer[int]:
+        """A table of an instruction, which is always the same one."""
+        return self.tables.setdefault(tuple(numbers), Pointer[int](np.array(numbers, np.uint64)))
 
 
 @pytest.mark.long

@@ -151,7 +151,8 @@ class World:
 
     def state(self) -> dict[str, Any]:
         """All that is remembered."""
-        of_blocks = [name for name, field in Block.fields.items() if not field.indirect and name != "later"]
+        apart = "later", "repeats"
+        of_blocks = [name for name, field in Block.fields.items() if not field.indirect and name not in apart]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
             "records": words_of(self.shadow, rows=self.launch.summaries),

@@ -28,8 +28,8 @@ from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.race_later import forget_reads
 from ptxlab.emulate.rules.race_order import share_peers
+from ptxlab.emulate.rules.race_repeats import begin_interval
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.state import Warp
 
@@ -129,7 +129,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
         block.full = block.now
-        forget_reads(block)
+        begin_interval(block, False)
         async_proxy.met(block)
     else:
         block.simple, block.syncs = 0, 1

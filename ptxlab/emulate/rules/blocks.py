@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import fill_bytes, rule, u8, u64
-from ptxlab.emulate.rules.race_later import forget_reads
 from ptxlab.emulate.rules.race_lines import begin_again
+from ptxlab.emulate.rules.race_repeats import begin_interval
 from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, STRETCHES, TIME, WAITS, Block
 
 
@@ -43,7 +43,7 @@ def started(block: Block, linear: u64) -> None:
                     block.reached[k + 1] = gaps[2 * k + 1] + gaps[2 * k + 2]
     if records is not None:
         begin_again(records, stride)
-        forget_reads(block)
+        begin_interval(block, True)
     if pending is not None:
         fill_bytes(pending, 0, shared_size * 2)
     if tile_writes is not None and tile_reads is not None:

@@ -16,7 +16,6 @@ from ptxlab.emulate.language import (
     first,
     lanes_of,
     lanes_u32,
-    last,
     load_lanes,
     local,
     narrow,
@@ -36,6 +35,7 @@ from ptxlab.emulate.rules.race_later import (
     NOW,
     ONE_ADDRESS,
     PARTS_OF_ROWS,
+    REPEATED,
     STRIDED,
     TO_BLOCK,
     TO_LAUNCH,
@@ -43,12 +43,21 @@ from ptxlab.emulate.rules.race_later import (
     full,
     put_off,
 )
-from ptxlab.emulate.rules.race_lines import accessed, disturbed, lines_hold, row_settled
-from ptxlab.emulate.rules.race_parts import ALL, stretch
-from ptxlab.emulate.rules.race_patterns import as_lines, found_pattern, from_a_row, from_one_address, of_all_lanes
+from ptxlab.emulate.rules.race_lines import accessed, disturbed
+from ptxlab.emulate.rules.race_parts import ALL
+from ptxlab.emulate.rules.race_patterns import (
+    as_lines,
+    found_pattern,
+    from_a_row,
+    from_one_address,
+    from_part_of_a_row,
+    from_parts_of_halves,
+    of_all_lanes,
+)
+from ptxlab.emulate.rules.race_repeats import note_again, repeated, repeated_each
 from ptxlab.emulate.rules.race_rows import LATER, SCATTERED, by_words
 from ptxlab.emulate.rules.race_strides import joint_lines
-from ptxlab.emulate.rules.race_watch import watched, watched_word
+from ptxlab.emulate.rules.race_watch import reads_alone, watched, watched_word
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.races import hidden, only_stores, remember
 from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
@@ -70,58 +79,6 @@ def from_each_lane(
         )
         at += 2 + (words + 15) // 16 * 16
     return collided
-
-
-@rule
-def from_part_of_a_row(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
-    mine: u64, mask: u32, write: boolean,
-) -> None:  # fmt: skip
-    """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
-    word, like `from_each_lane`."""
-    followed = not write and lines_hold(launch, block, records, stride)
-    lane = first(mask)
-    width = u64(last(mask) - lane + 1)
-    at: u64 = 1
-    for _ in range(pieces[0]):
-        begin = offset + pieces[at]
-        words = pieces[at + 1]
-        word = begin // launch.granule
-        if not followed or not row_settled(block, records + 3 * stride, word, words - 1 + width, mine >> WARP & 31):
-            for k in range(words):
-                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
-                address = start + begin + k * launch.granule
-                stretch(
-                    launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write,
-                    followed,
-                )  # fmt: skip
-        at += 2 + (words + 15) // 16 * 16
-
-
-@rule
-def from_parts_of_halves(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
-    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
-) -> None:  # fmt: skip
-    """The same where that is so of the lanes of each half of a warp, and no two lanes have the same offset."""
-    followed = not write and lines_hold(launch, block, records, stride)
-    at: u64 = 1
-    for _ in range(pieces[0]):
-        words = pieces[at + 1]
-        for k in range(words):
-            for half in range(2):
-                part = mask & u32(0xFFFF << 16 * half)
-                lane = first(part)
-                begin = extract(offsets, lane) + pieces[at] + k * launch.granule
-                word, width = begin // launch.granule, u64(last(part) - lane + 1)
-                if followed and row_settled(block, records + 3 * stride, word, width, mine >> WARP & 31):
-                    continue
-                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
-                stretch(
-                    launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write,
-                    followed,
-                )  # fmt: skip
-        at += 2 + (words + 15) // 16 * 16
 
 
 @rule(inline=True)
@@ -195,6 +152,8 @@ def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u6
 def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
     """The same where reads may have been put off. After a write none is; nor where too many have been."""
     kept = records + 3 * stride
+    if kept[LATER] == REPEATED:
+        note_again(launch, block)
     if kept[LATER] != TO_LAUNCH:
         kept[LATER] = NOW
         block.later.wasted += block.later.count
@@ -203,6 +162,18 @@ def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, w
         if write or full(launch.later):
             kept[LATER] = NOW
         work_off(launch, block, launch.later, False)
+
+
+@rule(cold=True)
+def departed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, mask: u32) -> None:
+    """A block does not do what the one before has done, if any lanes take part: its accesses are put off as if nothing
+    had been expected. Where lanes have synchronized between them, they are recorded."""
+    if mask != 0:
+        later, kept = block.later, records + 3 * stride
+        writes = note_again(launch, block)
+        kept[LATER] = TO_BLOCK
+        if writes and (later.interval != later.since or not reads_alone(launch, block, kept)):
+            catch_up(launch, block, records, stride, True)
 
 
 @rule
@@ -269,8 +240,8 @@ def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> No
 @rule(inline=True)
 def may_watch(block: Block, records: Pointer[u64], stride: u64) -> boolean:
     """Whether it may be of use to put off a write to shared memory: reads have been, or are likely to be, since lanes
-    that lie in no row are recorded one by one."""
-    return block.later.count != 0 or records[3 * stride + SCATTERED] != 0
+    that lie in no row are recorded one by one; or what the block does may be remembered."""
+    return block.later.count != 0 or records[3 * stride + SCATTERED] != 0 or block.repeats.learns != 0
 
 
 @rule
@@ -282,6 +253,11 @@ def at_one_address(
     instruction count as one; lanes that write it do not, since each may overwrite what another has read."""
     if records is None or mask == 0:
         return
+    if records[3 * stride + LATER] == REPEATED:
+        pattern = STRIDED | (NOTED_WRITE if write else u64(0))
+        if repeated(block, warp, mask, offset << 32 | offset, 0, pattern, members):
+            return
+        departed(launch, block, records, stride, mask)
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]
@@ -313,6 +289,10 @@ def at_addresses(
     all lanes take part."""
     if records is None or mask == 0:
         return
+    if records[3 * stride + LATER] == REPEATED:
+        if repeated_each(block, warp, mask, offsets, members, write):
+            return
+        departed(launch, block, records, stride, mask)
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     later = records[3 * stride + LATER]

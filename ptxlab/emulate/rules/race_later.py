@@ -28,7 +28,6 @@ from ptxlab.emulate.language import (
     bits,
     boolean,
     copy_bytes,
-    fill_bytes,
     first,
     lane_ids,
     load_lanes,
@@ -45,8 +44,9 @@ from ptxlab.emulate.rules.race_rows import LATER, LINE
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, LAST_TIME, TIME, Block, Later, Launch, Put
 from ptxlab.isa.actions import Action
 
-TO_LAUNCH, NOW, TO_BLOCK, WATCHED = range(4)
-"""Where reads of an allocation are noted: in the launch's notes, nowhere, in the block's; there, and writes as well."""
+TO_LAUNCH, NOW, TO_BLOCK, WATCHED, REPEATED = range(5)
+"""Where reads of an allocation are noted: in the launch's notes, nowhere, in the block's; there, and writes as well;
+nowhere as long as all accesses are those that an earlier block has made (`race_repeats`)."""
 NOTED_WRITE = 16
 """What the note of a write has in its stamp besides the pattern."""
 SINCE, FRONT = 14, 64
@@ -134,23 +134,6 @@ def _orders_nothing(code: Code, full: set[int], calm: bool) -> bool:
     if traits.strong:
         return traits.atomic and calm
     return traits.action.kind in KINDS and (not traits.converges or of_whole_warp(code, full))
-
-
-@rule(inline=True)
-def forget_reads(block: Block) -> None:
-    """What a block has read in its shared memory no longer matters: it begins, or all its warps have met at a barrier.
-    Reads are put off again, if that has been of use."""
-    records, stride = block.records, block.stride
-    if block.later.limit != 0 and records is not None:
-        if block.later.interval >= LAST_INTERVAL:
-            fill_bytes(block.later.who.cast(u8), 0, 4 * block.later.words)
-            fill_bytes(block.later.synced.cast(u8), 0, 128)
-            block.later.interval = 0
-        block.later.interval += 1
-        block.later.since = block.later.interval
-        block.later.spared += block.later.count
-        block.later.count, block.later.apart = 0, 0
-        records[3 * stride + LATER] = TO_BLOCK if block.later.spared + PATIENCE > block.later.wasted else NOW
 
 
 @rule(inline=True)

@@ -9,8 +9,11 @@ from ptxlab.emulate.language import (
     Pointer,
     bits,
     boolean,
+    extract,
     first,
     lane_ids,
+    lanes_u32,
+    last,
     load_lanes,
     rule,
     u32,
@@ -58,6 +61,58 @@ def from_a_row(
     followed = not write and lines_hold(launch, block, records, stride)
     for k in range(members[0]):
         a_row(launch, block, records, stride, offset, start, members + 3 * k, width, mine, write, followed)
+
+
+@rule
+def from_part_of_a_row(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
+    mine: u64, mask: u32, write: boolean,
+) -> None:  # fmt: skip
+    """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
+    word, like `race_accesses.from_each_lane`."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    lane = first(mask)
+    width = u64(last(mask) - lane + 1)
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        begin = offset + pieces[at]
+        words = pieces[at + 1]
+        word = begin // launch.granule
+        if not followed or not row_settled(block, records + 3 * stride, word, words - 1 + width, mine >> WARP & 31):
+            for k in range(words):
+                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+                address = start + begin + k * launch.granule
+                stretch(
+                    launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write,
+                    followed,
+                )  # fmt: skip
+        at += 2 + (words + 15) // 16 * 16
+
+
+@rule
+def from_parts_of_halves(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
+    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
+) -> None:  # fmt: skip
+    """The same where that is so of the lanes of each half of a warp, and no two lanes have the same offset."""
+    followed = not write and lines_hold(launch, block, records, stride)
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        words = pieces[at + 1]
+        for k in range(words):
+            for half in range(2):
+                part = mask & u32(0xFFFF << 16 * half)
+                lane = first(part)
+                begin = extract(offsets, lane) + pieces[at] + k * launch.granule
+                word, width = begin // launch.granule, u64(last(part) - lane + 1)
+                if followed and row_settled(block, records + 3 * stride, word, width, mine >> WARP & 31):
+                    continue
+                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+                stretch(
+                    launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write,
+                    followed,
+                )  # fmt: skip
+        at += 2 + (words + 15) // 16 * 16
 
 
 @rule(inline=True)

@@ -42,6 +42,7 @@ from ptxlab.emulate.rules.race_later import (
     NOTED_WRITE,
     ONE_ADDRESS,
     PARTS_OF_ROWS,
+    REPEATED,
     STRIDED,
     TO_BLOCK,
     WATCHED,
@@ -130,22 +131,22 @@ def all_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
 
 @rule(cold=True)
 def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
-    """Notes who has made the reads that have been put off."""
+    """Notes who has made the accesses that have been put off."""
     places, later = local(u32, 32), block.later
     for k in range(later.count):
         put = later.reads[k]
         by, mask, pattern = u32(put.stamp >> WARP & 31), u32(put.extent >> 32), put.stamp & 15
-        begin = begin_of(later)
+        begin, write = begin_of(later), put.stamp & NOTED_WRITE != 0
         rows = pattern == IN_A_ROW or pattern == HALVES_IN_A_ROW or pattern == PARTS_OF_ROWS
         if rows and put.members[2] == 1 << WORD and floor_of(later, by) == begin:
             low, high = put.places & 0xFFFFFFFF, put.places >> 32
             if pattern == IN_A_ROW:
                 high = low + (16 << WORD)
-            if not words_alone(later, low, high, begin, thread_of(later, by), mask, put.members, False):
+            if not words_alone(later, low, high, begin, thread_of(later, by), mask, put.members, write):
                 return False
         else:
             put_offsets(put, later.offsets, places)
-            if not each_alone(launch, block, by, mask, places, put.members, put.pieces, False):
+            if not each_alone(launch, block, by, mask, places, put.members, put.pieces, write):
                 return False
     kept[LATER] = WATCHED
     return True
@@ -198,8 +199,11 @@ def watched_rows(
         return False
     if size > 1 << WORD + FARTHEST or (low | high | stride) >> 32 != 0 or mask == 0:
         return False
-    if kept[LATER] == TO_BLOCK and kept[SCATTERED] == 0 and (later.count == 0 or pattern != PARTS_OF_ROWS):
-        return False  # lines that are whole cost less
+    if kept[LATER] == REPEATED:
+        return False
+    if kept[LATER] == TO_BLOCK and kept[SCATTERED] == 0 and block.repeats.learns == 0:
+        if later.count == 0 or pattern != PARTS_OF_ROWS:
+            return False  # lines that are whole cost less
     if full(later) or not all_alone(launch, block, kept):
         return False
     begin, floor, thread = begin_of(later), floor_of(later, warp), thread_of(later, warp)

@@ -112,6 +112,45 @@ class Later(Record):
     open: Pointer[u64]  # of global memory: for each code index which of `reads` is its last
 
 
+class Told(Record):
+    """An access to shared memory that is remembered: see `race_repeats`. The first five are what one is that is the
+    same."""
+
+    key: u64  # the stamp of its note without the block; in place of the pattern STRIDED or EACH, and whether it writes
+    places: u64  # the offsets of lanes 0 and 16, 32 bits each
+    lanes: u64  # the lanes that take part, and above them by how much the offset of one is larger than the one before
+    members: Pointer[u64]  # the table of the access
+    synced: u32  # when the warp's lanes had last synchronized
+    pattern: u32  # these are as in the note
+    where: u64
+    apart: u64
+    pieces: Pointer[u64]
+
+
+class Interval(Record):
+    """What is remembered of the accesses of blocks between two barriers."""
+
+    begin: u64  # which of `Repeats.told` they are
+    end: u64
+    tries: u64  # how often it was tried to remember some
+    kept: u64  # in how many blocks all of them, or the first ones, were the same
+    left: u64  # and in how many there was another one
+
+
+class Repeats(Record):
+    """What a block is likely to do in its shared memory, since another one has done so."""
+
+    told: Pointer[Told]
+    next: u64  # which of them the next access has to be
+    used: u64  # how many there are
+    offsets: Pointer[u32]  # of lanes that lie apart, 32 each
+    apart: u64  # how many have those
+    intervals: Pointer[Interval]
+    room: u64  # how many of these there are
+    now: u64  # the number of the interval that is under way
+    learns: u64  # whether its accesses are to be remembered
+
+
 class Launch(Record):
     """The checks' record of a launch."""
 
@@ -187,6 +226,7 @@ class Block(Record):
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
     later: Later  # racecheck: reads of shared memory
+    repeats: Repeats  # and what it is likely to do there
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
     local: Pointer[u32]  # initcheck: for each warp which lanes have written to local memory (`local_memory`)

@@ -195,7 +195,7 @@ class Checks(Part):
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def _listed(self, rows: list[int]) -> str:
-        return self.e.constant("checked", "i64", rows, align=", align 64")
+        return self.e.constant("checked", "i64", rows, align=", align 64", shared=True)
 
     def flags(self, index: int) -> int:
         return index << records.CODE | self.program.codes[index].properties.strong << records.STRONG

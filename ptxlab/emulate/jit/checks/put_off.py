@@ -12,9 +12,9 @@ from ptxlab.emulate.jit.emitter.groups import Seen
 from ptxlab.emulate.jit.emitter.loop_registers import loops
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
-from ptxlab.emulate.rules import notes, race_later, race_rows, race_watch
+from ptxlab.emulate.rules import notes, race_accesses, race_later, race_repeats, race_rows, race_watch
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put, Told
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -43,17 +43,24 @@ class PutOff(Part):
     def around(
         self, seen: Seen, members: Members, records: tuple[str, str], places: tuple[str, str], pattern: str
     ) -> Iterator[tuple[str, str]]:
-        """Around what checks and records an access now: puts a read off if it can be. records: those of its
-        allocation, and their stride; places: the offsets of lanes 0 and 16. Gives the tables of the members and of
-        the pieces."""
+        """Around what checks and records an access now: puts a read off if it can be, and does no more about one that
+        was expected. records: those of its allocation, and their stride; places: the offsets of lanes 0 and 16. Gives
+        the tables of the members and of the pieces."""
         t, group, shared = self.t, seen.group, seen.code.space == "shared"
         steady = group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}
         rows, pieces = self.checks.members(members), self.checks.pieces(members)
-        if not self._may or seen.write or seen.code.space not in ("global", "shared") or not steady:
+        if not self._may or not steady or not (shared or (seen.code.space == "global" and not seen.write)):
             yield rows, pieces
             return
         race, stride = records
         past, where = t.label("later"), race_later.TO_BLOCK if shared else race_later.TO_LAUNCH
+        if shared:
+            self._if_repeated(seen, records, places, pattern, rows, past)
+        if seen.write:
+            yield rows, pieces
+            t.go(past)
+            t.at(past)
+            return
         with contextlib.nullcontext() if shared else t.if_then(t.let(f"icmp ne ptr {race}, null")):
             with t.if_then(t.let(f"icmp eq i64 {self._state(race, stride)}, {where}")):
                 self._note(seen, (race, stride, rows, pieces), places, pattern, past)
@@ -86,6 +93,41 @@ class PutOff(Part):
         place = self.t.let(f"getelementptr i64, ptr {kept}, i64 {race_rows.LATER}")
         return self.t.let(f"load i64, ptr {place}")
 
+    def _if_repeated(
+        self, seen: Seen, records: tuple[str, str], places: tuple[str, str], pattern: str, rows: str, past: str
+    ) -> None:
+        """Goes on at `past` if the block is expected to do what an earlier one did, and does it."""
+        t, writes = self.t, race_later.NOTED_WRITE if seen.write else 0
+        expected = t.let(f"icmp eq i64 {self._state(*records)}, {race_later.REPEATED}")
+        with t.if_then(t.let(f"and i1 {expected}, {self._fits(seen, pattern)}")):
+            repeats = {
+                name: t.let(f"load {kind}, ptr {t.field(Block, f'repeats.{name}', '%check.block')}")
+                for name, kind in (("told", "ptr"), ("next", "i64"))
+            }
+            at = t.let(f"mul i64 {repeats['next']}, {Told.size}")
+            told = t.let(f"getelementptr i8, ptr {repeats['told']}, i64 {at}")
+            low, high = (t.let(f"zext i32 {t.let(f'trunc i64 {place} to i32')} to i64") for place in places)
+            apart = "0"
+            if not seen.uniform:
+                same = t.let(f"trunc i32 {t.let(f'lshr i32 {0b100010}, {pattern}')} to i1")  # ALL_ and HALVES_THE_SAME
+                apart = t.let(f"select i1 {same}, i64 0, i64 {seen.size << 32}")
+            lanes, above = t.let(f"zext i32 {self.active.bits} to i64"), t.let(f"shl i64 {high}, 32")
+            alike = {
+                "key": f"i64 {t.let(f'and i64 {self._stamp(race_later.STRIDED | writes)}, {race_repeats.NOT_BLOCK}')}",
+                "places": f"i64 {t.let(f'or i64 {above}, {low}')}",
+                "lanes": f"i64 {t.let(f'or i64 {apart}, {lanes}')}",
+                "members": f"ptr {rows}",
+            }
+            if any(code.properties.converges for code in self.program.codes):
+                alike["synced"] = f"i32 {self._synced()}"
+            same = "true"
+            for field, value in alike.items():
+                held = t.let(f"load {value.split()[0]}, ptr {t.field(Told, field, told)}")
+                same = t.let(f"and i1 {same}, {t.let(f'icmp eq {value}, {held}')}")
+            with t.if_then(same, to=past):
+                t.bump(t.field(Block, "repeats.next", "%check.block"), "add i64", "1")
+            t.do(call(race_accesses.departed, "%check.launch", "%check.block", *records, self.active.bits))
+
     def _note(
         self, seen: Seen, given: tuple[str, str, str, str], places: tuple[str, str], pattern: str, past: str
     ) -> None:
@@ -104,7 +146,8 @@ class PutOff(Part):
         with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past if alone else ""):
             above = t.let(f"shl i64 {high}, 32")
             lanes = t.let(f"shl i64 {t.let(f'zext i32 {self.active.bits} to i64')}, 32")
-            stamp, place = self._stamp(seen, pattern), t.let(f"or i64 {above}, {low}")
+            stamp = self._stamp(race_later.ONE_ADDRESS if seen.uniform else pattern)
+            place = t.let(f"or i64 {above}, {low}")
             extent = t.let(f"or i64 {lanes}, {stride}")
             kept = {
                 "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
@@ -178,9 +221,9 @@ class PutOff(Part):
             return self.t.let(f"icmp ne i32 {self.active.bits}, 0")
         return self.t.let(f"icmp eq i32 {self.active.bits}, -1")
 
-    def _stamp(self, seen: Seen, pattern: str) -> str:
+    def _stamp(self, pattern: int | str) -> str:
         """When and by whom a read is put off, and its pattern (see `records.Put`)."""
-        t, pattern = self.t, str(race_later.ONE_ADDRESS) if seen.uniform else pattern
+        t = self.t
         now, full = (t.let(f"load i64, ptr {t.field(Block, name, '%check.block')}") for name in ("now", "full"))
         time = t.let(f"and i64 {t.let(f'lshr i64 {full}, {TIME - CODE}')}, {LAST_TIME << CODE}")
         warp = t.let(f"shl i64 {t.let('zext i32 %check.warp to i64')}, {WARP}")

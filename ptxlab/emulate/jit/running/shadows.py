@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ptxlab.emulate.jit.running.record_memory import LentShadow
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import launches, notes, race_later, races
+from ptxlab.emulate.rules import launches, notes, race_later, race_repeats, races
 from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.records import BLOCKS, Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
@@ -72,6 +72,7 @@ class Watched:
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
             if self.later:
                 race_later.make_room(block.later, race_later.BLOCK_ROOM, size=shared, granule=self.granule)
+                race_repeats.make_room(block.repeats)
         return block
 
     def notes(self) -> Iterator[Note]:
