@@ -36,11 +36,12 @@ def _loop(body: str = ROUND, step: str = "%r21", n: int = 192, after: str = "") 
     return kernel(LOOP.format(body=body, step=step, n=n) + after)
 
 
-def _order(way: str, text: str, threads: int = 64, blocks: int = 1) -> int:
+def _order(way: str, text: str, threads: int = 64, blocks: int = 1, budget: int = 2_000_000) -> int:
     """The numbers of the warps, in the order in which they wrote them."""
     if way == "good":
         improve(text, (threads,), False, ("memcheck",))
-    out, _ = run("step" if way == "step" else "jit", text, threads=threads, blocks=blocks, out=np.zeros(64, np.uint32))
+    engine, out = "step" if way == "step" else "jit", np.zeros(64, np.uint32)
+    out, _ = run(engine, text, threads=threads, blocks=blocks, out=out, budget=budget)
     return int(out[0])
 
 
@@ -90,7 +91,7 @@ def test_loops_with_barriers_do_not_end_turns(way: str) -> None:
 def test_rounds_without_end_spend_the_budget(way: str) -> None:
     text = _loop().replace("@%p1 bra AGAIN;", "bra AGAIN;")
     with pytest.raises(DeviceFault, match="warp-instructions"):
-        _order(way, text)
+        _order(way, text, budget=100_000)
 
 
 def _marked(body: str) -> int:

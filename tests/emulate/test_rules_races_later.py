@@ -327,7 +327,7 @@ class Watched(Later):
 
 
 @pytest.mark.long
-@few_and_many(60)
+@few_and_many(300)
 def test_blocks_that_do_what_those_before_did_find_what_they_find_by_themselves(seeds: range) -> None:
     compiled, seen = compiled_rules(4), dict.fromkeys(["kept", "left", "hazards"], 0)
     for seed in seeds:
@@ -356,9 +356,12 @@ class Alike(Later):
     def step(self, draw: random.Random) -> None:
         self.plan = self.plan or [self._something(draw, 0.01) for _ in range(24)]
         plan, self.number = list(self.plan), self.number + 1
-        if draw.random() < 0.5:
+        for _ in range(draw.choice([0, 0, 0, 1, 2, 4])):
             at = draw.randrange(len(plan))
-            plan[at : at + draw.randrange(2)] = [self._something(draw, 0.5)] * draw.randrange(2)
+            if draw.random() < 0.3:
+                plan[at : at + draw.randrange(2)] = [self._something(draw, 0.5)] * draw.randrange(2)
+            else:
+                plan[at : at + 1] = self._almost(draw, *plan[at])
         self.call(started, self.block, self.number)
         for what, *given in plan:
             what(*given)
@@ -385,6 +388,23 @@ class Alike(Later):
             mask = sum(1 << k for k in range(32) if mask >> k & 1 and layout[k] not in layout[:k]) or 1
         place = 128 * (draw.randrange(3) if draw.random() < astray else warp) + size * layout
         return self._accesses, warp, mask, draw.randrange(CODES), size, place, write
+
+    def _almost(self, draw: random.Random, what: Any, *given: Any) -> list[tuple[Any, ...]]:
+        """The same but for one thing: no barrier, lanes of another warp that synchronize, other lanes, another place of
+        one lane or of all, another instruction."""
+        if what != self._accesses:
+            return [(what, *given[:2], (given[2] + 1) % 3)] if given[0] == race_order.sync_warp else []
+        warp, mask, code, size, place, write = given
+        differs, near = draw.randrange(4), size * draw.choice([1, -1, 16, 32])
+        if differs == 0:
+            mask = draw.choice([ALL, 0xFFFF, 0x3, mask ^ 1 << draw.randrange(32) or 1])
+        elif differs == 1:
+            place = np.where(np.arange(32) == draw.randrange(32), (place + near) % (4 * WORDS), place)
+        elif differs == 2:
+            place = (place + near) % (4 * WORDS)
+        else:
+            code = (code + 1) % CODES
+        return [(what, warp, mask, code, size, place, write)]
 
     def _accesses(self, warp: int, mask: int, code: int, size: int, place: np.ndarray, write: bool) -> None:
         code, words = code << CODE, size // 4

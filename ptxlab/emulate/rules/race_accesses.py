@@ -59,7 +59,7 @@ from ptxlab.emulate.rules.race_rows import LATER, SCATTERED, by_words
 from ptxlab.emulate.rules.race_strides import joint_lines
 from ptxlab.emulate.rules.race_watch import reads_alone, watched, watched_word
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
-from ptxlab.emulate.rules.races import hidden, only_stores, remember
+from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
 from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
 
 
@@ -338,11 +338,21 @@ def keep_stores(
         begin = u64(offsets[lane]) + members[1]
         for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
             if hidden(records, stride, records[word]) and only_stores(launch, records[word]):
-                remember(launch, block, records + word, stride, records[word], False)
+                keep_store(records + word, stride)
                 kept = True
     if kept:
         accessed(launch, block, records, stride, False)
         disturbed(launch, block, records, stride)
+
+
+@rule
+def keep_store(at: Pointer[u64], stride: u64) -> None:
+    """The same of one word: in place of no reader, or of one by the same warp at an earlier time."""
+    for k in range(1, 3):
+        reader = at[k * stride]
+        if reader == 0 or ((reader ^ at[0]) & OF_WARP == 0 and reader >> TIME < at[0] >> TIME):
+            at[k * stride] = at[0]
+            return
 
 
 @rule(cold=True)
