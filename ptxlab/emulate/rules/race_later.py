@@ -38,6 +38,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, releases
 from ptxlab.emulate.rules.race_rows import LATER, LINE
@@ -193,6 +194,22 @@ def equally_far(offsets: Pointer[u32], mask: u32) -> tuple[boolean, u64, u64]:
         high = u32(low + 16 * apart)
     meant = (lane_ids() & 15) * apart + (lane_ids() >> 4) * u32(high - low) + low
     return mask & ~bits(load_lanes(offsets) == meant) == 0, u64(high) << 32 | low, u64(apart)
+
+
+@rule
+def laid(put: Put) -> tuple[u64, u64]:
+    """The same of an access that was put off, of whatever pattern but EACH: the offsets of lanes 0 and 16, and how far
+    the lanes of each half are apart."""
+    low, high, apart, pattern = put.places & 0xFFFFFFFF, put.places >> 32, put.members[2], put.stamp & 15
+    if pattern == ONE_ADDRESS or pattern == ALL_THE_SAME:
+        high, apart = low, 0
+    elif pattern == HALVES_THE_SAME:
+        apart = 0
+    elif pattern == STRIDED:
+        apart = put.apart
+    elif pattern == IN_A_ROW:
+        high = u64(u32(low + 16 * apart))
+    return high << 32 | low, apart
 
 
 @rule(cold=True)

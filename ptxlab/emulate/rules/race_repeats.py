@@ -28,7 +28,6 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.notes import taking_part
 from ptxlab.emulate.rules.race_later import (
@@ -36,12 +35,12 @@ from ptxlab.emulate.rules.race_later import (
     LAST_INTERVAL,
     NOTED_WRITE,
     NOW,
-    ONE_ADDRESS,
     PATIENCE,
     REPEATED,
     STRIDED,
     TO_BLOCK,
     equally_far,
+    laid,
 )
 from ptxlab.emulate.rules.race_rows import LATER
 from ptxlab.emulate.rules.records import (
@@ -188,26 +187,20 @@ def remember(block: Block, fine: boolean) -> None:
         pattern = put.stamp & 15
         told.pattern, told.where, told.apart, told.synced = u32(put.stamp & 31), put.places, put.apart, put.synced
         told.members, told.pieces = put.members, put.pieces
-        low, high, apart, lies = put.places & 0xFFFFFFFF, put.places >> 32, put.members[2], u64(STRIDED)
-        if pattern == IN_A_ROW:
-            high = u64(u32(low + 16 * apart))
-        elif pattern == ONE_ADDRESS or pattern == ALL_THE_SAME:
-            high, apart = low, 0
-        elif pattern == HALVES_THE_SAME:
-            apart = 0
-        elif pattern == STRIDED:
-            apart = put.apart
-        elif pattern == EACH:
+        strided, places, apart = True, u64(0), u64(0)
+        if pattern == EACH:
             given = later.offsets + 32 * put.places
-            strided, places, step = equally_far(given, u32(put.extent >> 32))
-            low, high, apart = places & 0xFFFFFFFF, places >> 32, step
+            strided, places, apart = equally_far(given, u32(put.extent >> 32))
             told.where = repeats.apart
             copy_bytes((repeats.offsets + 32 * repeats.apart).cast(u8), given.cast(u8), 128)
             if not strided:
-                lies, low, high, apart = u64(EACH), repeats.apart, 0, 0
+                places, apart = repeats.apart, 0
             repeats.apart += 1
+        else:
+            places, apart = laid(put)
+        lies = u64(STRIDED) if strided else u64(EACH)
         told.key = put.stamp & NOT_BLOCK & NOT_PATTERN | lies | put.stamp & NOTED_WRITE
-        told.places, told.lanes = high << 32 | low, apart << 32 | put.extent >> 32
+        told.places, told.lanes = places, apart << 32 | put.extent >> 32
         repeats.used += 1
     interval.end = repeats.used
     repeats.told[repeats.used].key = NO_KEY

@@ -22,7 +22,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.notes import serial, taking_part
 from ptxlab.emulate.rules.race_alone import (
@@ -40,7 +40,6 @@ from ptxlab.emulate.rules.race_later import (
     EACH,
     FRONT,
     NOTED_WRITE,
-    ONE_ADDRESS,
     PARTS_OF_ROWS,
     REPEATED,
     STRIDED,
@@ -48,6 +47,7 @@ from ptxlab.emulate.rules.race_later import (
     WATCHED,
     equally_far,
     full,
+    laid,
 )
 from ptxlab.emulate.rules.race_rows import LATER, SCATTERED
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Later, Launch, Put
@@ -56,19 +56,12 @@ from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Lat
 @rule
 def put_offsets(put: Put, given: Pointer[u32], offsets: Pointer[u32]) -> None:
     """The offset of each lane of an access that was put off. given: those of lanes that lie apart."""
-    low, high, size, pattern = put.places & 0xFFFFFFFF, put.places >> 32, put.members[2], put.stamp & 15
-    if pattern == EACH:
+    if put.stamp & 15 == EACH:
         store_lanes(offsets, load_lanes(given + 32 * put.places))
         return
-    if pattern == ONE_ADDRESS or pattern == ALL_THE_SAME:
-        high, size = low, 0
-    elif pattern == HALVES_THE_SAME:
-        size = 0
-    elif pattern == STRIDED:
-        size = put.apart
-    elif pattern == IN_A_ROW:
-        high = low + 16 * size
-    store_lanes(offsets, (lane_ids() & 15) * u32(size) + (lane_ids() >> 4) * u32(high - low) + u32(low))
+    places, apart = laid(put)
+    low, high = u32(places), u32(places >> 32)
+    store_lanes(offsets, (lane_ids() & 15) * u32(apart) + (lane_ids() >> 4) * u32(high - low) + low)
 
 
 @rule
