@@ -32,7 +32,9 @@ from ptxlab.emulate.rules import (
     race_watch,
 )
 from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
     HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
@@ -241,6 +243,40 @@ def test_how_far_apart_the_lanes_of_a_mask_are(mask: int) -> None:
         if len(lanes) > 2:
             given[lanes[-1]] += 4
             assert not race_later.equally_far(Pointer[int](given.astype(np.uint32)), mask)[0]
+
+
+LANE = np.arange(32)
+LAID = {
+    "a row": (IN_A_ROW, 40 + 8 * LANE),
+    "a row for each half": (HALVES_IN_A_ROW, 40 + 8 * (LANE % 16) + 1000 * (LANE // 16)),
+    "parts of rows": (race_later.PARTS_OF_ROWS, 40 + 8 * (LANE % 16) + 1000 * (LANE // 16)),
+    "one place": (ALL_THE_SAME, 40 + 0 * LANE),
+    "one address": (race_later.ONE_ADDRESS, 40 + 0 * LANE),
+    "one place for each half": (HALVES_THE_SAME, 1000 - 24 * (LANE // 16)),
+    "equally far apart": (race_later.STRIDED, 40 + 12 * LANE),
+    "anywhere": (race_later.EACH, 8 * (LANE * 7 % 32)),
+}
+"""Patterns of accesses of 8 bytes, with the offset of each lane."""
+
+
+@pytest.mark.parametrize("name", LAID)
+def test_the_note_of_an_access_leads_to_the_offsets_of_its_lanes(name: str) -> None:
+    pattern, offsets = LAID[name]
+    given = np.zeros(4 * 32, np.uint32)
+    put, found = Put.new(), Pointer[int](np.zeros(32, np.uint32))
+    put.stamp, put.apart = race_later.NOTED_WRITE | pattern, int(offsets[1] - offsets[0])
+    put.places = int(offsets[16]) << 32 | int(offsets[0])
+    if pattern == race_later.EACH:
+        put.places, given[96:] = 3, offsets
+    elif pattern == IN_A_ROW:  # of a row, lane 0's offset is all that is looked at
+        put.places = int(offsets[0])
+    put.members = Pointer[int](np.array([1, 0, 8, 0], np.uint64))
+    race_watch.put_offsets(put, Pointer[int](given), found)
+    assert found.array.tolist() == offsets.tolist()
+    if pattern != race_later.EACH:
+        places, apart = race_later.laid(put)
+        assert [places & ALL, places >> 32] == [offsets[0], offsets[16]]
+        assert apart == offsets[1] - offsets[0]
 
 
 def test_writes_are_put_off_from_the_first_once_lanes_in_no_row_have_been_recorded() -> None:
