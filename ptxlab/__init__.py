@@ -67,8 +67,7 @@ if TYPE_CHECKING:
     from ptxlab.static import inspect, occupancy
     from ptxlab.sweeps import open_sweep, sweep, tune
     from ptxlab.text import parse
-
-__version__ = "0.1.0"
+    from ptxlab.version import __version__ as __version__
 
 _HOMES = {
     name: home
@@ -96,6 +95,7 @@ _HOMES = {
         "static": "inspect occupancy",
         "sweeps": "open_sweep sweep tune",
         "text": "parse",
+        "version": "__version__",
     }.items()
     for name in names.split()
 }

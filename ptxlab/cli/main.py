@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab import __version__
 from ptxlab.cli.run import build, print_json, run_kernel
 from ptxlab.errors import PtxlabError
+from ptxlab.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:

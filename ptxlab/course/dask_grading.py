@@ -17,12 +17,12 @@ from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ptxlab import __version__
 from ptxlab.course.class_run import Result
 from ptxlab.course.handed import Handed
 from ptxlab.course.marks import digest, from_json, without_marks
 from ptxlab.errors import PtxlabError, UnavailableError
 from ptxlab.sweeps.workers import on_dask
+from ptxlab.version import __version__
 
 STARTING = 60.0
 """Seconds that a cluster may take to have its first worker."""

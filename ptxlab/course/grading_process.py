@@ -18,10 +18,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ptxlab import __version__
 from ptxlab.course.dask_grading import How, unpacked
 from ptxlab.course.grading_pool import Pool, prepare
 from ptxlab.course.sandbox import confinement
+from ptxlab.version import __version__
 
 IDLE = 600.0
 """Seconds without a submission after which it ends: whoever graded was ended before it could say so."""

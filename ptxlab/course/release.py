@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab import __version__
 from ptxlab.course import build
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
+from ptxlab.version import __version__
 
 README = """\
 # {title}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import __version__, kernels, reference, static
+from ptxlab import kernels, reference, static
 from ptxlab.attention.decode import Decoded, decode
 from ptxlab.attention.paged import PagedCache
 from ptxlab.attention.prefill import attention, scale_of
@@ -18,6 +18,7 @@ from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.launch.buffers import const, out
 from ptxlab.launch.run import Run, launch
 from ptxlab.sweeps.plan import Shape
+from ptxlab.version import __version__
 
 Array = NDArray[Any]
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import __version__, kernels, options
+from ptxlab import kernels, options
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
+from ptxlab.version import __version__
 
 BY_LAUNCH = ("splits",)
 """Parameters of a grid that are no build parameters: they are given to `pl.decode`."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ptxlab import __version__
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding, Party
+from ptxlab.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 """The schema that the documents follow (OASIS, SARIF 2.1.0 errata 01)."""
