@@ -42,6 +42,7 @@ import ptxlab as pl
 from benchmarks.kernels.__main__ import KERNELS, cpu_name
 from benchmarks.kernels.yardstick import OnMachine
 from ptxlab import emulate, kernels, text
+from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building import build, module_text, rule_objects
 from ptxlab.emulate.jit.native import code, compile
 from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
@@ -154,7 +155,7 @@ def yardstick(kernel: Any) -> Callable[[], Any]:
         on = machine()
         on.program = emulate.lower(text.parse("\n".join(on.program.lines)))
         launch = on._launch(1, {})
-        built = build.prepare(on.program, None, rows=build.Rows.of(launch.block, launch.grid))[0]
+        built = build.prepare(on.program, None, rows=Rows.of(launch.block, launch.grid))[0]
         on.reset()
         from ptxlab.emulate.jit.running.run import Run
 

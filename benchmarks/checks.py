@@ -1,4 +1,4 @@
-"""What watching costs on the CPU machine, as ratios to a plain run: `python benchmarks/checks.py [--write]`.
+"""What watching costs on the CPU machine, as ratios to a plain run: `python -m benchmarks.checks [--write]`.
 
 Three kernels: attention with one thread per row, attention with K and V in shared memory (one head, N = 1024, D = 64),
 and nvcc's tiled matrix multiplication. One worker; CPU time, in turn with plain runs, so that other programs on the
@@ -15,16 +15,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
-from emulator import Prepared, attention, matmul
 
 import ptxlab as pl
+from benchmarks.emulator import Prepared, attention, matmul
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import prepare
 from ptxlab.emulate.jit.instruments.chosen import instruments_of
@@ -45,7 +44,7 @@ def runner(prepared: Prepared, *, trace: Trace | None = None, **options: object)
     def once() -> float:
         this = launch
         if trace is not None:
-            this = replace(launch, trace=trace.recorder(prepared.program, launch))
+            this = launch._replace(trace=trace.recorder(prepared.program, launch))
         made = Run(prepared.program, built, this, prepared.memory)
         begun = time.process_time()
         made.wait()
@@ -180,7 +179,7 @@ def main() -> None:
     ]
     if options.write:
         date = datetime.now(UTC).date().isoformat()
-        made = {"date": date, "device": cpu, "command": "python benchmarks/checks.py --write"}
+        made = {"date": date, "device": cpu, "command": "python -m benchmarks.checks --write"}
         kept = {**made, "ratio to plain": ratios, "asked": {k: v for k, (_, v) in WATCHED.items()}, "traces": table}
         (RESULTS / "checks.json").write_text(json.dumps(kept, indent=1) + "\n")
         (RESULTS / "checks.md").write_text(

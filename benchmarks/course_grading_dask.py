@@ -1,7 +1,7 @@
 """A class of 200 synthetic submissions, graded here and on a Dask cluster of real processes: the same CSV file?
 
-    python benchmarks/course_grading_dask.py             # writes benchmarks/results/course_grading_dask.md
-    python benchmarks/course_grading_dask.py --count 20 --timed 8
+    python -m benchmarks.course_grading_dask             # writes benchmarks/results/course_grading_dask.md
+    python -m benchmarks.course_grading_dask --count 20 --timed 8
 
 The class is that of `course_grading.py`: right, wrong, and all that a grader fears. Half-way a worker is killed. Then a
 part of the class is graded with one, two and four workers, for the time. Needs `ptxlab[scale]` and bubblewrap.
@@ -18,10 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import course_grading
-from course_grading import RESULTS, SEED
-from sweeping import Cluster, processor
-
+from benchmarks import course_grading
+from benchmarks.course_grading import RESULTS, SEED
+from benchmarks.sweeping import Cluster, processor
 from ptxlab.course.class_grading import grade
 from ptxlab.course.marks import Graded
 from ptxlab.course.report import write_csv
@@ -73,7 +72,7 @@ def main() -> int:
     lines = [
         "# A class, graded on a Dask cluster",
         "",
-        f"`python benchmarks/course_grading_dask.py`: {chosen.count} submissions, exercises "
+        f"`python -m benchmarks.course_grading_dask`: {chosen.count} submissions, exercises "
         f"{', '.join(chosen.exercises)}, {processor()}, {cores} cores, Python {platform.python_version()}. Scheduler "
         "and workers are processes of this machine; a worker has one thread.",
         "",

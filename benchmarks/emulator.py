@@ -33,7 +33,7 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building import build
 from ptxlab.emulate.jit.building.linked_rules import parts
 from ptxlab.emulate.jit.building.module_text import module_text
-from ptxlab.emulate.jit.building.rule_objects import object_codes
+from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import compile
@@ -91,7 +91,7 @@ class Prepared:
 
         def once() -> float:
             start = time.perf_counter()
-            module = module_text(self.program, cpu, Instruments(), slow=False, small=level == build.QUICK)
+            module = module_text(self.program, cpu, Instruments(), slow=False, small=level == QUICK)
             rules, _ = object_codes(parts(module.rules, self.program, Instruments(), cpu))
             native.load((compile.build(module.text, cpu, level), *rules), cpu)
             return time.perf_counter() - start
@@ -185,7 +185,7 @@ def arm64_ms(prepared: Prepared) -> float:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu")
-    machine = target.create_target_machine(cpu="neoverse-n1", opt=build.QUICK)
+    machine = target.create_target_machine(cpu="neoverse-n1", opt=QUICK)
     made = module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False, small=True)
     module = llvm.parse_assembly(made.text)
     return best(lambda: timed(lambda: machine.emit_object(module)), 3) * 1e3 / len(prepared.program.codes)
@@ -228,7 +228,7 @@ def main() -> None:
             part = 1 if cpu.wide else 3  # AVX2 has half the lanes and no masks: a third is asked of it
             row(f"{name}, {label}: time", seconds / reference, "x numpy", f"at most {5 * part}" * (name == "scalar"))
             row(f"{name}, {label}: rate", rate, "G thread-instr./s", f"at least {15 / part:g}" * (name == "tiled"))
-            for tier, level in (("first", build.QUICK), ("hot", build.GOOD)):
+            for tier, level in (("first", QUICK), ("hot", GOOD)):
                 ms = prepared.build_ms(cpu, level)
                 row(f"{name}, {label}: build, {tier}", ms, "ms/PTX instruction", f"at most {0.5 if cpu.wide else 1}")
     several = attention("scalar", heads=8)

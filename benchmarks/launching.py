@@ -35,7 +35,7 @@ def prepared() -> Callable[[], pl.Run]:
     buffers = [pl.empty((1, 1, 64, 64), np.uint16, device="gpu") for _ in range(4)]
     lse = pl.empty((1, 1, 64), np.float32, device="gpu")
     grid, block, shared = built.launch_shape(1, 1, 1, 64, 64)
-    given = built.arguments(*buffers, lse, reference.default_scale(64))
+    given = built.arguments(*buffers, lse=lse, scale=reference.default_scale(64))
     return lambda: pl.launch(built, grid, block, *given, shared=shared, device="gpu")
 
 

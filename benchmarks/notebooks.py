@@ -1,4 +1,4 @@
-"""How long the course's notebooks take, solutions in, without a GPU: `python benchmarks/notebooks.py [02 ...]`.
+"""How long the course's notebooks take, solutions in, without a GPU: `python -m benchmarks.notebooks [02 ...]`.
 
 Each runs in a fresh kernel as Jupyter runs it, from its first import on. The goal is a minute: the table gives the
 share of it, and how many words a student reads before the first task. `--write` puts the table into benchmarks/results.
@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/support")]
 
 import notebook_runs as notebooks
-from first_task import counted
 
+from benchmarks.first_task import counted
 from ptxlab.course import build
 
 GOAL = 60.0
@@ -52,7 +52,7 @@ def main() -> None:
         head = [
             "# The notebooks, solutions in",
             "",
-            f"`python benchmarks/notebooks.py --write` on {datetime.date.today()}:",
+            f"`python -m benchmarks.notebooks --write` on {datetime.date.today()}:",
         ]
         RESULTS.write_text("\n".join([*head, f"{where}, no GPU, {load}.", "", *rows, ""]), encoding="utf-8")
 

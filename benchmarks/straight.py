@@ -12,8 +12,8 @@ import time
 
 from ptxlab.collection import resting
 from ptxlab.emulate import lower
-from ptxlab.emulate.jit.building import build
 from ptxlab.emulate.jit.building.module_text import module_text
+from ptxlab.emulate.jit.building.rule_objects import QUICK
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import compile
@@ -66,7 +66,7 @@ def _stages(text: str) -> list[float]:
     marks.append(time.process_time())
     written = module_text(program, cpu, Instruments(), slow=False, small=True)
     marks.append(time.process_time())
-    compile.build(written.text, cpu, build.QUICK)
+    compile.build(written.text, cpu, QUICK)
     marks.append(time.process_time())
     return [after - before for before, after in itertools.pairwise(marks)]
 

@@ -24,7 +24,8 @@ from benchmarks.gpu import corpus, form_programs
 from benchmarks.gpu.form_rules import difference
 from benchmarks.gpu.record import Record, record_for
 from benchmarks.gpu.workers import Died, Workers, serve
-from ptxlab.isa import form
+from ptxlab.isa import examples as isa_examples
+from ptxlab.isa import form, types
 from ptxlab.isa.coverage import key
 from ptxlab.isa.table import all_ops
 
@@ -141,7 +142,7 @@ def compared(program: form_programs.Program, own: Any, theirs: Any) -> dict[str,
 
 def apart(a: Any, b: Any, type_: str) -> int:
     """How many representable numbers lie between two floats (of other types, between their bits)."""
-    width = {"pred": 1, "f16x2": 32, "bf16x2": 32}.get(type_) or form_programs.types.width(type_)
+    width = {"pred": 1, "f16x2": 32, "bf16x2": 32}.get(type_) or types.width(type_)
 
     def place(bits: int) -> int:
         sign = bits >> (width - 1) & 1 if type_ in form_programs.conformance.NAN else 0
@@ -265,7 +266,7 @@ def coverage(rows: list[dict[str, Any]], sm: int) -> dict[str, Any]:
         name = key(entry)
         if name in compared_:
             continue
-        examples = [form(x) for x in form_programs.examples.opcodes(entry)]
+        examples = [form(x) for x in isa_examples.opcodes(entry)]
         least = min(x.sm for x in examples)
         if not entry.executed:
             left[name] = "the CPU machine does not execute it"

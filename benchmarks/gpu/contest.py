@@ -166,7 +166,9 @@ def ours(name: str, problem: Problem, inputs: Inputs, place: Place) -> Ours:
     o, lse = outputs(problem, place)
     steps = []
     for n, (one_o, one_lse) in enumerate(zip(parts(o), parts(lse), strict=True)):
-        given = built.arguments(*inputs.on_device(dtype, n % SETS, shape), one_o, one_lse, reference.default_scale(dim))
+        given = built.arguments(
+            *inputs.on_device(dtype, n % SETS, shape), o=one_o, lse=one_lse, scale=reference.default_scale(dim)
+        )
         steps.append((built, *launch, given))
     return Ours(steps, o, lse, dtype, place.blocks)
 

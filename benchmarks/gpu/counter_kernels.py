@@ -160,8 +160,8 @@ def launch(name: str, device: str) -> Counters | None:
 
 def _built(name: str) -> Any:
     """A kernel of the library."""
-    phase = "decode" if name == "decode_gqa" else "prefill"
-    return kernels.get(name, phase).build(head_dim=64, dtype=LIBRARY[name], arch="sm_90")
+    spec: Any = kernels.get(name, "decode") if name == "decode_gqa" else kernels.get(name, "prefill")
+    return spec.build(head_dim=64, dtype=LIBRARY[name], arch="sm_90")
 
 
 def machine_code(name: str) -> list[str]:

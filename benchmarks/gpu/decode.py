@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ def copy_rates(place: Place, size: int, repeats: int) -> dict[str, float]:
     source, to = (pl.empty(size // 4, np.uint32, device=place.device) for _ in range(2))
     pl.launch(scatter, place.blocks, THREADS, source, size // 4, 1, device=place.device)
     grid, graph = 16 * place.processors, None
+    ways: dict[str, Callable[[], float]]
     if place.device == "gpu":
         graph = record_graph([(copy, grid, THREADS, 0, (source, to, size // 16))])
         ways = {"kernel": graph.replay, "driver": partial(driver_copy, source.address, to.address, size)}
@@ -99,7 +100,9 @@ def copy_rates(place: Place, size: int, repeats: int) -> dict[str, float]:
         for first in (0, size // 8, size // 4 - 1024):
             if not np.array_equal(read(source, first, (1024,)), read(to, first, (1024,))):
                 raise RuntimeError(f"the copy by the {name} is wrong from byte {4 * first} on")
-    for used in (source, to, *([graph] if graph else [])):
+    if graph:
+        graph.free()
+    for used in (source, to):
         used.free()
     return rates
 

@@ -190,7 +190,7 @@ def launching(record: Record, repeats: int) -> None:
     buffers = [pl.empty((1, 1, 64, 64), np.uint16, device="gpu") for _ in range(4)]
     lse = pl.empty((1, 1, 64), np.float32, device="gpu")
     grid, block, shared = built.launch_shape(1, 1, 1, 64, 64)
-    given = built.arguments(*buffers, lse, reference.default_scale(64))
+    given = built.arguments(*buffers, lse=lse, scale=reference.default_scale(64))
     whole, bare = [], []
     for _ in range(repeats):
         began = time.perf_counter()

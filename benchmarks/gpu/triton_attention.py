@@ -128,7 +128,7 @@ def prepare(tiles: Tiles, problem: Problem, inputs: Inputs, place: Place) -> Our
     kernel = compiled(problem.dim, problem.causal, problem.dtype, place.arch, tiles)
     o, lse = outputs(problem, place)
     steps = [
-        step(kernel, tiles, *inputs.on_device(problem.dtype, n % SETS, problem.shape), *into)
-        for n, into in enumerate(zip(parts(o), parts(lse), strict=True))
+        step(kernel, tiles, *inputs.on_device(problem.dtype, n % SETS, problem.shape), o=one_o, lse=one_lse)
+        for n, (one_o, one_lse) in enumerate(zip(parts(o), parts(lse), strict=True))
     ]
     return Ours(steps, o, lse, problem.dtype, place.blocks)
