@@ -12,7 +12,7 @@ Of several warps that read a tile the last one is remembered.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, lanes_of, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.kinds import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial

@@ -7,23 +7,7 @@ and consumers do. Without `.aligned` lanes may arrive one by one, at any barrier
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    bits,
-    boolean,
-    first,
-    lanes,
-    lanes_of,
-    load_lanes,
-    maximum,
-    rule,
-    select,
-    store_lanes,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED

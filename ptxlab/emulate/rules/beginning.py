@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import atomic, boolean, clear, fill_bytes, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import blocks, clusters
 from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.records import Block

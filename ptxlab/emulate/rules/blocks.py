@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import fill_bytes, rule, u8, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_lines import begin_again
 from ptxlab.emulate.rules.race_repeats import begin_interval
 from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, STRETCHES, TIME, WAITS, Block

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, boolean, copy_bytes, fill_bytes, local, rule, u8, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.mbarrier_words import UPDATE, operated
 from ptxlab.emulate.runtime.state import Context

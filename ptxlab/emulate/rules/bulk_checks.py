@@ -7,21 +7,7 @@ Reading what a copy reads is fine.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    bits,
-    boolean,
-    extract,
-    first,
-    load_row,
-    row_ids,
-    row_u64,
-    rule,
-    select,
-    store_row,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy, bulk_races, tile_layouts
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.bulk_races import within

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    boolean,
-    copy_bytes,
-    count,
-    i32,
-    lanes_of,
-    local,
-    rule,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps

@@ -11,7 +11,7 @@ word that has it.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, bits, boolean, extract, first, row_bool, row_u64, rule, store_row, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.async_proxy import unseen_in_global
 from ptxlab.emulate.rules.kinds import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note

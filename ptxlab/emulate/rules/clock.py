@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block
 
 

@@ -7,7 +7,7 @@ the cluster, which cannot know that the other block has begun, are not looked at
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, rule, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.kinds import MAY_BE_GONE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_lines import READS, WRITES, one_block

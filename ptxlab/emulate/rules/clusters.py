@@ -8,7 +8,7 @@ or it has done neither.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Warp
 
 Index = tuple[int, int, int]

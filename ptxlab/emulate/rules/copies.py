@@ -5,20 +5,7 @@ A GPU may do so, too: it is the earliest order that is allowed. Commits and wait
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    boolean,
-    copy_bytes,
-    fill_bytes,
-    first,
-    lanes_of,
-    load_lanes,
-    rule,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.memcheck import resolve, stop
 from ptxlab.emulate.runtime.state import COPY_FROM, COPY_TO, GLOBAL, SHARED, Context, Cta, Site, Warp
 

@@ -10,7 +10,7 @@ A copy is done when its thread has waited for that group or a later one.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, i32, lanes_of, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.kinds import PENDING
 from ptxlab.emulate.rules.notes import note, serial

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, fill_bytes, lanes_of, rule, u8, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.memcheck import resolve, stop
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import GLOBAL, OUT_OF_MEMORY_RANGE, Context, Cta, Warp

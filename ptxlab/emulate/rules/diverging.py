@@ -6,28 +6,7 @@ or multiples of a stride (see `jit.affine`), as scalars.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    bits,
-    boolean,
-    first,
-    i64,
-    lanes,
-    lanes_of,
-    lanes_u64,
-    load_lanes,
-    narrow,
-    rule,
-    select,
-    splat,
-    store_lanes,
-    u8,
-    u16,
-    u32,
-    u64,
-    widen,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.runtime.state import ScalarRegister, Warp
 
 

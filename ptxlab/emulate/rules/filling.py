@@ -7,7 +7,7 @@ the block, and what lies behind it when an access first gets there.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, fill_bytes, lanes_of, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import Warp
 

@@ -6,7 +6,7 @@ rounded to nearest even, subnormal numbers kept, a signalling NaN made quiet.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import last, rule, u16, u32
+from ptxlab.emulate.language import *
 
 SIGN, INFINITE, NORMAL, QUIET = 0x8000, 0x7C00, 0x0400, 0x0200
 """Of a half: its sign bit, infinity, the smallest normal number, the bit of a quiet NaN."""

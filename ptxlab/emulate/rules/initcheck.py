@@ -10,29 +10,7 @@ access of a group; `ranges` is a count, then offset and size of each range that 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    any_of,
-    bits,
-    boolean,
-    count,
-    fill_bytes,
-    first,
-    gather,
-    lanes,
-    lanes_of,
-    last,
-    load_lanes,
-    load_row,
-    narrow,
-    rule,
-    scatter,
-    splat,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,

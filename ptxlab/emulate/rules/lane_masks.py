@@ -6,18 +6,7 @@ the executing lane, if a lane that it names has exited, or if a shuffle reads a 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    bits,
-    boolean,
-    extract,
-    first,
-    lane_ids,
-    lanes_bool,
-    lanes_u32,
-    rule,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.kinds import GONE_LANE, OMITTED, RANGE, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial

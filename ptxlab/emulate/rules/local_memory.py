@@ -10,21 +10,7 @@ written it as a whole; behind that, of each byte, those that have written to it 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    bits,
-    first,
-    gather,
-    lane_ids,
-    lanes,
-    lanes_of,
-    load_lanes,
-    local,
-    rule,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.kinds import UNINITIALISED

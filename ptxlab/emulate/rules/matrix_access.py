@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, Record, boolean, fill_bytes, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
 from ptxlab.emulate.runtime.state import LOCAL, OUT_OF_MEMORY_RANGE, Context, Cta, Place, Warp
 

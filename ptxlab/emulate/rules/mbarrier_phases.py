@@ -17,20 +17,7 @@ What is rare is left to Python (`mbarrier_book`): notes, and mbarriers that begi
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    boolean,
-    i32,
-    i64,
-    lanes_of,
-    load_lanes,
-    local,
-    maximum,
-    rule,
-    store_lanes,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.kinds import TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,

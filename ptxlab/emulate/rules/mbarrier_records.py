@@ -6,7 +6,7 @@ these stand, of a thread of another block of the cluster, the rank of that block
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, i32, rule, u8, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.records import RANKS, Block
 from ptxlab.emulate.runtime.transfers import Queue
 

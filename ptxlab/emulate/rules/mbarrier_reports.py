@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules.kinds import INIT_UNORDERED
 from ptxlab.emulate.rules.mbarrier_records import CODE, NOBODY, RANK, THREADS, Mbarrier, Mbarriers, Place, Seat

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, i32, i64, lanes_of, load_lanes, maximum, rule, store_lanes, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.kinds import PHASE
 from ptxlab.emulate.rules.mbarrier_records import CODE, NOBODY, THREADS, WARPS, Mbarrier, Mbarriers, Seat, first_arrival
 from ptxlab.emulate.rules.mbarrier_reports import EARLY, comes_after_init, next_order, report, reports_to

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, i64, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, MOST_BYTES, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 
 INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3

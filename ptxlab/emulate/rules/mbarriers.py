@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptxlab.emulate.language import Pointer, boolean, lanes_of, local, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.clusters import others_run

@@ -7,22 +7,7 @@ The rules below `judge` are the compiling engine's: they turn a valid address in
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    boolean,
-    fill_bytes,
-    first,
-    lanes,
-    lanes_of,
-    load_lanes,
-    local,
-    rule,
-    u8,
-    u16,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.records import GAP, WRITTEN
 from ptxlab.emulate.runtime.state import (

@@ -13,34 +13,7 @@ Each result is a pair: what the access needs, and the fewest that an access of a
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Array,
-    Record,
-    Ref,
-    array,
-    bits,
-    boolean,
-    count,
-    distinct,
-    either,
-    exchanged,
-    extract,
-    first,
-    i64,
-    lane_ids,
-    lanes,
-    lanes_u32,
-    lanes_u64,
-    load_lanes,
-    narrow,
-    rule,
-    select,
-    splat,
-    store_lanes,
-    u32,
-    u64,
-    unlike,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import CLUSTER, GENERIC, GLOBAL, LOCAL, SHARED
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.kinds import DIVERGENT, Note

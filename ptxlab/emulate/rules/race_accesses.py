@@ -8,22 +8,7 @@ strength in it. `race_words` checks the words, many at a time.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    bits,
-    boolean,
-    extract,
-    first,
-    lanes_of,
-    lanes_u32,
-    load_lanes,
-    local,
-    narrow,
-    rule,
-    splat,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.kinds import SAME

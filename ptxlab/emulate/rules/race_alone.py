@@ -15,31 +15,7 @@ put off.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    bits,
-    boolean,
-    first,
-    gather,
-    lane_ids,
-    lanes,
-    lanes_of,
-    lanes_u32,
-    last,
-    load_lanes,
-    load_row,
-    narrow,
-    row_bool,
-    row_ids,
-    row_u32,
-    rule,
-    scatter,
-    select,
-    store_row,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_later import FRONT, SINCE
 from ptxlab.emulate.rules.race_words import all_apart
 from ptxlab.emulate.rules.records import Block, Later, Launch

@@ -6,19 +6,7 @@ together as one line of records for each, where single words would have six time
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    boolean,
-    first,
-    lane_ids,
-    lanes,
-    lanes_of,
-    load_lanes,
-    rule,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_lines import ANY_SETTLED, SOME, accessed, none_written
 from ptxlab.emulate.rules.race_rows import AGE, EPOCH, FARTHEST, JOINT, LINE, PRIVATE, by_rows, line_of
 from ptxlab.emulate.rules.records import CODE, Block, Launch

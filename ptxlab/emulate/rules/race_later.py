@@ -23,19 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.language import (
-    Pointer,
-    bits,
-    boolean,
-    copy_bytes,
-    first,
-    lane_ids,
-    load_lanes,
-    rule,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW

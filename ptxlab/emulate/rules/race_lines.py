@@ -33,23 +33,7 @@ engines tests this module.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    any_of,
-    bits,
-    boolean,
-    extract,
-    fill_bytes,
-    first,
-    gather,
-    lanes_bool,
-    lanes_u64,
-    row_bool,
-    row_u64,
-    rule,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_rows import (
     BY_WORDS,
     DISSOLVED,

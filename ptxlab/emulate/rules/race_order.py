@@ -6,31 +6,7 @@ time up to which the accesses of one come before what the other does next.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    bits,
-    boolean,
-    extract,
-    first,
-    gather,
-    insert,
-    lanes,
-    lanes_of,
-    lanes_u32,
-    lanes_u64,
-    least,
-    load_lanes,
-    maximum,
-    minimum,
-    narrow,
-    rule,
-    scatter,
-    splat,
-    store_lanes,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.clock import tick
 from ptxlab.emulate.rules.race_later import synchronized

@@ -8,25 +8,7 @@ and begins elsewhere, waits until that has reached the cache.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    bits,
-    boolean,
-    count,
-    extract,
-    first,
-    lanes_of,
-    load_row,
-    row_bool,
-    row_ids,
-    row_u64,
-    rule,
-    select,
-    store_row,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_lines import (
     accessed,
     disturbed,

@@ -5,20 +5,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    bits,
-    boolean,
-    extract,
-    first,
-    lane_ids,
-    lanes_u32,
-    last,
-    load_lanes,
-    rule,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,

@@ -6,18 +6,7 @@ which comes to the same where nothing needs to be noted: what is kept of a word 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    bits,
-    boolean,
-    first,
-    row_u64,
-    rule,
-    store_row,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_lines import (
     accessed,
     line_settled,

@@ -15,19 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    boolean,
-    copy_bytes,
-    fill_bytes,
-    lanes,
-    load_lanes,
-    rule,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.notes import taking_part
 from ptxlab.emulate.rules.race_later import (

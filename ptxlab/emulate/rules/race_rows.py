@@ -30,7 +30,7 @@ What is kept is the same with and without this: `Launch.summaries` says whether 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, load_row, row_ids, row_u64, rule, select, store_row, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Launch
 
 LINE = 4

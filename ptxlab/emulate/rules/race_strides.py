@@ -7,7 +7,7 @@ as well as a read, takes as long as that of one lane.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, any_of, boolean, first, lane_ids, load_lanes, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_lines import accessed
 from ptxlab.emulate.rules.race_rows import (
     AGE,

@@ -8,20 +8,7 @@ has all notes worked off.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    boolean,
-    first,
-    lane_ids,
-    load_lanes,
-    local,
-    narrow,
-    row_ids,
-    rule,
-    store_lanes,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.notes import serial, taking_part

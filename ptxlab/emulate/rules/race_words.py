@@ -7,31 +7,7 @@ rest to `hazard` and `remember`.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    any_of,
-    bits,
-    boolean,
-    extract,
-    first,
-    gather,
-    lane_ids,
-    lanes,
-    lanes_bool,
-    lanes_of,
-    lanes_u32,
-    lanes_u64,
-    load_lanes,
-    reversed_bits,
-    reversed_lanes,
-    rule,
-    scatter,
-    splat,
-    u32,
-    u64,
-    widen,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_lines import (
     accessed,
     disturbed,

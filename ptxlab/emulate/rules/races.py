@@ -45,14 +45,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.language import (
-    Pointer,
-    boolean,
-    rule,
-    u8,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import race_lines, race_rows
@@ -178,7 +171,7 @@ def swaps(launch: Launch, record: u64) -> boolean:
 
 
 @rule(inline=True)
-def narrow(launch: Launch, record: u64) -> boolean:
+def narrow_scope(launch: Launch, record: u64) -> boolean:
     """Whether a record is that of an instruction whose scope is the block."""
     return launch.traits[record >> CODE & LAST_CODE] & NARROW != 0
 
@@ -188,7 +181,7 @@ def both_strong(launch: Launch, record: u64, me: u64) -> boolean:
     """Whether two accesses do not race because both are strong and the scope of each includes the other's thread."""
     if (record & me) >> STRONG & 1 == 0:
         return False
-    return record >> BLOCK == me >> BLOCK or not (narrow(launch, record) or narrow(launch, me))
+    return record >> BLOCK == me >> BLOCK or not (narrow_scope(launch, record) or narrow_scope(launch, me))
 
 
 @rule(inline=True)
@@ -207,7 +200,7 @@ def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
         w = me >> WARP & 31
         return u64(block.unordered[w]) if block.seen[w, v] > time else u64(0)
     if (record & me) >> STRONG & 1 != 0:
-        return ((me if narrow(launch, me) else record) >> CODE & LAST_CODE) + 1
+        return ((me if narrow_scope(launch, me) else record) >> CODE & LAST_CODE) + 1
     theirs, mine = published(launch, record), published(launch, me)
     if theirs.reached[v] > time:
         if theirs.first <= mine.seen:

@@ -6,7 +6,7 @@ For each warp and each register that is followed there is a mask: the lanes that
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, first, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.register_flow import FOLLOWED, USED_BY_WARP
 from ptxlab.emulate.rules.kinds import NO_VALUE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial

@@ -7,7 +7,7 @@ is more to do than the common case, they do nothing, and the scheduler does it a
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, i32, local, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import barriers, blocks
 from ptxlab.emulate.rules.beginning import begin, draw_ticket, go_on, simple, warp_of
 from ptxlab.emulate.rules.records import Block, Launch

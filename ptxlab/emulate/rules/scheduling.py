@@ -14,18 +14,7 @@ can end.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    atomic,
-    bits,
-    boolean,
-    first,
-    i64,
-    lanes_of,
-    load_row,
-    rule,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
 from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
 from ptxlab.emulate.rules.bulk import complete_all

@@ -10,7 +10,7 @@ for im2col the upper 64 bytes, 0 in a map of tiles, hold it in an order of the C
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, i32, i64, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.isa.tensor_map import FIELDS, OOB_NAN
 
 TAG = 0x7A3

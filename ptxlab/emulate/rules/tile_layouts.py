@@ -11,7 +11,7 @@ the ninth on modulo eight, since a tile may be read in parts. The pieces of one 
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.kinds import TILE_LAYOUT

@@ -11,21 +11,7 @@ The rule is applied at the end of each basic block and after each instruction th
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    bits,
-    boolean,
-    extract,
-    first,
-    lanes,
-    lanes_of,
-    lanes_u32,
-    least,
-    load_lanes,
-    rule,
-    select,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.reconvergence import POLLING
 from ptxlab.emulate.runtime.state import LOG_WARPGROUP, Context, Turns, Warp
 

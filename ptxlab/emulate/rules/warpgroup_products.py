@@ -7,7 +7,7 @@ compute it at any time up to then. A warp keeps 64 products; to begin one more i
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Record, array, boolean, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.runtime.state import Context, Cta, Executed, Warp
 
 IN_FLIGHT = 64

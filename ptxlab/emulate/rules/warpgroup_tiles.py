@@ -22,7 +22,7 @@ lists them (cute/arch/mma_sm90_desc.hpp, cute/atom/mma_traits_sm90_gmma.hpp).
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, copy_bytes, rule, u8, u16, u32, u64
+from ptxlab.emulate.language import *
 
 CORE_LINES, PIECE = 8, 16
 """Lines of a core matrix, and bytes of each."""

@@ -7,7 +7,7 @@ words there again and again: so reads of lanes that are equally far apart are re
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, boolean, rule, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.initcheck import group_written, reach
 from ptxlab.emulate.rules.race_later import equally_far
 from ptxlab.emulate.rules.records import STRETCHES, Block

@@ -7,29 +7,7 @@ lie in one allocation, and there is nothing to report, it leaves the same record
 from __future__ import annotations
 
 from ptxlab.emulate.jit.checks.records_at_once import CODE_FIELD, recorded_as_one, recorded_reads, recorded_writes
-from ptxlab.emulate.language import (
-    Pointer,
-    any_of,
-    boolean,
-    extract,
-    fill_bytes,
-    first,
-    gather,
-    lanes,
-    lanes_of,
-    lanes_u32,
-    load_lanes,
-    local,
-    narrow,
-    reversed_bits,
-    reversed_lanes,
-    rule,
-    scatter,
-    splat,
-    store_lanes,
-    u32,
-    u64,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES

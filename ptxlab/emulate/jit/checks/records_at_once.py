@@ -5,31 +5,7 @@ Each rule here returns False where one may be; then nothing has changed, and `ra
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import (
-    Pointer,
-    all_of,
-    any_of,
-    boolean,
-    first,
-    gather,
-    lane_ids,
-    lanes_bool,
-    lanes_of,
-    lanes_u32,
-    load_row,
-    reversed_bits,
-    reversed_lanes,
-    row_bool,
-    row_ids,
-    row_u64,
-    rule,
-    scatter,
-    select,
-    store_row,
-    u32,
-    u64,
-    widen,
-)
+from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.race_accesses import recorded_now
 from ptxlab.emulate.rules.race_lines import accessed, disturbed, none_read, none_written
@@ -91,7 +67,7 @@ def recorded_writes(
     span = u64(block.full - low)
     words, shift = size // launch.granule, first(u32(launch.granule))
     keeps = launch.traits[me >> CODE & LAST_CODE] & ATOMIC != 0
-    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
+    strong = me >> STRONG & 1 != 0 and not races.narrow_scope(launch, me)
     no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
     left, since = mask, since_synced(block, me)
     if not no_writer and no_reader and strong:
@@ -187,7 +163,7 @@ def recorded_as_one(
     span = u64(block.full - low)
     lane, alone = first(mask), mask & mask - 1 == 0
     keeps = launch.traits[me >> CODE & LAST_CODE] & ATOMIC != 0
-    strong = me >> STRONG & 1 != 0 and not races.narrow(launch, me)
+    strong = me >> STRONG & 1 != 0 and not races.narrow_scope(launch, me)
     begin, words = offset // launch.granule, size // launch.granule
     for word in range(begin, begin + words):
         for third in range(3):
@@ -225,7 +201,7 @@ def whole_row(
     if records is None:
         return True
     me = block.now | u64(warp) << WARP | access
-    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0 or races.narrow(launch, me):
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0 or races.narrow_scope(launch, me):
         return False
     recorded_now(launch, block, records, stride, True)
     by_words(launch, records, stride)
