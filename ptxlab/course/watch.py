@@ -7,7 +7,7 @@ pl.launch(kernel, grid, block, *args, device="step", trace=watch)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,7 @@ def place(kernel: Any, line: int) -> str:
     if span is None:
         return words
     if Path(span.file).is_relative_to(PACKAGE):  # a kernel of the library, wherever it is installed
-        span = replace(span, file=Path(span.file).relative_to(PACKAGE.parent).as_posix())
+        span = span._replace(file=Path(span.file).relative_to(PACKAGE.parent).as_posix())
     return f"{span}, {words}"
 
 

@@ -7,7 +7,6 @@ import sys
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,11 +28,11 @@ LARGEST = 1 << 40
 """Bytes that a buffer may have: more than any GPU's memory."""
 
 
-@dataclass(frozen=True, eq=False)
 class OneWay:
     """An array that is copied one way only."""
 
-    array: Array
+    def __init__(self, array: Array) -> None:
+        self.array = array
 
     @property
     def shape(self) -> tuple[int, ...]:

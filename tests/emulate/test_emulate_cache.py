@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pytest
 import ptxlab as pl
 from ptxlab.emulate.runtime import disk_cache
 
-OTHERS = ("rules-", "launch-")
+OTHERS = ("rules-", "launch-", "cpu-")
 """What the names of entries begin with that are not a program's code."""
 
 pytest.importorskip("ptxlab.emulate.jit.native.code", reason="needs llvmlite", exc_type=ImportError)
@@ -107,6 +108,9 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     assert emitter.isdisjoint(second)
     assert (translator in first) == (checks != "memcheck")  # the rules of a plain launch are committed as text
     assert translator not in second
+    library = "ptxlab.emulate.jit.native.library"  # of LLVM, which takes longer to load than the code
+    assert library in first
+    assert library not in second or (sys.platform, platform.machine()) != ("linux", "x86_64")
     rare = {
         f"ptxlab.emulate.jit.{name}"
         for name in ("instruments.tracing", "instruments.counting", "building.asked_rules", "checks")

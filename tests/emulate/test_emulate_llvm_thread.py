@@ -14,9 +14,9 @@ import pytest
 thread = pytest.importorskip("ptxlab.emulate.jit.native.llvm_thread")
 
 
-@thread.uninterrupted
 def where() -> str:
-    return threading.current_thread().name
+    """The name of the thread that does the work."""
+    return str(thread.begin(lambda: threading.current_thread().name)())
 
 
 def test_the_main_threads_calls_run_elsewhere() -> None:
@@ -32,12 +32,11 @@ def test_other_threads_make_their_own_calls() -> None:
 
 
 def test_what_a_call_raises_comes_back() -> None:
-    @thread.uninterrupted
     def fails() -> None:
         raise ValueError("no such target")
 
     with pytest.raises(ValueError, match=r"^no such target$"):
-        fails()
+        thread.begin(fails)()
     assert where()
 
 
@@ -97,11 +96,13 @@ MODULE = """define i32 @twice(i32 %x) {
 def test_code_generated_without_the_lock_is_the_same() -> None:
     llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
     from ptxlab.emulate.jit.native.code import host
+    from ptxlab.emulate.jit.native.library import library
 
     ready: list[None] = []
 
     def both() -> tuple[bytes, bytes]:
-        cpu = host()  # which initializes the target
+        cpu = host()
+        library()  # which initializes the target
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(opt=0, cpu=cpu.name, features=cpu.features, jit=True)
         known = machine.emit_object(llvm.parse_assembly(MODULE, context=llvm.create_context()))
@@ -143,7 +144,6 @@ def test_code_is_generated_while_another_thread_calls_llvm() -> None:
 def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
     done = threading.Event()
 
-    @thread.uninterrupted
     def slow() -> None:
         time.sleep(0.2)
         done.set()
@@ -155,7 +155,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
     try:
         with pytest.raises(KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            slow()
+            thread.begin(slow)()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -168,12 +168,13 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
 def test_a_forked_process_has_a_thread_of_its_own() -> None:
     program = """
 import os
-from ptxlab.emulate.jit.native import code as native
-native.host()
+from ptxlab.emulate.jit.native import library, llvm_thread
+def host():
+    return llvm_thread.begin(lambda: library.library().host())()
+host()
 child = os.fork()
 if child == 0:
-    native.host.cache_clear()
-    os._exit(0 if native.host().name else 1)
+    os._exit(0 if host()[0] else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)

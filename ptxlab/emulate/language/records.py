@@ -19,8 +19,7 @@ import inspect
 import math
 import mmap
 import sys
-from types import UnionType
-from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -74,29 +73,20 @@ def array(*sizes: int, align: int = 0) -> Any:
 
 
 class Field:
-    """One field: its type as annotated, its place, and how many elements it has in place."""
+    """One field: the type of its elements, its place, and how many it has in place. outer: the word of its annotation
+    before the brackets, if it has some."""
 
-    def __init__(self, name: str, annotation: Any, default: Any) -> None:
-        self.name, self.kind, self.shape = name, annotation, None
-        self.offset = self.count = 0
-        self.pointer = self.ref = False
-        if isinstance(annotation, Scalar):  # most are
-            return
-        if get_origin(annotation) in (Union, UnionType):  # a pointer that may be null
-            (annotation,) = (told for told in get_args(annotation) if told is not type(None))
-        if get_origin(annotation) is Array:
-            (self.kind,) = get_args(annotation)
-            if not isinstance(default, Shape):
-                raise TypeError(f"{name}: how many? Write `{name}: Array[...] = array(32)`.")
-            self.shape = default
-        elif get_origin(annotation) is Pointer:
-            (self.kind,) = get_args(annotation)
-            self.pointer = True
-        elif get_origin(annotation) is Annotated:
-            self.kind = get_args(annotation)[0]
-            self.ref = True
-        if not (isinstance(self.kind, Scalar) or (isinstance(self.kind, type) and issubclass(self.kind, Record))):
-            raise TypeError(f"{name}: a field is a number, an Array, a Pointer, a Ref or a record, not {annotation!r}")
+    def __init__(self, name: str, outer: str, kind: Any, default: Any) -> None:
+        self.name, self.kind = name, kind
+        self.shape = default if outer == "Array" else None
+        self.pointer, self.ref = outer == "Pointer", outer == "Ref"
+        self.offset = 0
+        if outer == "Array" and not isinstance(default, Shape):
+            raise TypeError(f"{name}: how many? Write `{name}: Array[...] = array(32)`.")
+        known = isinstance(kind, Scalar) or (isinstance(kind, type) and issubclass(kind, Record))
+        if not known or outer not in ("", "Array", "Pointer", "Ref"):
+            found = f"{outer}[...]" if outer else repr(kind)
+            raise TypeError(f"{name}: a field is a number, an Array, a Pointer, a Ref or a record, not {found}")
 
     @property
     def indirect(self) -> bool:
@@ -148,17 +138,15 @@ class Record:
     dtype: ClassVar[Any] = np.dtype([])
 
     def __init_subclass__(cls, align: int = 8) -> None:
-        names = dict(vars(sys.modules[cls.__module__]))
-        known: dict[str, Any] = {}  # by annotation: many fields have the same
+        names = vars(sys.modules[cls.__module__])
         cls.fields, at = {}, 0
         for name, annotation in inspect.get_annotations(cls).items():
             if name in _RESERVED:
                 raise TypeError(
                     f"{cls.__name__}.{name}: records have a {name} of their own; give the field another name"
                 )
-            if isinstance(annotation, str) and annotation not in known:
-                known[annotation] = names.get(annotation) or eval(annotation, names)  # most are names
-            field = Field(name, known.get(annotation, annotation), cls.__dict__.get(name))
+            outer, _, kind = annotation.removesuffix(" | None").rpartition("[")  # "Pointer[u8] | None", or "u8"
+            field = Field(name, outer, names.get(kind.removesuffix("]")), cls.__dict__.get(name))
             align = max(align, field.align)
             field.offset = at = -(-at // field.align) * field.align
             at += field.bytes

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
+import pickle
 import sys
 import tempfile
 import time
@@ -116,9 +116,8 @@ def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
         return None  # damaged: it is built again and replaced
     with contextlib.suppress(OSError):  # a read-only folder can still be read from
         os.utime(path)
-    head, _, blob = kept.partition(b"\n")
-    notes: dict[str, Any] = json.loads(head)
-    return notes, blob
+    found: tuple[dict[str, Any], bytes] = pickle.loads(kept)
+    return found
 
 
 def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
@@ -137,7 +136,7 @@ def remember_all(entries: Mapping[str, tuple[dict[str, Any], bytes]]) -> None:
         return
     try:
         for entry, (notes, blob) in entries.items():
-            data = _sealed(entry, json.dumps(notes).encode() + b"\n" + blob)
+            data = _sealed(entry, pickle.dumps((notes, blob)))
             with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
                 unfinished = Path(file.name)
                 try:

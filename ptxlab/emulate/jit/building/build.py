@@ -20,7 +20,6 @@ from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native import code as native
-from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
 
@@ -134,7 +133,7 @@ class Loaded:
     def _begin(self, which: str, quality: int) -> Begun:
         """Begins to build one of the functions."""
         from ptxlab.emulate.jit.building.module_text import module_text
-        from ptxlab.emulate.jit.native import compile
+        from ptxlab.emulate.jit.native import compile, llvm_thread
 
         with resting():
             slow = which != "fast"
@@ -205,6 +204,8 @@ class Loaded:
             if hot:
                 self._good = True
         if hot:
+            from ptxlab.emulate.jit.native import llvm_thread
+
             llvm_thread.later(self.improve)
 
     def improve(self) -> None:

@@ -13,25 +13,22 @@ from collections.abc import Callable, Sequence
 
 from ptxlab.collection import resting
 from ptxlab.emulate.jit.building.rule_parts import Part
-from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.jit.native.code import Cpu
-from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
 from ptxlab.emulate.runtime import disk_cache
 
 QUICK, GOOD = 0, 1
 """How hard the compiler tries."""
 
 
-@uninterrupted
 def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
     """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
     Calls `ready` when only code generation is left, or nothing."""
     from ptxlab.emulate.jit.native.compile import Passes
     from ptxlab.emulate.jit.native.compile import build as built
+    from ptxlab.emulate.jit.native.llvm_thread import begin
 
-    if quality == GOOD:
-        return built(text, cpu, 2, ready, passes=Passes.ALL)
-    return built(text, cpu, 0, ready, passes=Passes.VALUES_OF_LOCALS)
+    level, passes = (2, Passes.ALL) if quality == GOOD else (0, Passes.VALUES_OF_LOCALS)
+    return begin(built, text, cpu, level, ready, passes=passes)()
 
 
 _built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
@@ -46,6 +43,8 @@ def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[byte
     builds = {}
     for part in (part for part, (blob, _) in zip(parts, found, strict=True) if blob is None):
         text = _text(part, quality)  # while code of the part before is generated
+        from ptxlab.emulate.jit.native import llvm_thread
+
         (builds[part],) = llvm_thread.generating(llvm_thread.begin, build, (text, part.cpu, quality))
     made = {part: _keep(part, quality, result()) for part, result in builds.items()}
     disk_cache.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import llvmlite
 
-from ptxlab.emulate.jit.native.library import library
-from ptxlab.emulate.jit.native.llvm_thread import soon, uninterrupted
+from ptxlab.emulate.jit.native import elf
 from ptxlab.emulate.runtime import disk_cache
 
 
@@ -38,10 +37,35 @@ class Cpu(NamedTuple):
 
 
 @functools.cache
-@uninterrupted
 def host() -> Cpu:
-    """The CPU this runs on."""
-    return known(*library().host())
+    """The CPU this runs on. What LLVM says of it is kept on disk, since LLVM's library takes long to load."""
+    processor = _processor()
+    entry = "cpu-" + disk_cache.key(processor, llvmlite.__version__)
+    found = disk_cache.recall(entry) if processor else None
+    if found is not None:
+        return Cpu(**found[0])
+    from ptxlab.emulate.jit.native.library import library
+    from ptxlab.emulate.jit.native.llvm_thread import begin
+
+    cpu = known(*begin(lambda: library().host())())
+    if processor:
+        disk_cache.remember(entry, cpu._asdict(), b"")
+    return cpu
+
+
+def _processor() -> str:
+    """What Linux says of the processor, which tells it from any other; "" elsewhere."""
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(1 << 13).partition(b"\n\n")[0].decode()
+    except OSError:
+        return ""
+    lines = [line for line in first.splitlines() if line.startswith(TELLING)]
+    return "\n".join(lines) if any(line.startswith("flags") for line in lines) else ""
+
+
+TELLING = ("vendor_id", "cpu family", "model", "stepping", "flags")
+"""The beginnings of its lines that are the same at all times."""
 
 
 def known(name: str, features: str) -> Cpu:
@@ -54,8 +78,19 @@ class Code:
     """Loaded machine code: `address(name)` of a function."""
 
     def __init__(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
+        self._placed = elf.placed(blobs)
+        self._addresses = self._placed.addresses if self._placed is not None else {}
+        if self._placed is None:
+            from ptxlab.emulate.jit.native.llvm_thread import begin
+
+            begin(self._load, blobs, cpu)()
+
+    def _load(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
+        """Has LLVM load it."""
+        from ptxlab.emulate.jit.native.library import library
+        from ptxlab.emulate.jit.native.llvm_thread import soon
+
         self._engine, context = library().load(blobs, cpu.name, cpu.features)
-        self._addresses: dict[str, int] = {}
         # Freed in LLVM's thread, and not by a garbage collection or an interrupt of one in the main thread.
         freed = functools.partial(library().unload, self._engine, context)
         weakref.finalize(self, soon, freed).atexit = False
@@ -71,15 +106,16 @@ class Code:
         """The function that runs a worker, given the address of its context."""
         return _RUNS(self.address("grid"))
 
-    @uninterrupted
     def _found(self, name: str) -> int:
-        return int(library().GetFunctionAddress(self._engine, name.encode()))
+        from ptxlab.emulate.jit.native.library import library
+        from ptxlab.emulate.jit.native.llvm_thread import begin
+
+        return int(begin(lambda: library().GetFunctionAddress(self._engine, name.encode()))())
 
 
 _RUNS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
-@uninterrupted
 def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
     """Object code whose parts call each other, ready to be called."""
     return Code(blobs, cpu)

@@ -153,7 +153,11 @@ class Library:
         self.ContextDispose(context)
 
 
-@functools.cache
+_loaded = functools.cache(Library)
+_loading = threading.Lock()
+
+
 def library() -> Library:
     """The library, loaded when it is first needed. Not to be called in the main thread (see `llvm_thread`)."""
-    return Library()
+    with _loading:
+        return _loaded()

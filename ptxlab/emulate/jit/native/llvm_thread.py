@@ -1,9 +1,9 @@
 """A thread for LLVM, which Ctrl-C cannot interrupt half-way, and others beside it.
 
-Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. Code is loaded under a lock, and where
-others call LLVM, llvmlite takes one around every call, in Python: an interrupt between taking it and giving it back
-would lock LLVM for good, and every launch after it would wait for ever. So the main thread never calls LLVM. It hands
-the work to this thread, and an interrupt ends its waiting, not the work.
+Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. LLVM is loaded under a lock, and so is
+code where LLVM loads it; where others call LLVM, llvmlite takes one around every call, in Python. An interrupt between
+taking it and giving it back would lock LLVM for good, and every launch after it would wait for ever. So the main thread
+never calls LLVM. It hands the work to this thread, and an interrupt ends its waiting, not the work.
 
 The others generate a program's code, without such a lock (see `compile.build`). Meanwhile the rules that it calls
 are translated, by whoever asks for the program, and built.
@@ -148,16 +148,6 @@ def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
         return found[0]
 
     return result
-
-
-def uninterrupted(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that calls LLVM, made safe for the main thread."""
-
-    @functools.wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        return begin(function, *args, **kwargs)()
-
-    return run
 
 
 def soon(job: Job) -> None:
