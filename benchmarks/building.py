@@ -45,7 +45,6 @@ from ptxlab import emulate, kernels, text
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building import build, module_text, rule_objects
 from ptxlab.emulate.jit.native import code, compile
-from ptxlab.emulate.jit.native.llvm_thread import uninterrupted
 from ptxlab.emulate.jit.translation import translator
 from ptxlab.emulate.program import lowered
 from ptxlab.kernels import rung
@@ -102,7 +101,7 @@ def watch() -> None:
     translator.module_of = CLOCK.wrap("rules", translator.module_of)
     compile.build = CLOCK.wrap("LLVM", compile.build)
     for room, called, stage in ((rule_objects, "build", "rules"), (code, "load", "load")):
-        setattr(room, called, uninterrupted(CLOCK.wrap(stage, getattr(room, called).__wrapped__)))
+        setattr(room, called, CLOCK.wrap(stage, getattr(room, called)))
 
 
 def forget() -> None:
