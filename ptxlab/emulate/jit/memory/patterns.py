@@ -21,25 +21,10 @@ class Patterns(Part):
         """The pattern of 32 offsets; half-warps count, since blocks are often 16 threads wide. Where lanes
         are inactive, a row with gaps is one pattern, all others are gathered."""
         if not self.e.small:
-            return self._pattern_by_two(off32, size)
+            return self._pattern(off32, size).text
         name, vector = f"pattern.{size}", f"<{W} x i32>"
         self.e.calls.write(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
         return self.t.let(f"call i32 @{name}({vector} {off32}, i32 {self.active.bits})")
-
-    def _pattern_by_two(self, off32: str, size: int) -> str:
-        """The pattern; two lanes that are neither in a row nor the same tell without the others."""
-        t = self.t
-        maybe, known = t.label("maybe"), t.label("known")
-        first, second = (t.let(f"extractelement <{W} x i32> {off32}, i64 {lane}") for lane in (0, 1))
-        step = t.let(f"sub i32 {second}, {first}")
-        some = t.let(f"or i1 {t.let(f'icmp eq i32 {step}, {size}')}, {t.let(f'icmp eq i32 {step}, 0')}")
-        before = t.here
-        t.do(f"br i1 {some}, label %{maybe}, label %{known}")
-        t.at(maybe)
-        found = self._pattern(off32, size).text
-        t.go(known)
-        t.at(known)
-        return t.let(f"phi i32 [2, %{before}], [{found}, %{maybe}]")
 
     def _pattern(self, off32: str, size: int) -> Value:
         t, half = self.t, W // 2
