@@ -22,6 +22,10 @@ from ptxlab.emulate.runtime.state import Context
 from ptxlab.emulate.runtime.transfers import LOAD_TILE, Queue, Transfer
 
 ROW = 16
+COPIES, STORES, PRODUCTS = range(3)
+"""What a copy may meet: another copy in flight that writes what this one touches, or reads what it overwrites; stores
+of threads to what it reads that no proxy fence has made visible to the async proxy; a product of `wgmma` that reads
+what it overwrites and is in flight, or is not merely because of the order in which warps ran here."""
 
 
 # -- one transfer ------------------------------------------------------------------------------------------------------
@@ -96,11 +100,11 @@ def shared_issued(
         words = (behind + each - 1) // each
         bulk_races.begins(launch, issuer, records, block.stride, start, low // each, words, mine, writes)
     if launch.synccheck:
-        meets_copies(launch, issuer, block, start, low >> 2, behind + 3 >> 2, mine, writes)
+        meets(launch, issuer, block, block.pending, start, low >> 2, behind + 3 >> 2, mine, COPIES, writes)
         if writes:
-            overwrites_tiles(launch, issuer, block, start, low >> 4, behind + 15 >> 4, mine)
+            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, mine, PRODUCTS, True)
         else:
-            reads_stores(launch, issuer, block, start, low >> 4, behind + 15 >> 4, mine)
+            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, mine, STORES, False)
         block.copies = 1
         fill(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
 
@@ -207,30 +211,45 @@ def unmark(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
         store_row(numbers + begin, select(some, row_ids() & 0, row))
 
 
-@rule(inline=True)
-def others(numbers: Pointer[u64], begin: u64, behind: u64) -> tuple[row_u64, u32]:
-    """16 numbers, of which those from `behind` on do not count, and which of them are not 0."""
-    row = load_row(numbers + begin)
-    return row, bits(row != 0) & within(begin, begin, behind)
-
-
 @rule
-def meets_copies(
-    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, behind: u64, mine: u64, writes: boolean
-) -> None:
-    """Notes another copy in flight that writes what this one touches, or reads what it overwrites."""
-    least, place = u64(0), u64(0)
+def meets(
+    launch: Launch, issuer: Block, block: Block, numbers: Pointer[u64] | None, start: u64, low: u64, behind: u64,
+    mine: u64, by: u64, writes: boolean,
+) -> None:  # fmt: skip
+    """Notes what a copy meets in shared memory, if that may race with it: of several such numbers the least, at its
+    first place. numbers: one for each 4 or 16 bytes, of which those from `low` on count. by: what they say."""
+    if numbers is None:
+        return
+    least, place, kind = u64(0), u64(0), u64(0)
     for begin in range(low, behind, ROW):
-        row, left = others(block.pending, begin, behind)
+        row = load_row(numbers + begin)
+        left = bits(row != 0) & within(begin, begin, behind)
         while left:
             k = first(left)
-            copy = u64(extract(row, k))
-            left &= ~bits(row == copy)
-            if (least == 0 or copy < least) and conflicts(launch, block, copy, mine, writes):
-                least, place = copy, begin + k
+            number = u64(extract(row, k))
+            left &= ~bits(row == number)
+            if least == 0 or number < least:
+                found = conflict(launch, issuer, block, number, mine, by, writes)
+                if found != 0:
+                    least, place, kind = number, begin + k, found
     if least != 0:
         other = block.now | least >> COPY_CODE << CODE | (least >> COPY_THREAD & THREADS)
-        note(launch, issuer, PENDING, mine, other, start + 4 * place, 0)
+        if by != COPIES:
+            other = async_proxy.party(block, least)
+        note(launch, issuer, kind, mine, other, start + place * (4 if by == COPIES else 16), 0)
+
+
+@rule(inline=True)
+def conflict(launch: Launch, issuer: Block, block: Block, number: u64, mine: u64, by: u64, writes: boolean) -> u64:
+    """The kind of finding that a number is about; 0 if it is none."""
+    if by == COPIES:
+        return u64(PENDING) if conflicts(launch, block, number, mine, writes) else u64(0)
+    if by == STORES:
+        return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(mine >> WARP & 31), number) else u64(0)
+    if async_proxy.in_flight(block, number):
+        return TILE_OVERWRITTEN
+    ordered = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, mine)
+    return u64(0) if ordered else u64(TILE_UNORDERED)
 
 
 @rule(inline=True)
@@ -243,49 +262,3 @@ def conflicts(launch: Launch, block: Block, copy: u64, mine: u64, writes: boolea
         return False  # a cp.async that its thread has waited for
     both = launch.traits[copy >> COPY_CODE] & launch.traits[mine >> CODE & LAST_CODE]
     return both & REDUCES == 0  # reductions change each element atomically
-
-
-# -- the async proxy ---------------------------------------------------------------------------------------------------
-
-
-@rule
-def reads_stores(launch: Launch, issuer: Block, block: Block, start: u64, low: u64, behind: u64, mine: u64) -> None:
-    """Notes stores of threads to what the copy reads that no proxy fence has made visible to the async proxy."""
-    writes, warp, least, place = block.tile_writes, u32(mine >> WARP & 31), u64(0), u64(0)
-    if writes is None:
-        return
-    for begin in range(low, behind, ROW):
-        row, left = others(writes, begin, behind)
-        while left:
-            k = first(left)
-            written = u64(extract(row, k))
-            left &= ~bits(row == written)
-            if (least == 0 or written < least) and async_proxy.unseen(block, warp, written):
-                least, place = written, begin + k
-    if least != 0:
-        note(launch, issuer, NO_PROXY_FENCE, mine, async_proxy.party(block, least), start + 16 * place, 0)
-
-
-@rule
-def overwrites_tiles(launch: Launch, issuer: Block, block: Block, start: u64, low: u64, behind: u64, mine: u64) -> None:
-    """Notes a product of `wgmma` that reads what the copy overwrites, if it is in flight, or is not merely because of
-    the order in which warps ran here."""
-    reads, least, place, kind = block.tile_reads, u64(0), u64(0), u64(0)
-    if reads is None:
-        return
-    for begin in range(low, behind, ROW):
-        row, left = others(reads, begin, behind)
-        while left:
-            k = first(left)
-            read = u64(extract(row, k))
-            left &= ~bits(row == read)
-            if least == 0 or read < least:
-                found: u64 = 0
-                if async_proxy.in_flight(block, read):
-                    found = TILE_OVERWRITTEN
-                elif launch.racecheck and not async_proxy.read_before(launch, issuer, block, read, mine):
-                    found = TILE_UNORDERED
-                if found != 0:
-                    least, place, kind = read, begin + k, found
-    if least != 0:
-        note(launch, issuer, kind, mine, async_proxy.party(block, least), start + 16 * place, 0)

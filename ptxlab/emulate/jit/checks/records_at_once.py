@@ -107,26 +107,21 @@ def not_yet_told(
     """Lanes whose words may have several writers, or one that this atomic instruction may race with: the first of
     those, and the lanes above it."""
     left = mask
-    if words == FOUR:
-        while left != 0:
-            lane = first(left)
-            at = records + (u64(addresses[lane] + extra) >> shift)
-            record = at[0]
-            if (record ^ at[1]) | (record ^ at[2]) | (record ^ at[3]) != 0 or races.hidden(records, stride, record):
-                break
-            if not (no_race(launch, record, me, True) or word_before(record, me | lane, low, span, since)):
-                break
-            left &= left - 1
-    elif words == 1:
-        while left != 0:
-            lane = first(left)
-            record = records[u64(addresses[lane] + extra) >> shift]
-            if races.hidden(records, stride, record):
-                break
-            if not (no_race(launch, record, me, True) or word_before(record, me | lane, low, span, since)):
-                break
-            left &= left - 1
+    while left != 0:
+        lane = first(left)
+        at = records + (u64(addresses[lane] + extra) >> shift)
+        if not one_record(at, words) or races.hidden(records, stride, at[0]):
+            break
+        if not (no_race(launch, at[0], me, True) or word_before(at[0], me | lane, low, span, since)):
+            break
+        left &= left - 1
     return left
+
+
+@rule(inline=True)
+def one_record(at: Pointer[u64], words: u64) -> boolean:
+    """Whether it is plain that some words in a row have one record."""
+    return words == 1 or (words == FOUR and (at[0] ^ at[1]) | (at[0] ^ at[2]) | (at[0] ^ at[3]) == 0)
 
 
 @rule(inline=True)
@@ -140,10 +135,7 @@ def harmless(
     launch: Launch, at: Pointer[u64], words: u64, mine: u64, low: u64, span: u64, since: u64, strong: boolean
 ) -> boolean:
     """Whether the records of some words in a row are no hazard to an access of one lane."""
-    left = words
-    if words == FOUR and (at[0] ^ at[1]) | (at[0] ^ at[2]) | (at[0] ^ at[3]) == 0:
-        left = 1
-    for word in range(left):
+    for word in range(u64(1) if one_record(at, words) else words):
         record = at[word]
         if not (word_before(record, mine, low, span, since) or no_race(launch, record, mine, strong)):
             return False
