@@ -4,62 +4,10 @@ Reading order: `types` (numbers, lanes, pointers), `records` (memory that both s
 lanes at once), `rules` (the decorator). `docs/design/rules.md` describes the language.
 """
 
-from ptxlab.emulate.language.records import Array, Record, Ref, array
-from ptxlab.emulate.language.rules import Rule, rule, rule_of
-from ptxlab.emulate.language.types import (
-    Pointer,
-    boolean,
-    i32,
-    i64,
-    lanes_bool,
-    lanes_u32,
-    lanes_u64,
-    row_bool,
-    row_u32,
-    row_u64,
-    u8,
-    u16,
-    u32,
-    u64,
-)
-from ptxlab.emulate.language.vectors import (
-    all_of,
-    any_of,
-    atomic,
-    bits,
-    clear,
-    copy_bytes,
-    count,
-    distinct,
-    either,
-    exchanged,
-    extract,
-    fill_bytes,
-    first,
-    gather,
-    insert,
-    lane_ids,
-    lanes,
-    lanes_of,
-    last,
-    least,
-    load_lanes,
-    load_row,
-    local,
-    maximum,
-    minimum,
-    narrow,
-    reversed_bits,
-    reversed_lanes,
-    row_ids,
-    scatter,
-    select,
-    splat,
-    store_lanes,
-    store_row,
-    unlike,
-    widen,
-)
+from ptxlab.emulate.language.records import *
+from ptxlab.emulate.language.rules import *
+from ptxlab.emulate.language.types import *
+from ptxlab.emulate.language.vectors import *
 
 __all__ = [
     "Array",

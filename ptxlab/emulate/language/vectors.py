@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.language.records import Record, zeroed
-from ptxlab.emulate.language.types import ROW, Pointer, W, pointer_to
+from ptxlab.emulate.language.types import ROW, Pointer, T, W, pointer_to
 
-T = TypeVar("T")
 Words = Pointer[int]
 
 _IDS = np.arange(W, dtype=np.uint32)
