@@ -13,13 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal, getcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import Register, f64, pred, s32, u32
-
-if TYPE_CHECKING:
-    from ptxlab.builder.emit import Emitter
-    from ptxlab.builder.source import Site
+from ptxlab.builder.source import Site
 
 getcontext().prec = 60
 _LN2 = Decimal(2).ln()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.builder import traps
+from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
-
-if TYPE_CHECKING:
-    from ptxlab.builder.emit import Emitter
 
 BINARY: dict[tuple[str, str], str] = {}
 """(operator, PTX type) -> opcode."""

@@ -24,16 +24,14 @@ that has ended already, and passes at once: that is caught here, when the kernel
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.builder import traps
 from ptxlab.builder.flow import Flow
+from ptxlab.builder.pointer import Ptr, Shared
 from ptxlab.builder.registers import Register, Var, b64, pred, u32
+from ptxlab.builder.source import Site
 from ptxlab.builder.waits import Waits
-
-if TYPE_CHECKING:
-    from ptxlab.builder.pointer import Ptr, Shared
-    from ptxlab.builder.source import Site
 
 
 class Pipeline:

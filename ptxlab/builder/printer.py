@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptxlab.builder.builder import Builder
 from ptxlab.builder.emit import Instr, Mem, Vec
 from ptxlab.builder.nodes import If, Loop, Node
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import Span
-
-if TYPE_CHECKING:
-    from ptxlab.builder.builder import Builder
 
 WIDTH = 104
 INDENT = "    "

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from ptxlab.builder.scope import Scope
+from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
-
-if TYPE_CHECKING:
-    from ptxlab.builder.source import Site
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)

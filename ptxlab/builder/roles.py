@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.builder import traps
 from ptxlab.builder.blocks import Block
@@ -10,9 +10,7 @@ from ptxlab.builder.flow import Flow
 from ptxlab.builder.nodes import If
 from ptxlab.builder.registers import Register, pred, u32
 from ptxlab.builder.scope import Scope
-
-if TYPE_CHECKING:
-    from ptxlab.builder.source import Site
+from ptxlab.builder.source import Site
 
 WARPGROUP = 128
 """Threads of a warpgroup."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ptxlab.isa.actions import MBARRIER, Action
-
-if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 
 class Numbers(NamedTuple):

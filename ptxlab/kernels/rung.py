@@ -9,15 +9,13 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ptxlab.builder import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
-
-if TYPE_CHECKING:
-    from ptxlab.text import Module
+from ptxlab.text import Module
 
 B = TypeVar("B", bound="AnyBuilt")
 R = TypeVar("R")

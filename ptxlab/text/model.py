@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
+from ptxlab.errors import Span
 from ptxlab.text.lexer import Token, split
-
-if TYPE_CHECKING:
-    from ptxlab.errors import Span
 
 
 class Words(Sequence[Token]):

@@ -16,20 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program import layout
+from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.model import COPY, Group, Literal, Mem, Reg, Source, Symbol
-from ptxlab.emulate.program.scopes import STACK
+from ptxlab.emulate.program.scopes import STACK, Routine, Scope
 from ptxlab.emulate.program.system_calls import lower_system_call
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form
 from ptxlab.text import model
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Guard, Lowering
-    from ptxlab.emulate.program.scopes import Routine, Scope
 
 
 def lower_call(

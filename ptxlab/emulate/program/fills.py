@@ -6,13 +6,9 @@ lowering, eight bytes for each lane in each round; their bytes are counted as th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg
 from ptxlab.isa import types
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
 
 EACH = 8
 """Bytes of a store; the size is a multiple of it."""

@@ -6,14 +6,10 @@ added by lowering, so that engines, checks, counters and traces need not know of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source, Special
 from ptxlab.isa import types
 from ptxlab.isa.tensor_map import BYTES, FIELDS, FILLS, INTERLEAVES, SWIZZLES, TYPES, Bits, pieces
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
 
 MODES = {
     "elemtype": TYPES, "interleave_layout": INTERLEAVES, "swizzle_mode": SWIZZLES, "fill_mode": FILLS,

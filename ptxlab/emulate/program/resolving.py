@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.operands import misfit
+from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
@@ -17,10 +18,6 @@ from ptxlab.isa.table import Form
 from ptxlab.text import model
 from ptxlab.text.braces import in_braces
 from ptxlab.text.model import Instruction
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
-    from ptxlab.emulate.program.scopes import Routine, Scope
 
 
 def resolve(low: Lowering, code: Code, instruction: Instruction, scope: Scope, routine: Routine) -> None:

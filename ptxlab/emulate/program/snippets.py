@@ -5,17 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from ptxlab.emulate.program.model import Source, Symbol
-from ptxlab.emulate.program.scopes import Scope
+from ptxlab.emulate.program.lowering import Lowering
+from ptxlab.emulate.program.model import Reg, Source, Symbol
+from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.isa.actions import Action
 from ptxlab.text import model, parse
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
-    from ptxlab.emulate.program.model import Reg
-    from ptxlab.emulate.program.scopes import Routine
 
 
 def lower_text(

@@ -6,16 +6,12 @@ is entered and restores it where it returns.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
 from ptxlab.text.model import Instruction
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Guard, Lowering
-    from ptxlab.emulate.program.scopes import Routine, Scope
 
 SIZE = 16 << 10
 """Bytes a thread may take, in programs that take any."""

@@ -8,18 +8,14 @@ that trap into the fault with the assertion's message. The engines need to know 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxlab.emulate.program.addresses import GRANULE, HEAP
+from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Special
+from ptxlab.emulate.program.scopes import Routine
 from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Guard, Lowering
-    from ptxlab.emulate.program.scopes import Routine
 
 _WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
 _REFUSED = {

@@ -8,10 +8,11 @@ count as the instruction's. So both engines, the checks and traces need not know
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program import sampling, surfaces
+from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.model import Group, Literal, Mem, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
@@ -19,10 +20,6 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
 from ptxlab.isa.texture_object import AT, SAMPLER, SURFACE, TAGS, TEXTURE
 from ptxlab.text import model
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Guard, Lowering
-    from ptxlab.emulate.program.scopes import Routine, Scope
 
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 3, "acube": 3, "2dms": 2, "a2dms": 2}
 """Coordinates of each geometry, an array's index left out."""

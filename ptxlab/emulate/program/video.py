@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.model import Literal, Reg, Source, Special
+from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.isa.table import Form
 from ptxlab.text import model
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Guard, Lowering
-    from ptxlab.emulate.program.scopes import Routine, Scope
 
 SELECTOR = re.compile(r"(.+)\.([bh][0-7]{1,4})")
 

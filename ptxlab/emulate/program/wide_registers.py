@@ -6,13 +6,9 @@ moves of 64 bits. Only atomic operations need the two as one value (see `access`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source, Wide
 from ptxlab.isa import Action, action_of
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.lowering import Lowering
 
 LOW = (1 << 64) - 1
 

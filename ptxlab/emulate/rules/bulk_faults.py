@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk import OF_TENSORS, OPERATIONS
 from ptxlab.emulate.rules.bulk_instructions import ALONE, BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.faults import access_fault, fault
+from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
 from ptxlab.errors import DeviceFault
 from ptxlab.isa.mbarrier import Problem
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.runtime.memory import Memory
 
 REASONS = {
     BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.rules.kinds import COUNTS, RANGE, SOURCE, Note
 from ptxlab.emulate.rules.sentences import RULES, sentence
-from ptxlab.emulate.runtime.report import unravel
+from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.report import Launch, unravel
+from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.memory import Memory
-    from ptxlab.emulate.runtime.report import Launch
-    from ptxlab.errors import DeviceFault
 
 
 def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[Note]) -> list[Finding]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxlab.emulate.language import u32
 from ptxlab.emulate.language.types import pointer_to, start_of
 from ptxlab.emulate.program.addresses import HEAP
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.runtime import memory as device
+from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Allocation, MemoryMap
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime import memory as device
-    from ptxlab.emulate.runtime.report import Launch
 
 
 def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:

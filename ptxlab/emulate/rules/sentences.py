@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.liveness import reads, writes
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
 from ptxlab.emulate.rules.kinds import (
@@ -52,13 +53,8 @@ from ptxlab.emulate.rules.kinds import (
     WAW,
     Note,
 )
-from ptxlab.emulate.runtime.report import unravel
+from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.isa.actions import AsyncGroup
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.report import Launch
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.faults import access_fault, fault
+from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.report import Launch
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.memory import Memory
-    from ptxlab.emulate.runtime.report import Launch
 
 WARPS = 4
 """Warps of a warpgroup."""

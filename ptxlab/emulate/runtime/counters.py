@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Group
+from ptxlab.emulate.program.model import Code, Group
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.transfers import MOVED
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
-    from ptxlab.emulate.program.program import Program
-
 
 FIELDS = (
     "warps", "threads",  # that executed the instruction, whether its guard held or not

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.runtime.report import Launch
 
 RESIDENT = 32
 """Blocks that share the machine (in the compiling engine: a worker) when the first of them do not end by themselves."""

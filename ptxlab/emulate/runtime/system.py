@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxlab.emulate.program.printf import Message, formatted
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD
+from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.errors import DeviceFault
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.memory import Memory
 
 
 def messages(program: Program, memory: Memory) -> list[Message]:

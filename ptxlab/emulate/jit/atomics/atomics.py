@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from ptxlab.emulate.jit.atomics.sums import (
     sum_in_order,
     sums_may_flush,
 )
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
@@ -46,10 +47,7 @@ from ptxlab.emulate.rules.memcheck import find_lanes, find_together
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import types
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 _INTEGER = {
     "add": "add", "and": "and", "or": "or", "xor": "xor", "inc": "uinc_wrap", "dec": "udec_wrap",

@@ -6,17 +6,13 @@ all lanes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxlab.emulate.jit.atomics.sums import CELL, cell_of, sum_may_flush
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import form as table_form
-
-if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 
 def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[str], flushes: str = "") -> str:

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.atomics.elements import new_value
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 
 class AtomicLanes(Part):

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.atomics.elements import in_a_row
 from ptxlab.emulate.jit.atomics.sums import flushing
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 IN_A_ROW = ("add", "and", "or", "xor", "loop")
 """Operations that are one instruction for a vector, or a few."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
-
-if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 CELL = 8 * W
 """Bytes of a buffer that holds one operand of all lanes."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_parts import Part
+from ptxlab.emulate.jit.instruments.chosen import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.language.rules import rule_named, rule_of
@@ -23,9 +23,6 @@ from ptxlab.emulate.rules import (
     turns,
 )
 from ptxlab.emulate.rules.instructions import scheduled
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
 
 Functions = tuple[Function, ...]
 

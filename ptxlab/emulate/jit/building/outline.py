@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program
 
 PRODUCTS = 128
 """Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""

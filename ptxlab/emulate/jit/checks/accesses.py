@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checks.checked import CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.checks.put_off import PutOff
 from ptxlab.emulate.jit.checks.recorded_atomics import RecordedAtomics
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -30,9 +30,6 @@ from ptxlab.emulate.rules.accesses import (
     WRITES,
 )
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)",

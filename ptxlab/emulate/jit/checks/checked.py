@@ -6,10 +6,10 @@ Rules do all work, out of line and for many accesses at once; tables describe wh
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.checks.shared_written import SharedWritten
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -28,9 +28,6 @@ from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.convert import PEER
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 KINDS = {"load": READS, "store": WRITES, "atomic": CHANGES}
 Members = list[tuple[int, int, int]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.checks.checked import Checks, Members
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Seen
 from ptxlab.emulate.jit.emitter.loop_registers import loops
 from ptxlab.emulate.jit.emitter.part import Part
@@ -16,9 +16,6 @@ from ptxlab.emulate.rules import notes, race_accesses, race_later, race_repeats,
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put, Told
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 FEW = 4
 """Reads of global memory outside of loops that each warp has a note for: to go on with a series takes longer."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.atomics.rows import are_neighbours
 from ptxlab.emulate.jit.checks.checked import Checks
 from ptxlab.emulate.jit.checks.records_at_once import one_place, whole_row
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Address
@@ -21,9 +21,6 @@ from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 class RecordedAtomics(Part):

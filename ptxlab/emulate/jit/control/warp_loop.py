@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, SIGNATURE
 from ptxlab.emulate.jit.translation.rulecode import call, declaration
@@ -26,9 +27,6 @@ from ptxlab.emulate.rules.instructions import scheduled
 from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, UNKNOWN, YIELDED, end_alike, leave_round
 from ptxlab.emulate.rules.turns import count_ends
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 FIRST = "%first"
 """The warp that the function is called with; `%ws` is the one that has its turn."""

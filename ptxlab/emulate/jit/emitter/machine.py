@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
 from ptxlab.isa.special import SPECIAL
-
-if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form
 
 _LANES = np.arange(W, dtype=np.uint64)
 _LANE_MASKS = {

@@ -9,8 +9,9 @@ other. That is slower than code of its own, until the program is hot and GOOD co
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.operands import resized
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import Text, W
@@ -21,9 +22,6 @@ from ptxlab.emulate.program.model import Code, Inverted, Literal, Reg, Source
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action as A
 from ptxlab.isa.machine import Machine
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 LONG = 2000
 """Instructions from which on a text is long."""

@@ -10,10 +10,11 @@ lanes, share one count (see `execution_counts.leaders`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Seen, access_shape
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
@@ -39,9 +40,6 @@ from ptxlab.emulate.rules.memory_model import (
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 FULL = 0xFFFFFFFF
 """All lanes."""

@@ -16,10 +16,11 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -34,10 +35,6 @@ from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.trace.pages import KINDS, PAGE, SPACES, Columns, Kinds, packed
 from ptxlab.emulate.trace.recorder import TraceRecorder
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-
 
 PACKERS = 2
 """Threads that compress pages."""

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ptxlab.emulate.jit.llvm.irtext import W
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.irtext import Text, W
 
 
 def joined(t: Text, ty: str, parts: list[str], width: int) -> str:

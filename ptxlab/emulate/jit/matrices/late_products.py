@@ -12,17 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.matrices.half_forms import PAIRS, Unit, is_half_product
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.model import Code
 from ptxlab.isa import fragments
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 STEPS = 16
 """Instructions that add to one sum, at most."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.llvm.fragments import store
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import unit
@@ -13,9 +13,6 @@ from ptxlab.emulate.jit.matrices.half_operands import at
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
 from ptxlab.isa.fragments import Product
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 GROUP = 8
 """Columns of d that one product of `mma.sync` computes."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.matrices import dot_products, half_forms, half_operands, half_products
 from ptxlab.emulate.jit.matrices.half_forms import PAIRS, Unit, is_half_product
@@ -21,9 +21,6 @@ from ptxlab.emulate.program.matrix_operands import Elements, elements
 from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.isa import fragments
 from ptxlab.isa.fragments import Fragment, Product
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 PLACES = {"a": 8, "b": 40}
 """Operands of each kind that are kept. Of those 16 deep an A of 16 rows takes 1 KiB, a B of 8 columns 256 or 512 bytes.

@@ -8,11 +8,12 @@ vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
@@ -25,10 +26,6 @@ from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
 from ptxlab.emulate.jit.memory.sites import Placed, Sites
 from ptxlab.emulate.jit.memory.transfer import Transfers
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-
 
 _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
 """The types of what a `Placed` has."""

@@ -9,12 +9,13 @@ that are not affine.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Rows
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
@@ -22,9 +23,6 @@ from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
 from ptxlab.emulate.jit.memory.short_rows import TIMES, short_rows
 from ptxlab.emulate.jit.memory.sites import Sites
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""

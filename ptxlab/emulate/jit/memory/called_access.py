@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.sites import Sites
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 SHADOW, OFFSETS, PLACED = 8, 64, 64 + 4 * W
 """Where a function leaves the record of writes and the offsets, behind the pointer, and the size of all that."""

@@ -10,15 +10,11 @@ stores.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.jit.emitter.groups import Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import joined
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.groups import Seen
 
 TIMES = (2, 4)
 """How many elements lanes may be apart, for loads and stores; loads may be 3 apart."""

@@ -6,19 +6,15 @@ Affine addresses are made out of line there (see `affine_calls`).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.sites import Sites
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-
 
 MANY = 4
 """Accesses of a group from which on its vectors are kept in memory."""

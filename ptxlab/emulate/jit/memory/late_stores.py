@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -25,9 +25,6 @@ from ptxlab.emulate.jit.memory.neighbours import BYTES
 from ptxlab.emulate.jit.memory.scattered import LARGE, Scattered, Stride
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors
 from ptxlab.emulate.program.model import Block, Code
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 MOST = 16
 """Elements of a lane: their values stay in registers until the last store."""

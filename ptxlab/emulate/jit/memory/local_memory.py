@@ -3,11 +3,10 @@ word (see `local_rows`)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import access_shape
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -18,9 +17,6 @@ from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered
 from ptxlab.emulate.jit.translation.rulecode import call
 from ptxlab.emulate.rules.filling import fill_to
 from ptxlab.emulate.runtime.state import Warp
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 class LocalMemory(Part):

@@ -8,18 +8,16 @@ names its space (`Program.local_rows`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
-    from ptxlab.emulate.jit.emitter.machine import LaneMachine
 
 WORD, ROW = 4, 4 * W
 """Bytes of a word, and of that of all lanes."""

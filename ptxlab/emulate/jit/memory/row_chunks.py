@@ -18,8 +18,8 @@ import functools
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import KEPT, W
@@ -31,9 +31,6 @@ from ptxlab.emulate.program.liveness import reads, registers_of, successors, wri
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 SPACES = ("global", "const")
 BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)

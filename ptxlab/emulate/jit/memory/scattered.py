@@ -12,17 +12,14 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.neighbours import BYTES, Bundle, transposed
 from ptxlab.emulate.jit.memory.patterns import Patterns
 from ptxlab.emulate.jit.memory.widths import Widths
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""

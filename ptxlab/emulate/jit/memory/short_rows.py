@@ -7,16 +7,12 @@ With all lanes active each row is loaded or stored as a vector, in the order of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.emitter.groups import Rows, Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
 from ptxlab.emulate.jit.llvm.values import LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import joined
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.affine.forms import Form
 
 LENGTHS = (16, 8, 4)
 """How many lanes a row may have."""

@@ -5,17 +5,13 @@ A site is a place in the code that caches the allocation which it found last (se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.patterns import Patterns
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 Placed = tuple[str, str, str, str, str, str]
 """Where 32 addresses lie: the host's pointer, the record of writes, the pattern, the offsets from the pointer, and the

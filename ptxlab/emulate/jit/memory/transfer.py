@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -23,9 +23,6 @@ from ptxlab.emulate.jit.memory.short_rows import ShortRows
 from ptxlab.emulate.jit.memory.sites import Sites
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.runtime import state as S
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
 class Transfers(Part):

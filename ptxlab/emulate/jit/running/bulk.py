@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.running.launched import Launched
+from ptxlab.emulate.jit.running.workers import Worker
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.bulk import reduce_bytes
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.launched import Launched
-    from ptxlab.emulate.jit.running.workers import Worker
 
 _COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 

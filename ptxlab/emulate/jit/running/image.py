@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import os
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.building.build import Loaded
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
+from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
 from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
 from ptxlab.emulate.runtime.transfers import MOVED
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.building.build import Loaded
-    from ptxlab.emulate.program.program import Program
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""

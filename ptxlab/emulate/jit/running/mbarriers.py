@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from ptxlab.emulate.jit.running.launched import Launched
+from ptxlab.emulate.jit.running.workers import Slot
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.kinds import Note
 from ptxlab.emulate.rules.mbarrier_book import Early, Phases, passed_early
 from ptxlab.emulate.rules.mbarrier_reports import BEGUN
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.launched import Launched
-    from ptxlab.emulate.jit.running.workers import Slot
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, *[ctypes.c_uint64] * 4)
 
