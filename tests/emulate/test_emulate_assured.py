@@ -261,7 +261,8 @@ def test_what_is_not_known_of_the_text_is_asked_in_the_loop(text: str, known: bo
 
 def test_what_depends_on_data_is_asked_in_the_loop() -> None:
     loop = loop_of(
-        "ld.global.u32 %r5, [%rd3]; setp.gt.u32 %p1, %r5, 7; @%p1 exit; st.global.u32 [%rd3], %r1;", (96, 1, 1)
+        "ld.global.u32 %r5, [%rd3]; setp.gt.u32 %p1, %r5, 7; @%p1 exit; bar.warp.sync -1; st.global.u32 [%rd3], %r1;",
+        (96, 1, 1),
     )
     assert "fast.pc.at" in loop
     assert "br label %leave" in loop

@@ -32,7 +32,8 @@ class Fast(Part):
         self.blocks = blocks
         self.control, self.converged = Control(blocks, self), Converged(self.e)
         self.regions = Regions(blocks, self.control, self.converged)
-        self.segments = Segments(blocks, self.converged, self.regions, self.block, self.known_side)
+        self.segments = Segments(blocks, self.converged, self.regions, self.block, self.thinned_block, self.known_side)
+        self.thinned = self.segments.thinned
 
     def function(self) -> str:
         """Its LLVM text."""
@@ -76,6 +77,16 @@ class Fast(Part):
             self.blocks.count(block, bits)
         else:
             self.segments.count(block)
+        self._instructions(block)
+
+    def thinned_block(self, block: Block, bits: str) -> None:
+        """A basic block for the lanes of a warp that are left."""
+        self.blocks.begin(bits, partly=True)
+        self.blocks.count(block, bits)
+        self._instructions(block)
+
+    def _instructions(self, block: Block) -> None:
+        """Those of a block, and its end."""
         for code in self.program.codes[block.first : block.last]:
             self.blocks.instruction(code)
             if Control.is_control(code):
@@ -97,7 +108,10 @@ class Fast(Part):
             self.converged.split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
 
     def go(self, block: int) -> None:
-        self.converged.go(block)
+        if self.thinned.lanes:
+            self.thinned.goes_to(block, self.thinned.lanes)
+        else:
+            self.converged.go(block)
 
     def jump(self, block: Block, target: Value) -> None:
         t = self.t
@@ -191,6 +205,9 @@ class Fast(Part):
 
     def leave(self, block: Block) -> None:
         t, code, in_segment = self.t, self.e.code, self.converged.segment is not None
+        if self.thinned.lanes:
+            self._thins_again(block)
+            return
         if code.guard is None or block.next < 0:
             self.control.end_by_branch(code)
             self.converged.exited()
@@ -205,13 +222,27 @@ class Fast(Part):
         if not in_segment:
             with t.ends_if(self.active.whole_block()):
                 self.converged.exited()
-        t.do(f"store i32 {t.let(f'xor i32 {self.active.bits}, {self.active.block_bits}')}, ptr %live.at")
+        left = t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
+        if in_segment and block.next in self.thinned.ways:
+            self.thinned.goes_to(block.next, left)
+            return
+        t.do(f"store i32 {left}, ptr %live.at")
         t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
         if in_segment:
             t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
             t.do(f"ret i32 {ELSEWHERE}")
             return
         self.go(block.next)
+
+    def _thins_again(self, block: Block) -> None:
+        """Some of the lanes that are left exit, or all of them."""
+        t = self.t
+        self.control.end_by_branch(self.e.code)
+        if self.e.code.guard is not None and block.next >= 0:
+            left = t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
+            with t.ends_unless(t.let(f"icmp eq i32 {left}, 0")):
+                self.thinned.goes_to(block.next, left)
+        t.go("thinned.end")
 
     def pause(self, block: Block) -> None:
         self._goes_on_at(block)

@@ -27,6 +27,7 @@ from ptxlab.emulate.jit.control.converged import Converged
 from ptxlab.emulate.jit.control.known_sides import KnownSides, Side, leaving
 from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.side_by_side import SideBySide
+from ptxlab.emulate.jit.control.thinned import Thinned
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
@@ -54,14 +55,16 @@ class Segments(Part):
     """Finds segments and writes their functions."""
 
     def __init__(
-        self, blocks: Blocks, converged: Converged, regions: Regions, block: Callable[[Block], None], side: Side
-    ) -> None:
+        self, blocks: Blocks, converged: Converged, regions: Regions, block: Callable[[Block], None],
+        thinned: Callable[[Block, str], None], side: Side,
+    ) -> None:  # fmt: skip
         super().__init__(blocks.e)
         self.blocks = blocks
         self.converged, self.regions, self.block = converged, regions, block
         self.found: list[Segment] = []
         self.texts: list[str] = []
         self.known_sides, self.side_by_side = KnownSides(blocks, side), SideBySide(blocks.e)
+        self.thinned = Thinned(blocks, thinned)
         self.barriers_pass = False
         """See `WarpLoop.barriers_pass`."""
 
@@ -203,11 +206,13 @@ class Segments(Part):
     def _function(self, segment: Segment) -> None:
         t, e, start = self.t, self.e, self.e.pc(segment.start)
         t.lines = []
+        self.thinned.plan(segment)
         for at in segment.blocks:
             e.sites = self.blocks.sites_of[at]
             block = self.program.blocks[at]
             self.blocks.plan(block)
             self.block(block)
+        self.thinned.emit()
         for at in segment.left:
             t.at(f"b{at}")
             t.do(f"store i32 {e.pc(at)}, ptr %fast.pc.at")
