@@ -115,6 +115,15 @@ must execute the same ones, in a loop also as often; a barrier of some warps nee
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_warp_that_exits_too_early_in_words(device: str) -> None:
+    (found,) = BUGS["barrier: a loop that a warp leaves to exit"].run(device, False, ("synccheck",))[0].findings
+    assert found.message == (
+        "warp 0 has been at this barrier, and has exited while others come to it again: all threads of a block must go "
+        "through a loop with a barrier in it equally often"
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_two_places_with_one_count_are_no_finding(device: str) -> None:
     planted = BUGS["barrier: warps disagree on the count"]
     agree = replace(planted, body=planted.body.replace("bar.sync 1, 32", "bar.sync 1, 64"))

@@ -123,10 +123,9 @@ def test_arrays_are_kept_apart_and_in_their_banks() -> None:
     (USES + "mov.u32 %r6, %total_smem_size;", TWO),
     (USES + "ld.shared.u32 %r6, [16];", TWO),
     ("mov.u32 %r10, a; st.shared.u32 [%r10], %r1;", TWO),
-    (USES, TWO + "\n.extern .shared .align 16 .b8 dynamic[];"),
     ("mov.u32 %r10, a; st.shared.u32 [%r10], %r1;", ".shared .align 4 .b8 a[100];"),
 ], ids=[
-    "load behind", "address behind", "load in front", "size", "number", "unnamed", "dynamic", "one array",
+    "load behind", "address behind", "load in front", "size", "number", "unnamed", "one array",
 ])  # fmt: skip
 def test_a_program_that_may_depend_on_the_places_is_left_as_it_is(body: str, before: str) -> None:
     text = kernel_text(body, before)
@@ -154,6 +153,23 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     assert places(kernel_text(body, TWO))["b"] == 1136
     found = pl.launch(kernel_text(body, TWO), 1, 1, out, x, device=device, checks=INIT).findings
     assert (found, out.tolist()) == ([], [5])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_array_runs_into_dynamic_memory(kept: bool, device: str) -> None:
+    """Not where its place is told by an address in front of it."""
+    before = ".shared .align 4 .b8 a[100];\n.extern .shared .align 16 .b8 dynamic[];"
+    body = """
+        mov.u32 %r10, a; mov.u32 %r11, dynamic; st.shared.u32 [%r11], 5; st.shared.u32 [%r10], 3;
+        ld.shared.u32 %r6, [%r10+112]; st.global.u32 [%rd3], %r6;
+    """
+    text = kernel_text(body + ("" if kept else "mov.u32 %r12, dynamic+-112;"), before)
+    out, x = np.zeros((2, 1), np.uint32)
+    found = pl.launch(text, 1, 1, out, x, device=device, checks=INIT, shared=64).findings
+    where = "shared memory, 12 bytes past the end of 'a' (100 bytes), 1024 before the dynamic part"
+    assert [(f.kind, f.where) for f in found] == ([("array overrun", where)] if kept else [])
+    assert kept or out.tolist() == [5]
 
 
 @pytest.mark.long

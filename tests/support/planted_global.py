@@ -83,6 +83,22 @@ WAIT:
     ld.relaxed.gpu.global.u32 %r6, [%rd1+4];
     setp.ne.u32 %p6, %r6, 1;
     @%p6 bra WAIT;
+    fence.acq_rel.gpu;
+    ld.global.u32 %r7, [%rd1+8]; //1
+    st.shared.u32 [%r10], %r7;
+END:
+""")
+
+bug("a flag polled without a fence after it", "RAW", threads=1, blocks=2, body="""
+    @!%p5 bra WAIT;
+    st.global.u32 [%rd1+8], 9; //2
+    st.release.gpu.global.u32 [%rd1+4], 1;
+    bra END;
+WAIT:
+    ld.relaxed.gpu.global.u32 %r6, [%rd1+4];
+    setp.ne.u32 %p6, %r6, 1;
+    @%p6 bra WAIT;
+    + fence.acq_rel.gpu;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
 END:

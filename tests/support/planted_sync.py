@@ -139,6 +139,31 @@ ROUND:
     st.global.u32 [%rd3], %r1;
 """)
 
+BARRIERS.add("a loop that a warp leaves to exit", "divergent block", body="""
+    shr.u32 %r7, %r1, 5;
+    - add.u32 %r7, %r7, 1;
+    + mov.u32 %r7, 2;
+ROUND:
+    bar.sync 0; //1
+    sub.u32 %r7, %r7, 1;
+    setp.gt.s32 %p6, %r7, 0;
+    @%p6 bra ROUND;
+    st.global.u32 [%rd3], %r1;
+""")
+
+BARRIERS.add("a warp exits before its last round", "divergent block", body="""
+    mov.u32 %r7, 3;
+ROUND:
+    bar.sync 0;
+    - setp.eq.and.u32 %p6, %r7, 2, %p2;
+    - @%p6 exit;
+    bar.sync 0; //1
+    sub.u32 %r7, %r7, 1;
+    setp.gt.s32 %p6, %r7, 0;
+    @%p6 bra ROUND;
+    st.global.u32 [%rd3], %r1;
+""")
+
 BARRIERS.add("a loop that a warp without work skips", "divergent block", body="""
     mov.u32 %r7, 2;
     - @%p2 bra DONE;

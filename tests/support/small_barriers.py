@@ -95,7 +95,7 @@ B:
     st.global.u32 [%rd3], %r6;
 """)
 
-clean("a loop that warps leave to end", body="""
+wrong("a loop that warps leave to end", ("synccheck", "divergent block"), body="""
     add.u32 %r31, %r22, 1;
 L:
     bar.sync 0;
@@ -209,4 +209,15 @@ L:
     @%p9 bra L;
     bar.sync 0, 64;
     st.global.u32 [%rd3], %r6;
+""")
+
+clean("warps that exit before a loop", body="""
+    @!%p2 exit;
+    mov.u32 %r31, 3;
+L:
+    bar.sync 0;
+    sub.u32 %r31, %r31, 1;
+    setp.gt.s32 %p9, %r31, 0;
+    @%p9 bra L;
+    st.global.u32 [%rd3], %r1;
 """)

@@ -11,7 +11,7 @@ from ptxlab.emulate.program.call_graph import CallGraph, entry_function
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
-from ptxlab.emulate.program.system_memory import SystemMemory
+from ptxlab.emulate.program.system_memory import SYSTEM_SHARED, SystemMemory
 from ptxlab.isa.matching import form
 from ptxlab.isa.table import Form
 from ptxlab.text import model
@@ -30,8 +30,11 @@ class Lowering(Names, abc.ABC):
         self.arch = arch or module.target.partition(",")[0].strip() or "sm_80"
         number = re.search(r"\d+", self.arch)
         # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start after it.
-        self.shared_start = 0x400 if number and int(number[0]) >= 90 else 0
-        super().__init__(module, self.shared_start, shared_gap)
+        # A kernel that asks where that KiB is has one on all targets, and may use it (cooperative groups do).
+        asks = "%reserved_smem_offset_" in str(module)
+        self.arrays_start = SYSTEM_SHARED if asks or (number and int(number[0]) >= 90) else 0
+        self.shared_start = 0 if asks else self.arrays_start
+        super().__init__(module, self.arrays_start, shared_gap)
         self.kernel = entry_function(module, entry)
         self.params, self.param_size = layout.params(self.kernel.params)
         self.functions = {f.name: f for f in module.functions if f.body is not None}

@@ -78,7 +78,7 @@ class Names:
     """The scopes of a module while it is lowered, and where its variables lie.
 
     shared: the static shared arrays, in the order of their declarations; dynamic ones are placed last (`place_extern`).
-    Between two lie `shared_gap` bytes that belong to neither (see `shared_gaps`).
+    Between two lie `shared_gap` bytes that belong to neither (see `shared_gaps`), and so before the dynamic ones.
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
     data: `.global` and `.const` variables by name; inside: the names there of those that functions declare, by their
     identity.
@@ -158,7 +158,8 @@ class Names:
         if not self.extern_shared:
             return self.shared.end
         align = max(16, *(layout.align_of(v) for v in self.extern_shared))
-        start = -(-self.shared.end // align) * align
+        gap = self.shared_gap if self.shared_names else 0
+        start = -(-(self.shared.end + gap) // align) * align
         names = {v.name for v in self.extern_shared}
 
         def moved(operand: Source | None) -> Source | None:

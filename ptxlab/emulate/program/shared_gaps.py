@@ -21,7 +21,8 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     """The program with gaps, or without where it may depend on where its arrays lie."""
     plain = KernelLowering(module, entry, arch)
     program = plain.program()
-    if plain.extern_shared or len(program.shared_names) < 2 or not _by_name_alone(program):
+    dynamic = {v.name for v in plain.extern_shared}
+    if len(program.shared_names) + bool(dynamic) < 2 or not _by_name_alone(program, dynamic):
         return program
     target = targets.TARGETS.get(program.arch.rstrip("af"))
     most = targets.STATIC_SHARED if target is None else target.static_shared
@@ -34,14 +35,17 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     return program
 
 
-def _by_name_alone(program: Program) -> bool:
-    """Whether each array is accessed by its own name only, and its place cannot be found otherwise."""
+def _by_name_alone(program: Program, dynamic: set[str]) -> bool:
+    """Whether each array is accessed by its own name only, and its place cannot be found otherwise. dynamic: the names
+    of dynamic shared memory."""
     named: set[tuple[str, int, int]] = set()
     for code in program.codes:
         for source in code.sources:
             if isinstance(source, Mem) and code.space == "shared" and isinstance(source.base, Literal):
                 return False
             for symbol, offset in _symbols(source):
+                if symbol.name in dynamic and symbol.value + offset >= program.dynamic_start:
+                    continue
                 held = [
                     v for v in program.shared_names if v[0] == symbol.name and 0 <= symbol.value + offset - v[1] <= v[2]
                 ]

@@ -15,7 +15,9 @@ BUFFER = 1 << 20
 HEAD = 16  # the number of calls, and padding
 THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
 _MOST_ARGUMENTS = 32
-_RESERVED = {"begin": 0, "0": 0, "1": 0x200, "end": 0x400, "cap": 0x400}
+SYSTEM_SHARED = 0x400
+"""Bytes of shared memory, the first ones, that the system has for itself."""
+_RESERVED = {"begin": 0, "0": 0, "1": SYSTEM_SHARED // 2, "end": SYSTEM_SHARED, "cap": SYSTEM_SHARED}
 
 
 class SystemMemory:

@@ -86,18 +86,24 @@ def opened(
 
 @rule
 def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u32]) -> None:
-    """Warps that have arrived at an aligned barrier for all threads must be at the same instruction."""
+    """Warps that have arrived at an aligned barrier for all threads must be at the same instruction. One that has been
+    there, and has exited since, left a loop earlier than they do."""
     codes = load_lanes(block.whole_code)
     whole = waiting & bits(codes != 0)
     if whole:
         lead = first(whole)
-        elsewhere = whole & bits(codes != block.whole_code[lead])
-        if elsewhere:
+        same = bits(codes == block.whole_code[lead])
+        elsewhere, gone = whole & ~same, same & bits(load_lanes(live) == 0)
+        if elsewhere or gone:
             serial(launch, 0)
             other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
             for warp in lanes_of(elsewhere):
                 mine = me(block, warp, block.whole_code[warp] - 1) | first(live[warp])
                 note(launch, block, DIVERGENT_BLOCK, mine, other, NOWHERE, 0)
+            if elsewhere:  # what follows from it is no other mistake
+                store_lanes(block.whole_code, select(lanes(whole), 0, codes))
+            else:
+                note(launch, block, DIVERGENT_BLOCK, other, 0, NOWHERE, u64(first(gone)) + 1)
 
 
 @rule

@@ -119,8 +119,9 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
             return "shared", f"shared memory, byte {offset - at} of {name!r} ({size} bytes)"
         if program.shared_gap and offset < program.dynamic_start:
             name, at, size = max((v for v in program.shared_names if v[1] <= offset), key=lambda v: v[1])
-            behind, next_at, _ = min((v for v in program.shared_names if v[1] > offset), key=lambda v: v[1])
+            later = [(f"{v[0]!r}", v[1]) for v in program.shared_names if v[1] > offset]
+            behind, next_at = min(later, key=lambda v: v[1], default=("the dynamic part", program.dynamic_start))
             past = f"{offset - at - size} bytes past the end of {name!r} ({size} bytes)"
-            return "shared", f"shared memory, {past}, {next_at - offset} before {behind!r}"
+            return "shared", f"shared memory, {past}, {next_at - offset} before {behind}"
         return "shared", f"shared memory, byte {offset - program.shared_start}"
     return "global", f"global memory, {memory.describe(address)}"

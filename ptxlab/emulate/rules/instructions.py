@@ -15,9 +15,12 @@ from ptxlab.isa.actions import Action, AsyncGroup
 
 def acquires(code: Code) -> bool:
     """Whether what its thread does later is ordered after the writes that this strong access may have seen. After a
-    relaxed compare-and-swap or exchange, which take locks, that needs a fence."""
-    takes = code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
-    return code.properties.acquires or not takes
+    relaxed load, and after relaxed operations that take locks, that needs a fence."""
+    polls = code.action is Action.LOAD and code.form.order == "relaxed"
+    takes = code.action is Action.ATOMIC and (
+        code.form.operation in ("cas", "exch") or (code.form.operation == "or" and Literal(0) not in code.sources)
+    )
+    return code.properties.acquires or not (polls or takes)
 
 
 def clears(code: Code) -> bool:

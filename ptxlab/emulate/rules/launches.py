@@ -80,6 +80,8 @@ def gaps_of(program: Program) -> list[int]:
     checked."""
     found: list[int] = []
     arrays = sorted((at - program.shared_start, size) for _, at, size in program.shared_names)
+    if program.dynamic_start > program.shared_start + sum(arrays[-1]):
+        arrays.append((program.dynamic_start - program.shared_start, 0))
     for (at, size), (behind, _) in pairwise(arrays):
         end = -(-(at + size) // 4) * 4
         found += [end, behind - end]

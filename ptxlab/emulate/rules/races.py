@@ -21,9 +21,10 @@ a fence. An access is ordered before another one
 - of another block of the cluster, if its warp has since arrived at the cluster's barrier, and the other has waited
   there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
 
-A strong access acquires. A relaxed compare-and-swap or exchange, with which locks are taken, does so only with a fence
-after it. (By the memory model this holds for every relaxed access; but much code reads a flag or takes the last ticket
-without a fence, and what it reads then is often volatile.)
+A strong access acquires. A relaxed load does so only with a fence after it, and so does a relaxed compare-and-swap, an
+exchange or an `or` of bits, with which locks are taken. (By the memory model this holds for every relaxed access; but
+much code reads a flag with `volatile` or `atomicAdd(&flag, 0)`, or takes the last ticket, without a fence, and what it
+reads then is often volatile.)
 
 A strong write releases what its warp did before its last fence, what was ordered before that fence, and what others did
 before a fence of their own, if a barrier lies between that and the write. So in the reduction where the last block adds

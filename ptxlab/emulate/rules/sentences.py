@@ -176,6 +176,11 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
             "gets its own value (for a whole warp write 31)"
         )
+    if kind == DIVERGENT_BLOCK and note.value:
+        return (
+            f"warp {note.value - 1} has been at this barrier, and has exited while others come to it again: all "
+            "threads of a block must go through a loop with a barrier in it equally often"
+        )
     if kind in _ASYNCHRONOUS:
         return _asynchronous(program, note, code, other)
     if kind == PHASE and note.value < 0:

@@ -1,6 +1,6 @@
 // Flag polled with memory_order_relaxed.
 // launch: 2 x 64
-// missed: much code polls by relaxed loads, and what it reads then is often volatile
+// finds: RAW
 #include <cuda/atomic>
 extern "C" __global__ void k(int *out, int *x, int n) {
     cuda::atomic_ref<int, cuda::thread_scope_device> f(out[100]);
