@@ -51,6 +51,9 @@ def _inputs(m: Machine, i: Form, a: Value) -> Value:
 def ex2_f32(m: Machine, a: Value) -> Value:
     """2**a: a = n + f, a polynomial for 2**f, and 2**n, where there is no instruction for it in two factors so that
     subnormal results come out right."""
+    f = m.fraction(a)
+    if f is not None:
+        return m.scaled(_polynomial(m, EX2, f), m.fsub(a, f))
     low, high = m.const("f32", -152.0), m.const("f32", 129.0)
     x = m.select(m.flt(high, a), high, a)  # NaN stays
     x = m.select(m.flt(x, low), low, x)
@@ -58,9 +61,6 @@ def ex2_f32(m: Machine, a: Value) -> Value:
     shifted = m.fadd(x, magic)
     whole = m.fsub(shifted, magic)
     p = _polynomial(m, EX2, m.fsub(x, whole))
-    scaled = m.scaled(p, whole)
-    if scaled is not None:
-        return scaled
     # n plus the exponents' bias for each factor: its halves are the exponents of the factors as they are encoded
     n = m.add(m.bitcast("i32", shifted), m.sub(m.const("i32", 2 * 127), m.bitcast("i32", magic)))
     half, fields = m.ashr(n, m.const("i32", 1)), m.const("i32", 23)

@@ -115,6 +115,9 @@ op("tanh.approx.f32  d, a", """The hyperbolic tangent, to a relative error of 2*
 
 def extremum(m: Machine, type: str, larger: bool, a: Value, b: Value) -> Value:
     """min or max of f32 or f64: -0 below +0, a NaN operand is ignored (both NaN: the canonical NaN)."""
+    found = m.extremum(larger, a, b)
+    if found is not None:
+        return found
     lane, a, b = rounding.BITS[type], m.any_nan(a), m.any_nan(b)  # the last selection sees to it
     less, more = (a, b) if larger else (b, a)
     # two selections that agree but where the operands are equal: these differ in the sign of zero at most, and or / and

@@ -26,8 +26,17 @@ class OptionalOperations(Protocol):
         `ptxlab.isa.rounding`)."""
         return None
 
+    def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
+        """The larger or the smaller of two f32 or f64: -0 below +0, a NaN operand is ignored (both NaN: the canonical
+        NaN)."""
+        return None
+
+    def fraction(self, a: Value) -> Value | None:
+        """a less the nearest whole number, of f32; of an infinite one 0. A CPU that has it has `scaled`, too."""
+        return None
+
     def scaled(self, a: Value, n: Value) -> Value | None:
-        """a * 2**n, rounded once; n: whole numbers as f32."""
+        """a * 2**n, rounded once; n: whole numbers as f32, of any size."""
         return None
 
 

@@ -108,13 +108,14 @@ def from_float(m: Machine, type: str, a: Value, rnd: str = "rn") -> Value:
     else:
         bits = m.bitcast("i32", a)
         last = m.and_(m.lshr(bits, m.const("i32", 16)), m.const("i32", 1))
-        nearest = m.trunc("i16", m.lshr(m.add(bits, m.add(last, m.const("i32", 0x7FFF))), m.const("i32", 16)))
+        rounded = m.add(bits, m.add(last, m.const("i32", 0x7FFF)))
+        # chosen as 32 bits: packed ones are then made of these, without 16-bit lanes between
+        rounded = m.select(m.isnan(a), m.const("i32", CANONICAL_NAN[type] << 16), rounded)
+        nearest = m.trunc("i16", m.lshr(rounded, m.const("i32", 16)))
     if rnd != "rn":
         back = to_float(m, type, nearest)
         nearest = adjust(m, "i16", rnd, nearest, m.flt(back, a), m.flt(a, back))
-    if type == "f16":
-        return nearest
-    return m.select(m.isnan(a), m.const("i16", CANONICAL_NAN[type]), nearest)
+    return nearest
 
 
 # -- sums, products, quotients, roots ----------------------------------------------------------------------------------

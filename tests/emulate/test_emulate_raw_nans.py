@@ -134,3 +134,35 @@ def test_sums_at_one_address(type_: str, space: str, bits: int) -> None:
             engine = "step" if way == "step" else "jit"
             outs.append(run(engine, text, x=x.view(np.uint32).copy())[0].tolist())
         assert [out == outs[0] for out in outs] == [True] * len(WAYS), numbers
+
+
+@pytest.mark.parametrize("word", ["max", "min"])
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_the_larger_and_the_smaller_of_all_pairs(word: str, type_: str) -> None:
+    """Of numbers as they are loaded, of results of arithmetic (where no NaN is a signalling one), and of either."""
+    size, unsigned, of = (4, np.uint32, "f") if type_ == "f32" else (8, np.uint64, "fd")
+    pool = np.array(NUMBERS, np.uint32)
+    if type_ == "f64":
+        wide = [0x7FF8 << 48, 0xFFF4 << 48, 0x7FF0000000000001, 0x7FF << 52, 0xFFF << 52, 0, 1 << 63, 0x3FF << 52, 1]
+        pool = np.array(wide, np.uint64)
+    x = np.stack([np.repeat(pool, pool.size), np.tile(pool, pool.size)], 1)
+    x = np.resize(x, (256, 2)).astype(unsigned)
+    a, b, c, d = (f"%{of}{k}" for k in range(1, 5))
+    one = "0f3F800000" if type_ == "f32" else "0d3FF0000000000000"
+    lines = [f"mul.wide.u32 %rd5, %r4, {2 * size}; add.u64 %rd5, %rd2, %rd5; mul.wide.u32 %rd6, %r4, {4 * size};",
+             "add.u64 %rd6, %rd1, %rd6; setp.lt.u32 %p1, %r1, 20;",
+             f"ld.global.{type_} {a}, [%rd5]; ld.global.{type_} {b}, [%rd5+{size}];",
+             f"{word}.{type_} {d}, {a}, {b}; st.global.{type_} [%rd6], {d};",
+             f"mul.{type_} {c}, {a}, {one}; {word}.{type_} {d}, {c}, {b}; st.global.{type_} [%rd6+{size}], {d};",
+             f"selp.{type_} {c}, {c}, {b}, %p1; {word}.{type_} {d}, {c}, {b};",
+             f"st.global.{type_} [%rd6+{2 * size}], {d};",
+             f"{word}.{type_} {d}, {one}, {b}; {word}.{type_} {d}, {d}, {a}; st.global.{type_} [%rd6+{3 * size}], {d};",
+             ]  # fmt: skip
+    text, outs = kernel("\n".join(lines)), []
+    for way in WAYS:
+        if way == "good":
+            improve(text, (64,), False, ("memcheck",))
+        out = np.zeros(4 * 256, unsigned)
+        run("step" if way == "step" else "jit", text, threads=64, blocks=4, x=x, out=out)
+        outs.append(out.tolist())
+    assert [out == outs[0] for out in outs] == [True] * len(WAYS)

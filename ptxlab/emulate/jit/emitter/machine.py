@@ -108,14 +108,33 @@ class LaneMachine(AffineBits):
         name, mode = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", ("i32", str(_MODES[rnd]))
         return self._in_parts(values, lambda part, given: self.t.call(part, name, [*((part, x) for x in given), mode]))
 
-    def scaled(self, a: Value, n: Value) -> Value | None:
-        """With 512-bit vectors there is an instruction for it."""
+    def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
+        """With 512-bit vectors there is an instruction that ignores a NaN, but for a signalling one. What may be such a
+        NaN is combined with itself before, which makes a quiet one of it."""
+        which = "5" if larger else "4"  # the sign is that of the number chosen
 
         def made(part: str, given: list[str]) -> str:
-            more = [(part, given[0]), ("i16", "-1"), ("i32", "4")]  # not masked, rounded as usual
-            return self.t.call(part, "llvm.x86.avx512.mask.scalef.ps.512", [*((part, x) for x in given), *more])
+            pairs = zip((a, b), given, strict=True)
+            x, y = (v if value.quiet else self._unmasked("range", part, [v, v], which) for value, v in pairs)
+            return self._unmasked("range", part, [x, y], which)
 
-        return self._in_parts((a, n), made)
+        return self._in_parts((a, b), made) if "+avx512dq" in self.f.features else None
+
+    def fraction(self, a: Value) -> Value | None:
+        """With 512-bit vectors there is an instruction for it, and one for `scaled`."""
+        if "+avx512dq" not in self.f.features:
+            return None
+        return self._in_parts((a,), lambda part, given: self._unmasked("reduce", part, given, "8"))
+
+    def scaled(self, a: Value, n: Value) -> Value | None:
+        return self._in_parts((a, n), lambda part, given: self._unmasked("scalef", part, given))
+
+    def _unmasked(self, word: str, part: str, given: list[str], number: str = "") -> str:
+        """An instruction that LLVM knows with a mask, of all lanes, rounded as usual. number: the one in it."""
+        suffix, mask = ("ps", "i16") if "float" in part else ("pd", "i8")
+        operands = [(part, x) for x in given] + ([("i32", number)] if number else [])
+        more = [(part, given[0]), (mask, "-1"), ("i32", "4")]
+        return self.t.call(part, f"llvm.x86.avx512.mask.{word}.{suffix}.512", [*operands, *more])
 
     def _in_parts(self, values: tuple[Value, ...], made: Callable[[str, list[str]], str]) -> Value | None:
         """What an instruction makes of vectors of 512 bits, of all lanes; None without such vectors. made: the call, of

@@ -239,10 +239,13 @@ class Ops(OptionalOperations):
         return LLVM[type_] if uniform else f"<{W} x {LLVM[type_]}>"
 
     def one_nan(self, d: Value) -> Value:
-        """The number with the canonical NaN for any other; where only arithmetic reads it, LLVM drops this again."""
+        """A result of arithmetic with the canonical NaN for any other; LLVM drops this where only arithmetic reads
+        it."""
         if d.lanes is not None:
             return d
-        return self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
+        out = self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
+        out.quiet = True
+        return out
 
     def _made_canonical(self, is_nan: Value, nan: Value, d: Value) -> Value:
         out = Value(self._selected(is_nan, nan, d).text, d.type, d.uniform, raw=d.raw or d)
