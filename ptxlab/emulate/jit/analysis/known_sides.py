@@ -57,9 +57,9 @@ class SideFinder:
             return None
         leaves = branch.leaves >= 0
         sides = only_side(program, ahead, branch) if leaves else sides_of(program, self.scalars, alive, ahead, branch)
-        side = None if sides is None else sides.falls or sides.jumps
-        if sides is None or side is None or (sides.falls is not None and sides.jumps is not None):
+        if sides is None or len(sides.falls) + len(sides.jumps) != 1:
             return None
+        (side,) = sides.falls + sides.jumps
         join = program.blocks[sides.join]
         written = bit_set([r for code in before for r in writes(code)])
         if join.last - join.first != 1 or alive[join.index] & written or not all(_only_computes(c) for c in before):
@@ -69,7 +69,7 @@ class SideFinder:
             if needed & bit_set(writes(code)):
                 first.insert(0, code)
                 needed |= bit_set(reads(code))
-        masks = self.lanes.masks(branch, jumps=side is sides.jumps)
+        masks = self.lanes.masks(branch, jumps=bool(sides.jumps))
         taking = {warp: lanes for warp, lanes in enumerate(masks) if lanes}
         if len(set(taking.values())) != 1:
             return None

@@ -20,12 +20,12 @@ LONGEST = 32
 
 
 class Sides(NamedTuple):
-    """What lanes do between a branch and `join`, where all of them continue: those that do not branch run the block
-    `falls`, those that do `jumps`, where there is such a block."""
+    """What lanes do between a branch and `join`, where all of them continue: those that do not branch run the blocks
+    `falls`, those that do `jumps`, where there are any."""
 
     join: int
-    falls: Block | None
-    jumps: Block | None
+    falls: tuple[Block, ...]
+    jumps: tuple[Block, ...]
 
 
 def sides_of(program: Program, scalars: list[bool], alive: list[int], block: Block, code: Code) -> Sides | None:
@@ -33,35 +33,42 @@ def sides_of(program: Program, scalars: list[bool], alive: list[int], block: Blo
     kept as scalars."""
     if code.action is not Action.BRANCH or block.next < 0:
         return None
-    falls, jumps = program.blocks[block.next], program.blocks[code.target]
-    if falls is jumps:
-        return Sides(falls.index, None, None) if falls.index > block.index else None
-    if _onward(program, falls) == jumps.index:
-        found = Sides(jumps.index, falls, None)
-    elif _onward(program, jumps) == falls.index:
-        found = Sides(falls.index, None, jumps)
-    elif _onward(program, falls) == _onward(program, jumps) >= 0:
-        found = Sides(_onward(program, falls), falls, jumps)
-    else:
+    falls, jumps = _follow(program, block.next), _follow(program, code.target)
+    join = next((at for at in falls if at in jumps), -1)
+    if join < 0:
         return None
-    ran = [side for side in (found.falls, found.jumps) if side is not None]
-    if not all(block.index < side.index < found.join for side in ran):
+    ways = falls[: falls.index(join)], jumps[: jumps.index(join)]
+    first, second = sorted(ways)  # one behind the other
+    if [block.index, *first, *second, join] != sorted({block.index, *first, *second, join}):
         return None
-    for side in ran:  # what is kept as a scalar may only be written if nobody reads it any more
-        needed = alive[found.join]
-        for other in ran:
-            needed |= alive[other.index] if other is not side else 0
-        for each in program.codes[side.first : side.last]:
-            if any(scalars[r] and needed >> r & 1 for r in writes(each)):
-                return None
-    return found
+    for side, other in (ways, ways[::-1]):  # what is kept as a scalar may only be written if nobody reads it any more
+        needed = alive[join]
+        for at in other:
+            needed |= alive[at]
+        for at in side:
+            for each in program.codes[program.blocks[at].first : program.blocks[at].last]:
+                if any(scalars[r] and needed >> r & 1 for r in writes(each)):
+                    return None
+    sides = (tuple(program.blocks[at] for at in side) for side in ways)
+    return Sides(join, *sides)
 
 
 def only_side(program: Program, block: Block, code: Code) -> Sides | None:
     """The side of a branch by which lanes exit, for the others, which then exit there as well."""
     side = program.blocks[block.next]
     ordered = block.index < side.index < code.target
-    return Sides(code.target, side, None) if ordered and _onward(program, side) == code.target else None
+    return Sides(code.target, (side,), ()) if ordered and _onward(program, side) == code.target else None
+
+
+def _follow(program: Program, start: int) -> list[int]:
+    """The blocks that a side may have from this one on, and the one behind them."""
+    found, size = [start], 0
+    while (to := _onward(program, program.blocks[found[-1]])) > found[-1]:
+        size += program.blocks[found[-1]].last - program.blocks[found[-1]].first
+        if size > LONGEST:
+            break
+        found.append(to)
+    return found
 
 
 def _onward(program: Program, block: Block) -> int:

@@ -139,11 +139,11 @@ class Fast(Part):
         first, as lanes of a diverged warp would go."""
         jumps = self.active.bits
         falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
-        ran = [(side, bits) for side, bits in ((sides.falls, falls), (sides.jumps, jumps)) if side is not None]
-        for side, bits in sorted(ran, key=lambda each: each[0].index):
-            others = [other.index for other, _ in ran if other is not side]
-            self.e.registers.own = self.e.registers.not_needed([sides.join, *others])
-            self._side(side, bits)
+        ways = (sides.falls, falls, sides.jumps), (sides.jumps, jumps, sides.falls)
+        for side, bits, other in sorted(ways, key=lambda way: [block.index for block in way[0]]):
+            self.e.registers.own = self.e.registers.not_needed([sides.join, *(block.index for block in other)])
+            for block in side:
+                self._side(block, bits)
         self.e.registers.own = 0
         self.go(sides.join)
 
