@@ -15,6 +15,17 @@ from ptxlab.errors import DeviceFault
 pytestmark = pytest.mark.skipif("good" not in WAYS, reason="needs llvmlite")
 Y = "mov.u32 %r5, %tid.y; mov.u32 %r6, %tid.x; mad.lo.u32 %r7, %r5, 32, %r6; mad.lo.u32 %r7, %r2, 160, %r7;"
 """%r7: the thread's number in a grid of blocks of 32 x 5."""
+Z = """
+    mov.u32 %r5, %tid.y;
+    mov.u32 %r6, %tid.z;
+    mov.u32 %r8, %ntid.y;
+    mad.lo.u32 %r7, %r6, %r8, %r5;
+    mad.lo.u32 %r7, %r7, %r3, %r1;
+    mul.lo.u32 %r8, %r8, %r3;
+    mov.u32 %r9, %ntid.z;
+    mul.lo.u32 %r8, %r8, %r9;
+    mad.lo.u32 %r7, %r2, %r8, %r7;"""
+"""The same in blocks of several slices along z."""
 WRITES = "mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd6, %rd1; st.global.u32 [%rd6], %r7;"
 ROWS = """
     setp.ge.u32 %p1, %r2, 3;
@@ -26,6 +37,19 @@ ROWS = """
     ld.global.u{bits} %r8, [%rd6];
     st.global.u32 [%rd1], %r8;"""
 """Loads from `x`, whose rows are so many bytes apart from the fourth block on."""
+
+ASKEW = """
+    setp.ge.u32 %p1, %r2, 3;
+    selp.b32 %r8, {step}, 64, %p1;
+    sub.u32 %r9, %r5, %r6;
+    mul.lo.u32 %r9, %r9, %r8;
+    mad.lo.u32 %r9, %r1, 4, %r9;
+    add.u32 %r9, %r9, 256;
+    cvt.s64.s32 %rd6, %r9;
+    add.u64 %rd6, %rd6, %rd2;
+    ld.global.u32 %r8, [%rd6];
+    add.u32 %r7, %r7, %r8;"""
+"""Loads from `x`, forth along y and back along z: the first warp and the last load from one row."""
 
 PROGRAMS: dict[str, tuple[Any, str]] = {
     "all of it is sure": (160, "ld.global.u32 %r8, [%rd3]; add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;"),
@@ -69,6 +93,36 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         add.u64 %rd8, %rd8, %rd9;
         setp.lt.u64 %p1, %rd8, 100;
         @!%p1 bra END;""" + WRITES + "END:"),
+    "warps along y and z": ((32, 2, 3), Z + WRITES),
+    "half-warps along y and z": ((16, 4, 3), Z + WRITES),
+    "rows of 8 along y and z": ((8, 8, 2), Z + WRITES),
+    "slices of one warp": ((16, 2, 4), Z + WRITES),
+    "slices of half a warp": ((8, 2, 8), Z + WRITES),
+    "rows of two warps in slices": ((64, 2, 2), Z + WRITES),
+    "slices at a border": ((16, 4, 3), Z + """
+        add.u32 %r9, %r6, %r2;
+        setp.lt.s32 %p1, %r9, 1;
+        setp.gt.s32 %p2, %r9, 9;
+        or.pred %p1, %p1, %p2;
+        setp.gt.s32 %p2, %r1, 20;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "forth along y and back along z": ((32, 2, 2), Z + ASKEW.format(step=128) + WRITES),
+    "the first slice and the last do not tell of those between": ((32, 2, 2), Z + """
+        sub.u32 %r9, %r5, %r6;
+        add.u32 %r9, %r9, %r2;
+        setp.gt.s32 %p1, %r9, 4;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "one number along y is compared with another along z": ((32, 2, 2), Z + """
+        add.u32 %r9, %r5, %r2;
+        add.u32 %r8, %r6, 4;
+        setp.gt.s32 %p1, %r9, %r8;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "a number wraps around along z before it is compared": ((32, 2, 3), Z + """
+        shl.b32 %r8, %r6, 31;
+        add.u32 %r8, %r8, %r2;
+        setp.lt.s32 %p1, %r8, 0;
+        @%p1 bra END;""" + WRITES + "END:"),
     "equal in the middle": ((32, 5), Y + """
         add.u32 %r8, %r5, %r2;
         setp.eq.u32 %p1, %r8, 4;
@@ -144,6 +198,18 @@ FAULTS: dict[str, tuple[Any, str]] = {
         st.global.u32 [%rd6], %r4;"""),
     "rows between the first and the last are misaligned": ((32, 5), Y + ROWS.format(step=130, width=4, bits=32)),
     "bytes between the first and the last are far away": ((32, 5), Y + ROWS.format(step=1 << 30, width=1, bits=8)),
+    "only warps between the first slice and the last are far away": (
+        (32, 2, 2), Z + ASKEW.format(step=1 << 29) + WRITES
+    ),
+    "slices are misaligned": ((32, 2, 3), Z + """
+        setp.ge.u32 %p1, %r2, 3;
+        selp.b32 %r8, 130, 128, %p1;
+        mul.lo.u32 %r9, %r6, %r8;
+        mad.lo.u32 %r9, %r1, 4, %r9;
+        cvt.s64.s32 %rd6, %r9;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6];
+        st.global.u32 [%rd1], %r8;"""),
     "behind the end, before a barrier": (160, """
         mul.wide.u32 %rd6, %r4, 4;
         add.u64 %rd6, %rd6, %rd2;
@@ -210,13 +276,17 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
     return text.partition("\nswift:")[2].partition("\nwarp:")[0]
 
 
-SURE = ("all of it is sure", "the last warps of a block are behind the end", "a tile and its border")
+SURE = (
+    "all of it is sure", "the last warps of a block are behind the end", "a tile and its border", "warps along y and z",
+    "half-warps along y and z", "slices of one warp",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("what", SURE)
 def test_nothing_is_asked_in_the_loop(what: str) -> None:
     threads, body = PROGRAMS[what]
-    loop = loop_of(body, (threads, 1, 1) if isinstance(threads, int) else (*threads, 1))
+    x, y, z = (threads, 1, 1) if isinstance(threads, int) else (*threads, 1)[:3]
+    loop = loop_of(body, (x, y, z))
     assert re.search(r"store <(32|16) x i32>", loop)
     assert not [word for word in ("!prof !0", "switch", "@miss", "ptr %sites", "ptr %params") if word in loop]
 
@@ -254,7 +324,7 @@ def test_what_is_not_known_of_the_text_is_asked_in_the_loop(text: str, known: bo
         f"  %number = {text}",
         "  %fits = icmp slt i32 %number, 1000",
         f"  br i1 %fits, label %warp.done, label %fault{COLD}",
-    ], Warp.size, (32, 0))  # fmt: skip
+    ], Warp.size, (32, 0), slices=False)  # fmt: skip
     assert made.body[-1].startswith("  br label %warp.done" if known else "  br i1 %fits.f,")
     assert (made.sure != "true") == known
 

@@ -81,15 +81,72 @@ def test_what_is_loaded_and_stored() -> None:
         program = lower(parse(text("u32").replace("mad.lo.u32 %r9, %r8, %r7, %r1;", apart)))
         turn = module_text(program, cpu, plain, Rows.of(block), slow=False, small=False).text
         turn = turn[turn.index("@turn(") :].partition("\n}")[0]
-        return tuple(
-            len(re.findall(pattern.format(length), turn)) for pattern in ("= load <{} x i32>", "store <{} x i32>")
+        plain_or_masked = (
+            "= (?:load|call) <{} x i32>(?:, ptr| @llvm.masked.load)",
+            "store(?:.v{0}i32.p0\\()? ?<{0} x i32>",
         )
+        return tuple(len(re.findall(pattern.format(length), turn)) for pattern in plain_or_masked)
 
     assert vectors((8, 8, 1), 8) == (8, 8)
     assert vectors((4, 16, 1), 4) == (16, 16)
     assert vectors((16, 4, 1), 8) == (0, 0)
     assert [vectors((8, 8, 1), 8, times) for times in (2, 4, 5)] == [(4 + 8, 4), (4 + 16, 4), (4, 4)]
     assert vectors((16, 4, 1), 16, 3)[0] == vectors((16, 4, 1), 16, 5)[0] + 6
+
+
+LEAVE = """
+    mov.u32 %r6, %tid.y;
+    mad.lo.u32 %r5, %r6, 3, %r1;
+    rem.u32 %r5, %r5, 5;
+    setp.eq.u32 %p1, %r5, 0;
+    @%p1 bra END;"""
+"""Some lanes of each row leave."""
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("block", [(8, 8), (4, 16), (16, 6), (8, 4, 3), (16, 4, 2)])
+@pytest.mark.parametrize("type_", TYPES)
+def test_rows_of_which_lanes_are_missing(type_: str, block: tuple[int, ...]) -> None:
+    size, registers = TYPES[type_]
+    program = kernel(LEAVE + BODY.format(type=type_, size=size, registers=registers, pitch=size * 20) + "END:", SHARED)
+    x = np.random.default_rng(1).integers(0, 1 << 30, 8192, np.uint32)
+    x[0] = block[0] * 3
+    improve(program, block, False, ())
+    step, *others = (
+        run("step" if way == "step" else "jit", program, threads=block, blocks=2, x=x, out=np.zeros(8192, np.uint32))[0]
+        for way in WAYS
+    )
+    assert step.any()
+    for other in others:
+        assert np.array_equal(step, other)
+
+
+@pytest.mark.parametrize("block", [(8, 8), (16, 4)])
+def test_lanes_that_are_missing_lie_outside(block: tuple[int, int]) -> None:
+    """The left neighbours of a tile at the left border, whose first column has none: of its first row it would lie
+    before the array."""
+    program = kernel("""
+        mov.u32 %r6, %tid.y;
+        setp.eq.u32 %p1, %r1, 0;
+        @%p1 bra END;
+        ld.global.u32 %r7, [%rd2];
+        mad.lo.u32 %r9, %r6, %r7, %r1;
+        mul.wide.u32 %rd6, %r9, 4;
+        add.u64 %rd7, %rd2, %rd6;
+        add.u64 %rd8, %rd1, %rd6;
+        ld.global.u32 %r10, [%rd7+-4];
+        st.global.u32 [%rd8+-4], %r10;
+        END:""")
+    x = np.arange(40, 40 + 1024, dtype=np.uint32)
+    improve(program, block, False, ())
+    expected = np.zeros(1024, np.uint32)
+    for row in range(block[1]):
+        at = row * 40 + np.arange(block[0] - 1)
+        expected[at] = x[at]
+    for way in WAYS:
+        engine = "step" if way == "step" else "jit"
+        out = run(engine, program, threads=block, x=x, out=np.zeros(1024, np.uint32))[0]
+        assert np.array_equal(out, expected)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="for Linux")

@@ -19,7 +19,8 @@ from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
 
-BLOCKS = ((96,), (128,), (160,), (100,), (64,), (32, 4), (32, 3), (16, 8), (8, 16), (64, 2), (32, 2, 2), (16, 5))
+BLOCKS = ((96,), (128,), (160,), (100,), (64,), (32, 4), (32, 3), (16, 8), (8, 16), (64, 2), (32, 2, 2), (16, 5),
+    (16, 4, 3), (8, 8, 2), (8, 4, 4))  # fmt: skip
 GRIDS = ((3,), (9,), (40,), (7, 2))
 INDICES = (
     "mov.u32 {d}, %r1;",
@@ -27,6 +28,8 @@ INDICES = (
     "mov.u32 %r5, %tid.y; mad.lo.u32 {d}, %r5, %r3, %r1;",
     "mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mad.lo.u32 %r5, %r2, %r6, %r5; mad.lo.u32 {d}, %r5, {n}, %r1;",
     "mov.u32 %r5, %tid.y; mad.lo.u32 {d}, %r1, {n}, %r5;",
+    "mov.u32 %r5, %tid.y; mov.u32 %r6, %tid.z; mad.lo.u32 %r5, %r6, {few}, %r5; mad.lo.u32 {d}, %r5, {n}, %r1;",
+    "mov.u32 %r5, %tid.y; mov.u32 %r6, %tid.z; sub.u32 %r5, %r5, %r6; mad.lo.u32 {d}, %r5, {n}, %r1;",
     "mad.lo.u32 {d}, %r2, {n}, %r1;",
     "mad.lo.u32 {d}, %r2, {far}, %r1;",
     "sub.u32 {d}, {n}, %r4;",

@@ -17,10 +17,12 @@ such an index does not wrap around."""
 
 class Rows(NamedTuple):
     """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
-    in each warp. far: whether the grid may have more blocks than `NEAR`. A kernel is built for both."""
+    in each warp. far: whether the grid may have more blocks than `NEAR`. slices: whether blocks have several slices
+    along z, each of full warps. A kernel is built for each of these."""
 
     width: int = W
     far: bool = False
+    slices: bool = False
 
     @staticmethod
     def of(block: tuple[int, int, int], grid: tuple[int, int, int] = (1, 1, 1)) -> Rows:
@@ -28,9 +30,9 @@ class Rows(NamedTuple):
         x, y, z = block
         far = any(blocks > near for blocks, near in zip(grid, NEAR, strict=True))
         if x % W == 0 or y == z == 1:
-            return Rows(W, far)
+            return Rows(W, far, z > 1)
         divides = W % x == 0 and (z == 1 or y % (W // x) == 0)
-        return Rows(x if divides else 0, far)
+        return Rows(x if divides else 0, far, divides and z > 1)
 
     def steps(self, axis: str) -> list[int] | None:
         """What the lanes of a warp add to the `%tid` of lane 0 along an axis."""

@@ -10,8 +10,9 @@ holds for those between. This takes the text of a segment's loop, and makes of i
 Where an answer is another one, the CTA runs in the loop that asks. Each scalar is of one of these kinds:
 
 - `SAME` in all warps;
-- `Growing` by the same from warp to warp, modulo its width. Whether it wraps around before it is extended or compared
-  is asked of the first warp and the last: their difference, as numbers of 64 bits, must be that many steps;
+- `Growing` by the same from warp to warp, modulo its width, and from slice to slice where a CTA has several along z.
+  Whether it wraps around before it is extended or compared is asked of the first warp and the last: their difference,
+  as numbers of 64 bits, must be that many steps, of which none goes the other way;
 - a `Truth` about such numbers. A comparison of numbers that do not wrap around turns once at most; `off < limit`, as
   allocations ask, holds for all warps if it does for the first and the last, since steps are small;
 - any other.
@@ -65,11 +66,14 @@ _GROWING = [S.Warp.offset(field) for field in ("tid_x", "tid_y", "tid_z", "warp_
 class Assured:
     """The second loop. lines: the first one's, behind its own questions; `%ws` is the warp. Before the loop `%fw.0` is
     the first warp and `%last` the last one, `%beyond` how many more these are, an i64. registers: where they begin in
-    a warp's state. steps: what `%tid.x` and `%tid.y` grow by."""
+    a warp's state. steps: what `%tid.x` and `%tid.y` grow by. slices: whether CTAs have several slices along z. Then
+    `%beyond` is how many more warps a slice has, `%deeper` how many more slices there are, and `%turns` in the loop
+    whether the next warp is the first of a slice."""
 
-    def __init__(self, lines: list[str], registers: int, steps: tuple[int, int]) -> None:
-        self.registers = registers
-        self.steps = dict(zip(_GROWING, (*map(str, steps), "0", "1"), strict=True))
+    def __init__(self, lines: list[str], registers: int, steps: tuple[int, int], *, slices: bool) -> None:
+        self.registers, self.slices = registers, slices
+        grown = [Growing(str(steps[0])), Growing(str(steps[1])), Growing("0", "1" if slices else "0")]
+        self.fields = dict(zip(_GROWING, grown if slices else [*grown, Growing("1")], strict=False))
         self.before: list[str] = []
         self.asked: list[str] = []
         """What must hold, i1s before the loop."""
@@ -236,10 +240,18 @@ class Assured:
         for name in sorted(names_in(self.body) & set(growing) - beside):
             kind, type_ = self._kinds[growing[name]], made_type(self._text[growing[name]])
             assert isinstance(kind, Growing)
-            step = self._let(f"trunc i64 {kind.step} to i32") if type_ == "i32" else kind.step
-            first = self._at(growing[name], "a")
+            step, first = self._narrow(type_, kind.step), self._at(growing[name], "a")
+            if kind.deep != "0" or (self.slices and kind.step != "0"):
+                back = self._let(f"mul i64 {kind.step}, %beyond")
+                turn = self._narrow(type_, self._let(f"sub i64 {kind.deep}, {back}"))
+                self.onward.append(f"  {name}.by = select i1 %turns, {type_} {turn}, {type_} {step}")
+                step = f"{name}.by"
             self.counted.append(f"  {name} = phi {type_} [{first}, %ask], [{name}.next, %swift.next]")
             self.onward.append(f"  {name}.next = add {type_} {name}, {step}")
+
+    def _narrow(self, type_: str, step: str) -> str:
+        """A step, an i64, as a number of this type."""
+        return self._let(f"trunc i64 {step} to i32") if type_ == "i32" else step
 
     def _beside(self, text: str) -> str:
         """Of what is a number that grows and one that does not, the first; "" of anything else."""
@@ -251,7 +263,7 @@ class Assured:
         """Whether a value grows by a known step if what is asked before the loop holds."""
         if not isinstance(kind, Growing) or kind.zeros or not kind.needs <= self._met:
             return False
-        far = kind.step.lstrip("-").isdigit() and abs(int(kind.step)) >= FAR
+        far = any(step.lstrip("-").isdigit() and abs(int(step)) >= FAR for step in (kind.step, kind.deep))
         return made_type(self._text[name]) in ("i32", "i64") and not far
 
     # -- kinds ---------------------------------------------------------------------------------------------------------
@@ -279,10 +291,10 @@ class Assured:
             if not isinstance(kind, Growing) or kind.zeros or found[2] == "i1":
                 return OTHER
             exact = set() if found[1] == "trunc" else {("exact", found[3], found[1])}
-            return Growing(kind.step, kind.needs | exact)
+            return Growing(kind.step, kind.deep, kind.needs | exact)
         if found := ROTATED.match(text):
             kind = self._kind_of(found[1])
-            return Growing(kind.step, kind.needs, int(found[2])) if isinstance(kind, Growing) else OTHER
+            return kind._replace(zeros=int(found[2])) if isinstance(kind, Growing) else OTHER
         if found := COMPARED.match(text):
             return self._comparison(name, *found.groups())
         return OTHER
@@ -294,26 +306,25 @@ class Assured:
         if root == "%cta" and off in _INDEX:
             self._of_cta.add(name)
             return SAME
-        return Growing(self.steps[off]) if root == "%ws" and off in self.steps else OTHER
+        return self.fields.get(off, OTHER) if root == "%ws" else OTHER
 
     def _sum(self, word: str, type_: str, a: str, b: str) -> Kind:
         x, y = self._kind_of(a), self._kind_of(b)
         if isinstance(x, Other) or isinstance(y, Other) or any(k.zeros for k in (x, y) if isinstance(k, Growing)):
             return OTHER
         needs = _needs([x, y])
-        steps = [kind.step if isinstance(kind, Growing) else "" for kind in (x, y)]
         if not all(kind == SAME or isinstance(kind, Growing) for kind in (x, y)):
             return OTHER
+        one, other = (kind if isinstance(kind, Growing) else Growing("0") for kind in (x, y))
         if word in ("add", "sub"):
-            return Growing(self._made(word, steps[0] or "0", steps[1] or "0"), needs)
-        if all(steps) or (word == "shl" and (steps[1] or not b.isdigit())):
+            return Growing(self._made(word, one.step, other.step), self._made(word, one.deep, other.deep), needs)
+        if (y == SAME) == (x == SAME) or (word == "shl" and (x == SAME or not b.isdigit())):
             return OTHER
-        if word == "shl":
-            return Growing(self._made("mul", steps[0], str(1 << int(b))), needs)
-        factor = self._final(b if steps[0] else a)
+        factor = str(1 << int(b)) if word == "shl" else self._final(a if x == SAME else b)
         if type_ == "i32" and factor.startswith("%"):
             factor = self._let(f"sext i32 {factor} to i64")
-        return Growing(self._made("mul", steps[0] or steps[1], factor), needs)
+        grown = other if x == SAME else one
+        return Growing(self._made("mul", grown.step, factor), self._made("mul", grown.deep, factor), needs)
 
     def _comparison(self, name: str, order: str, type_: str, a: str, b: str) -> Kind:
         x, y = self._kind_of(a), self._kind_of(b)
@@ -322,13 +333,16 @@ class Assured:
                 return OTHER
             if not all(kind == SAME or isinstance(kind, Growing) for kind in (x, y)):
                 return OTHER
+            steps = [(kind.step, kind.deep) for kind in (x, y) if isinstance(kind, Growing)]
+            if self.slices and len(set(steps)) > 1:  # their difference might grow along y and shrink along z
+                return OTHER
             word = "sext" if order in _SIGNED else "zext"
             exact = {("exact", v, word) for v, kind in ((a, x), (b, y)) if isinstance(kind, Growing)}
             return Truth(_needs([x, y]) | exact | {("alike", name)})
         if type_ == "i64" and order in ("ult", "ule") and isinstance(x, Growing) and y == SAME:
-            if x.step.lstrip("-").isdigit() and int(x.step) % (1 << x.zeros):
+            if any(step.lstrip("-").isdigit() and int(step) % (1 << x.zeros) for step in (x.step, x.deep)):
                 return OTHER
-            return Truth(x.needs | {("inside", name, b, x.step, str(x.zeros))})
+            return Truth(x.needs | {("inside", name, b, x.step, x.deep, str(x.zeros))})
         return OTHER
 
     # -- before the loop -----------------------------------------------------------------------------------------------
@@ -348,6 +362,8 @@ class Assured:
             x, y = int(a), int(b)
             made = {"add": x + y, "sub": x - y, "mul": x * y}[word]
             return str(max(-FAR, min(made, FAR)))
+        if word == "mul" and "0" in (a, b):
+            return "0"
         neutral = "1" if word == "mul" else "0"
         return a if b == neutral else b if a == neutral and word != "sub" else self._let(f"{word} i64 {a}, {b}")
 
@@ -377,6 +393,15 @@ class Assured:
             self._met.add(step)
             self._must(self._let(f"icmp ult i64 {self._let(f'add i64 {step}, {FAR}')}, {2 * FAR}"))
 
+    def _forth(self, step: str, deep: str) -> None:
+        """Steps are near, and none goes the other way: all values lie between those of the first warp and the last."""
+        self._near(step)
+        self._near(deep)
+        if "0" in (step, deep) or f"{step} {deep}" in self._met:
+            return
+        self._met.add(f"{step} {deep}")
+        self._must(self._let(f"icmp sge i64 {self._let(f'xor i64 {step}, {deep}')}, 0"))
+
     def _ask(self, need: Need) -> None:
         what, name, *others = need
         first, last = self._at(name, "a"), self._at(name, "z")
@@ -385,19 +410,22 @@ class Assured:
         elif what == "exact":
             kind = self._kinds[name]
             assert isinstance(kind, Growing)
-            self._near(kind.step)
+            self._forth(kind.step, kind.deep)
             wide = [self._let(f"{others[0]} i32 {each} to i64") for each in (last, first)]
             grown = self._let(f"mul i64 {kind.step}, %beyond")
+            if kind.deep != "0":
+                grown = self._let(f"add i64 {grown}, {self._let(f'mul i64 {kind.deep}, %deeper')}")
             self._must(self._let(f"icmp eq i64 {self._let(f'sub i64 {wide[0]}, {wide[1]}')}, {grown}"))
         else:
-            limit, step, zeros = others
-            self._near(step)
+            limit, step, deep, zeros = others
+            self._forth(step, deep)
             self._must(first)
             self._must(last)
             self._must(self._let(f"icmp ult i64 {self._final(limit)}, {FAR << 8}"))
-            if zeros != "0" and not step.lstrip("-").isdigit():
-                low = self._let(f"and i64 {step}, {(1 << int(zeros)) - 1}")
-                self._must(self._let(f"icmp eq i64 {low}, 0"))
+            for each in (step, deep):
+                if zeros != "0" and not each.lstrip("-").isdigit():
+                    low = self._let(f"and i64 {each}, {(1 << int(zeros)) - 1}")
+                    self._must(self._let(f"icmp eq i64 {low}, 0"))
 
 
 def _needs(kinds: list[Kind]) -> frozenset[Need]:

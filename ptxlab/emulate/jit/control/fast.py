@@ -37,6 +37,7 @@ class Fast(Part):
 
     def function(self) -> str:
         """Its LLVM text."""
+        self.segments.find()
         text = self.blocks.function(self.block, self.dispatch, self.converged.loop, self._more)
         return "\n".join([text, *self.segments.texts])
 

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 Need = tuple[str, ...]
 """What is to be asked: ("exact", name, "sext" or "zext"); ("alike", name of a comparison); ("inside", name of a
-comparison, its limit, the step, bits that must be 0 in the step)."""
+comparison, its limit, the two steps, bits that must be 0 in them)."""
 
 
 class Growing(NamedTuple):
-    """A number that grows by `step`, an i64. needs: what makes it so. zeros: it is rotated by so many bits."""
+    """A number that grows by `step`, an i64. deep: in CTAs of several slices along z, what it grows by from a warp to
+    the one in the next slice. needs: what makes it so. zeros: it is rotated by so many bits."""
 
     step: str
+    deep: str = "0"
     needs: frozenset[Need] = frozenset()
     zeros: int = 0
 

@@ -68,8 +68,8 @@ class Segments(Part):
         self.barriers_pass = False
         """See `WarpLoop.barriers_pass`."""
 
-    def emit(self) -> None:
-        """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
+    def find(self) -> None:
+        """Finds all segments, before the rest of the code is written."""
         if self.e.small or self.e.far is not None or self.converged.loop is None or not self.converged.loop.lazy:
             return
         barriers = [code for code in self.program.codes if code.action is Action.BARRIER]
@@ -84,14 +84,21 @@ class Segments(Part):
                 break
             self.found.append(segment)
         along_y = any(source == Special("%tid.y") for code in self.program.codes for source in code.sources)
+        self.e.tiles = along_y and any(segment.whole for segment in self.found)
+
+    def emit(self) -> None:
+        """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
+        if not self.found and not self.barriers_pass:
+            return
         sites, body = self.e.sites, self.t.lines
         self.e.brief = True
         for segment in self.found:
-            self.converged.segment, self.e.tiles = segment, segment.whole and along_y
+            self.converged.segment = segment
             self.e.rounds = [] if segment.ended == YIELDED else None
             self._function(segment)
-        self.e.brief, self.e.tiles, self.converged.segment, self.e.rounds = False, False, None, None
+        self.e.brief, self.converged.segment, self.e.rounds = False, None, None
         self.e.sites, self.t.lines = sites, body
+        assert self.converged.loop is not None
         self.converged.loop.segments, self.converged.loop.barriers_pass = self.found, self.barriers_pass
 
     # -- where they are ------------------------------------------------------------------------------------------------
@@ -344,16 +351,24 @@ class Segments(Part):
 
         t, e, width = self.t, self.e, self.e.rows.width
         along_y = f"ptr %ws, i64 {S.Warp.offset('tid_y')}"
-        line = width == W and not any(along_y in text for text in lines)  # whether warps lie along x, or along y
-        assured = Assured(lines, S.Warp.size, (W, 0) if line else (0, W // (width or W)))
+        slices = e.rows.slices
+        # Whether warps lie along x, or along y and z.
+        line = width == W and not slices and not any(along_y in text for text in lines)
+        steps, log2 = ((W, 0), 0) if line else ((0, W // (width or W)), W.bit_length() - (width or W).bit_length())
+        assured = Assured(lines, S.Warp.size, steps, slices=slices)
         self._first_warp()
         x, y, z = (t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}") for axis in "xyz")
         live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
-        t.do("%beyond = sub i64 %warps, 1")
+        if slices:
+            a_slice = t.let(f"zext i32 {t.let(f'lshr i32 {y}, {log2}')} to i64")
+            t.do(f"%beyond = sub i64 {a_slice}, 1")
+            t.do(f"%deeper = zext i32 {t.let(f'sub i32 {z}, 1')} to i64")
+        else:
+            t.do("%beyond = sub i64 %warps, 1")
         steady = "%known"
         for condition in (
             f"icmp eq i32 {y}, 1" if line else f"icmp eq i32 {x}, {width or -1}",
-            f"icmp eq i32 {z}, 1",
+            f"icmp {'ugt' if slices else 'eq'} i32 {z}, {0 if slices else 1}",
             f"icmp eq i32 {live}, -1",
             f"icmp uge i64 %warps, {FEW}",
             "icmp eq ptr %first, %warp.0",
@@ -369,12 +384,17 @@ class Segments(Part):
         t.at("swift")
         t.do("%fw = phi ptr [%fw.0, %ask], [%fw.next, %swift.next]")
         t.lines += assured.counted
+        if slices:
+            t.do("%number = phi i64 [0, %ask], [%number.next, %swift.next]")
         t.do(f"store ptr %fw, ptr %{KEPT}.ws")
         t.go(f"{lines[0][:-1]}.f")
         t.lines += assured.body
         t.at("warp.done.f")
         t.do(f"br i1 {t.let('icmp eq ptr %fw, %last')}, label %through, label %swift.next")
         t.at("swift.next")
+        if slices:
+            t.do("%turns = icmp eq i64 %number, %beyond")
+            t.do(f"%number.next = select i1 %turns, i64 0, i64 {t.let('add i64 %number, 1')}")
         t.lines += assured.onward
         t.do(f"%fw.next = getelementptr i8, ptr %fw, i64 {e.file.size}")
         t.go("swift")

@@ -67,7 +67,7 @@ class Function:
         self.brief = False
         """Whether a function of few instructions is being emitted (see `segments`)."""
         self.tiles = False
-        """Whether that is all that the warps of a CTA run, and their rows lie in tiles."""
+        """Whether one segment is all that the warps of a CTA run, and their rows lie in tiles."""
         self.rounds: list[tuple[str, str]] | None = None
         """In a loop that warps go through side by side: locals (i64) that tell where an access of the first warp was a
         round before, and how far from there it is now."""

@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
-from ptxlab.emulate.jit.memory.short_rows import TIMES, short_rows
+from ptxlab.emulate.jit.memory.short_rows import TIMES, masked, short_rows
 from ptxlab.emulate.jit.memory.sites import Sites
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
@@ -170,13 +170,18 @@ class AffineAccesses(Part):
             pattern = pattern_of(tuple(a + n * FAR for a, n in zip(apart, form.times, strict=True)), size)
         else:
             pattern = pattern_of(apart, size)
-        partial = gaps if pattern in (ROW, ROWS) else GATHERED  # of some lanes only: a row has gaps
+        partial = GATHERED
+        if pattern in (ROW, ROWS):  # of some lanes only: a row has gaps
+            partial = GAPS if self.e.wide else gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
         if pattern != GATHERED or self.active.partly or not (steady or self._short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
         if not steady:
-            return frozenset({GATHERED}), found, self._of_all(str(IN_SHORT_ROWS), str(GATHERED))
+            rows = self._short_rows(form, size)
+            assert rows is not None
+            some = IN_SHORT_ROWS if masked(rows, self.e.wide) else GATHERED
+            return frozenset({GATHERED}), found, self._of_all(str(IN_SHORT_ROWS), str(some))
         way = self._of_all(str(STRIDED), str(GATHERED))
         if extent.stride is None:
             return frozenset({GATHERED}), found, way

@@ -33,23 +33,31 @@ def short_rows(form: Form, size: int, most: int) -> Rows | None:
     return None
 
 
+def masked(rows: Rows, wide: bool) -> bool:
+    """Whether some lanes of such rows are accessed as rows, too, under masks."""
+    return wide and rows.apart == 1
+
+
 class ShortRows(Part):
     """Loads and stores them."""
 
     def load(self, seen: Seen, first: str) -> str:
         """The elements of all lanes, lane by lane in one vector. first: a pointer to where the group has its first
         lane."""
-        parts = [self._load_row(seen, place) for place in self._places(seen, first)]
+        parts = [self._load_row(seen, place, self._mask(seen, k)) for k, place in enumerate(self._places(seen, first))]
         return joined(self.t, LLVM[seen.lane], parts, self._width(seen))
 
-    def _load_row(self, seen: Seen, place: str) -> str:
+    def _load_row(self, seen: Seen, place: str, mask: str) -> str:
         """The elements of a row, out of as many pieces as lanes are elements apart; the last one ends with the row."""
         t, width, elements = self.t, self._width(seen), self._elements(seen)
         kind, row, found = f"<{width} x {LLVM[seen.lane]}>", "", 0
         for piece in range(self._rows(seen).apart):
             start = min(piece * width, elements[-1] + 1 - width)
             end, p = start + width, t.let(f"getelementptr i8, ptr {place}, i64 {start * seen.step}")
-            loaded = t.let(f"load {kind}, ptr {p}, align {seen.step}")
+            if mask:
+                loaded = t.load_masked(kind, seen.step, p, mask)
+            else:
+                loaded = t.let(f"load {kind}, ptr {p}, align {seen.step}")
             if row:
                 at = elements if piece == 1 else range(width)  # in the first piece elements are where they lie
                 order = [n if e < found else width + e - start for n, e in zip(at, elements, strict=True)]
@@ -66,12 +74,24 @@ class ShortRows(Part):
             if elements[-1] == width - 1:
                 own = ", ".join(f"i32 {k * width + n}" for n in range(width))
                 cut = t.let(f"shufflevector {every} {stored}, {every} poison, <{width} x i32> <{own}>")
-                t.do(f"store <{width} x {ty}> {cut}, ptr {place}, align {seen.step}")
+                if mask := self._mask(seen, k):
+                    t.store_masked(f"<{width} x {ty}>", seen.step, cut, place, mask)
+                else:
+                    t.do(f"store <{width} x {ty}> {cut}, ptr {place}, align {seen.step}")
                 continue
             for n, element in enumerate(elements):
                 x = t.let(f"extractelement {every} {stored}, i64 {k * width + n}")
                 p = t.let(f"getelementptr i8, ptr {place}, i64 {element * seen.step}")
                 t.do(f"store {ty} {x}, ptr {p}, align {seen.step}")
+
+    def _mask(self, seen: Seen, row: int) -> str:
+        """Which elements of a row the active lanes access; "" where only full warps come here."""
+        if not masked(self._rows(seen), self.e.wide):
+            return ""
+        width = self._width(seen)
+        lanes = ", ".join(f"i32 {(row * width + n) // seen.count}" for n in range(width))
+        vector = f"<{W} x i1>"
+        return self.t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{lanes}>")
 
     def _rows(self, seen: Seen) -> Rows:
         assert seen.group.rows is not None

@@ -86,7 +86,7 @@ class Transfers(Part):
         if not seen.write and group.patterns & {1, 5}:
             arms["one"] = (1, 5)
         gathered = 2 in group.patterns
-        if 6 in group.patterns and (self.sites.patterns.with_gaps() or not gathered):
+        if 6 in group.patterns and (self.sites.patterns.with_gaps() or not gathered or group.lanes is not None):
             arms["gaps"] = (6,) if gathered else ()
         if gathered:
             arms["any"] = ()
