@@ -89,12 +89,11 @@ class Tiles(World):
 @pytest.mark.long
 @few_and_many(100)
 def test_part_of_a_row_is_checked_like_scattered_lanes(seeds: range) -> None:
-    compiled, private = compiled_rules(4), 0
+    compiled = compiled_rules(4)
     for seed in seeds:
         worlds = [Rows(compiled, summaries=True), Rows(compiled, summaries=False, scattered=True)]
         worlds += [Rows(in_python, summaries=True)] * (seed < 4)
-        private += that_agree(worlds, seed).private
-    assert private > (20 if 0 in seeds else 268)
+        that_agree(worlds, seed)
 
 
 @pytest.mark.long
@@ -119,15 +118,14 @@ class Rows(World):
 
     def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
         super().__init__(call, 4, summaries=summaries)
-        self.scattered, self.private, self.joint = scattered, 0, 0
-        self.launch.traits.array[:] &= ~np.uint8(ATOMIC)  # they never lie in private or joint lines
+        self.scattered, self.joint = scattered, 0
+        self.launch.traits.array[:] &= ~np.uint8(ATOMIC)  # they never lie in joint lines
         self.shadow = races.Shadow(4 * self.size, 4, by_rows=summaries)
 
     def step(self, draw: random.Random) -> None:
         self.reading = draw.random() < 0.8
         super().step(draw)
         ages = self.shadow.records.array[race_rows.line_of(self.shadow.records, self.shadow.stride, 0).start :][3::4]
-        self.private += int((ages >> race_rows.AGE & race_rows.PRIVATE != 0).sum())
         self.joint += int((ages >> race_rows.AGE & race_rows.JOINT != 0).sum())
 
     def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:

@@ -171,10 +171,7 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
     if rows and not every[3 * stride + race_rows.BY_WORDS]:
         epoch, first = int(every[3 * stride + race_rows.EPOCH]), race_rows.line_of(shadow.records, stride, 0).start
         for line, (*kept, how) in enumerate(every[first : first + stride // 4].reshape(-1, 4).tolist()):
-            if how >> race_rows.AGE == epoch | race_rows.PRIVATE:
-                seen = [kept[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)]
-                thirds = [[0] * 16, [kept[1] + (more - 1 << CODE) if more else 0 for more in seen], [0] * 16]
-            elif how >> race_rows.AGE == epoch | race_rows.JOINT:
+            if how >> race_rows.AGE == epoch | race_rows.JOINT:
                 lane, apart = how & 31, how >> 5 & race_rows.JOINT_APART
                 heads = [every[first + 4 * (line + (k - lane) * apart) :][:4].tolist() for k in (0, 1)]
                 seen = [[head[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)] for head in heads]

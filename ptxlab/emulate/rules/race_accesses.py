@@ -13,7 +13,6 @@ from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_RO
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.kinds import SAME
 from ptxlab.emulate.rules.notes import note, serial, taking_part
-from ptxlab.emulate.rules.race_lanes import own_lines
 from ptxlab.emulate.rules.race_later import (
     EACH,
     NOTED_WRITE,
@@ -117,7 +116,7 @@ def by_lanes(
         from_parts_of_halves(launch, block, records, stride, each, start, pieces, mine, mask, write)
     elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
         from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
-    elif write or not own_lines(launch, block, records, stride, offsets, pieces, mine, mask):
+    else:
         each = load_lanes(offsets)
         return from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
     return 0

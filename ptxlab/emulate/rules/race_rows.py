@@ -10,15 +10,11 @@ memory that is only accessed in rows needs four numbers for each line, in place 
               of the first word plus `j >> bits`; OF_WORDS: the words have records of their own.
               Above these bits the epoch of the array: if it is an earlier one, nothing has accessed the line
 
-A line that one thread alone has read, at one time, since its epoch began may be **private** (`PRIVATE` is added to its
-epoch). Then number 1 is a record of the thread; 0 and 2 have 8 bits for each word: 0 if it has not been read, else 1
-more than what its code index is larger by than that of the record. `begun` gives the words of such a line records of
-their own.
-
 Lines that the 32 lanes of a warp alone have accessed, each lane its own, all of them alike, equally far apart and at
 one time, may be **joint** (`JOINT` is added to their epoch; below it stand by how many lines they are apart, then, in 5
-bits, whose line it is). Then that of lane 0 has in number 1 a record of its thread, in 0 and 2 the same 8 bits for each
-word that has been read; that of lane 1 has those of words that have been written. `begun` takes all 32 apart.
+bits, whose line it is). Then that of lane 0 has in number 1 a record of its thread; 0 and 2 have 8 bits for each word:
+0 if it has not been read, else 1 more than what its code index is larger by than that of the record. That of lane 1 has
+those of words that have been written. `begun` takes all 32 apart.
 
 So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
 of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so
@@ -43,12 +39,10 @@ reads could not be put off; whether the memory is a block's shared memory; and w
 `race_lines` describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
-PRIVATE = 1 << 39
-"""What is added to the epoch of a private line."""
 JOINT, JOINT_APART = 1 << 38, (1 << 19) - 1
 """What is added to the epoch of a joint line; by how many lines those are apart at most."""
 FARTHEST = 254
-"""By how much codes may differ in a private line."""
+"""By how much codes may differ in joint lines."""
 OF_WORDS, UNSURE = 0xFF, (1 << 64) - 1
 WHOLE = 4
 """How a record is kept that names one lane for all words of a line."""
@@ -75,21 +69,11 @@ def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
     """What is kept of a line, with nothing of an earlier epoch."""
     line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
     if line[3] >> AGE != epoch:
-        if line[3] >> AGE == epoch | PRIVATE:
-            unfold(line, records, stride, number)
-        elif line[3] >> AGE == epoch | JOINT:
+        if line[3] >> AGE == epoch | JOINT:
             take_apart(line, records, stride, number)
         else:
             line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
     return line
-
-
-@rule(cold=True)
-def unfold(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
-    """Gives the words of a private line records of their own."""
-    store_row(records + (stride + (number << LINE)), accesses_of(line, line[1]))
-    records[3 * stride + OWN_RECORDS] = 1
-    line[0], line[2], line[3] = 0, 0, u64(records[3 * stride + EPOCH] << AGE | OF_WORDS << 8)
 
 
 @rule(inline=True)
@@ -228,7 +212,7 @@ def row_accessed(block: Block, line: Pointer[u64], me: u64, mine: u64, low: u64,
 def first_of_line(records: Pointer[u64], stride: u64, number: u64, me: u64, mine: u64, write: boolean) -> boolean:
     """Records an access to a whole line as one record, if nothing has accessed it in this epoch."""
     line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
-    if (line[3] >> AGE ^ epoch) & ~(PRIVATE | JOINT) == 0:
+    if (line[3] >> AGE ^ epoch) & ~JOINT == 0:
         return False
     line[0], line[1], line[2] = me if write else u64(0), u64(0) if write else me, 0
     line[3] = u64(epoch << AGE | (mine if write else mine << 8))
