@@ -312,11 +312,12 @@ def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None
     """All that the warps of a block may have changed is as in new records."""
     used, new = Block.new(), Block.new()
     for block in (used, new):
-        block.warps = warps
-    kept = ("warps", "rank", "begun", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride")
+        block.warps, block.synchronized = warps, 1
+    kept = {"warps", "rank", "begun", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride"}
+    kept |= {"synchronized", "reached", "later", "repeats"}  # they go with what these blocks have none of
     for name, field in Block.fields.items():
         if not field.indirect and name not in kept:
-            size = field.kind.size * field.count
+            size = field.kind.size * field.elements
             of_warps = field.shape is not None and field.shape.sizes[0] in (32, 1024)
             used.buffer[Block.offset(name) :][: size * warps // 32 if of_warps else size] = 0xFF
     for block in (used, new):
