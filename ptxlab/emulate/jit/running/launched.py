@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ptxlab.emulate.jit.running.image import Image
+    from ptxlab.emulate.jit.running.read_only import ReadOnly
     from ptxlab.emulate.jit.running.shadows import Watched
     from ptxlab.emulate.language import Pointer
     from ptxlab.emulate.program.program import Program
@@ -27,6 +28,8 @@ class Launched:
     bulk: bool
     """Whether the kernel copies in bulk."""
     checks: Watched | None
+    read_only: ReadOnly | None
+    """What racecheck takes for read only."""
     follow: Callable[[Any], None] | None
     """Takes the slots of each further cluster, for the checks of mbarriers."""
     chosen: tuple[Any, Any] | None

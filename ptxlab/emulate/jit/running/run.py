@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.instruments.chosen import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
 from ptxlab.emulate.jit.running.image import Image
 from ptxlab.emulate.jit.running.launched import Launched
+from ptxlab.emulate.jit.running.read_only import ReadOnly, StoredAfterAll
 from ptxlab.emulate.jit.running.threads import Team
 from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
@@ -61,20 +62,17 @@ _announcing = threading.Lock()
 class Run(Launched):
     """One launch: what all workers share, and the workers."""
 
-    def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
+    def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory, *, again: bool = False) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
         self.fast = built.fast
         """The code that this launch runs."""
         self.kept: list[Code] = [self.fast]
         """All code that workers may be in."""
-        self.image, self.noted = Image.of(program, built, launch), 0
-        self.compiling = 0.0
+        self.image, self.noted, self.compiling = Image.of(program, built, launch), 0, 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
-        self.checks = None
+        self.checks, self.follow, self.read_only, self.errors = None, None, None, []
         self.callback: Callback | None = None
-        self.follow = None
-        self.errors = []
         self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
         self.reductions: Reductions | None = None
         self.reports: Reports | None = None
@@ -99,6 +97,8 @@ class Run(Launched):
         live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, live)
         if self.checks is not None:
+            if self.checks.race and not (again or self.bulk or launch.trace):
+                self.read_only = ReadOnly.of(program, launch, live, self.map)
             self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
@@ -237,6 +237,8 @@ class Run(Launched):
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
         team = Team(self.stop)
         interrupted = False
+        if self.read_only is not None:
+            self.read_only.keep()
         try:
             self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
@@ -262,6 +264,8 @@ class Run(Launched):
             raise self.errors[0]
         for worker in self.workers:
             if worker.result == S.FAULT:
+                if self.read_only is not None and worker.context.fault.kind == S.OUT_OF_MEMORY_RANGE:
+                    self.read_only.give_up()
                 raise self._fault(worker)
         if interrupted:
             from ptxlab.emulate.rules.faults import fault
@@ -375,7 +379,11 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
     try:
-        this.wait()
+        try:
+            this.wait()
+        except StoredAfterAll:
+            this = Run(program, built, launch, memory, again=True)
+            this.wait()
     except DeviceFault as stopped:
         stopped.findings = this.found(stopped=True)
         raise

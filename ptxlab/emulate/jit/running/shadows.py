@@ -37,8 +37,8 @@ class Watched:
         self.record.unwritten = int(any(allocation.written is not None for allocation in live))
         if self.race:
             for k, allocation in enumerate(live):
-                if allocation.writable:
-                    row, size = memory.allocations[k], allocation.size
+                row, size = memory.allocations[k], allocation.size
+                if row.writable:
                     made = LentShadow(size, self.granule) if self.record.summaries else races.Shadow(size, self.granule)
                     row.accesses, row.stride = made.records, made.stride
                     self.shadows.append((allocation.address, allocation.size, made))

@@ -1,0 +1,217 @@
+"""What racecheck takes for read only, since no pointer leads there that the kernel stores through; and what happens if
+the kernel stores there all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, kernel, run
+
+from ptxlab.emulate import Memory, execute, lower
+from ptxlab.emulate.jit.running.read_only import ReadOnly
+from ptxlab.emulate.program.stored_through import ELSEWHERE, Pointer, stored_through
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.errors import DeviceFault
+from ptxlab.text import parse
+
+OUT, X = Pointer("param", 0), Pointer("param", 8)
+LOAD = """
+    mul.wide.u32 %rd5, %r1, 4;
+    add.u64 %rd6, %rd2, %rd5;
+    ld.global.u32 %r5, [%rd6];
+"""
+"""%r5 = x[thread]."""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (LOAD + "st.global.u32 [%rd3], %r5;", {OUT}),
+        (LOAD + "st.global.u32 [%rd6], %r5;", {X}),
+        (LOAD + "mul.wide.u32 %rd7, %r5, 4; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7+8], %r5;", {OUT}),
+        (LOAD + "setp.lt.u32 %p1, %r1, 7; selp.b64 %rd7, %rd3, %rd6, %p1; st.global.u32 [%rd7], %r5;", {OUT, X}),
+        (LOAD + "cvta.to.global.u64 %rd7, %rd3; st.u32 [%rd7], %r5;", {OUT}),
+        (LOAD + "atom.global.add.u32 %r6, [%rd3], %r5;", {OUT}),
+        (LOAD + "red.global.max.u32 [%rd6], %r5;", {X}),
+        (LOAD + "mov.u64 %rd7, kept; st.global.u32 [%rd7+4], %r5;", {"kept"}),
+        (LOAD + "st.global.u32 [kept], %r5;", {"kept"}),
+        (LOAD + "mov.u32 %r6, tile; st.shared.u32 [%r6], %r5;", set[Pointer]()),
+        (LOAD + "mov.u64 %rd7, tile; cvta.shared.u64 %rd7, %rd7; st.u32 [%rd7], %r5;", {Pointer(ELSEWHERE, 0)}),
+        (LOAD + "ld.global.u64 %rd7, [%rd2]; st.global.u32 [%rd7], %r5;", None),
+        ("ld.param.v2.u64 {%rd7, %rd8}, [out]; st.global.u32 [%rd8], %r1;", {X}),
+        ("ld.param.v4.u32 {%r5, %r6, %r7, %r8}, [out]; mov.b64 %rd7, {%r7, %r8}; st.global.u32 [%rd7], %r1;",
+         {X, Pointer("param", 12)}),
+        ("mov.u64 %rd7, %rd1;\nLOOP:\nst.global.u32 [%rd7], %r1; add.u64 %rd7, %rd7, 4; "
+         "setp.lt.u64 %p1, %rd7, %rd3; @%p1 bra LOOP;", {OUT}),
+    ],
+)  # fmt: skip
+def test_the_pointers_that_a_kernel_stores_through(body: str, found: set[Pointer] | None) -> None:
+    program = lower(parse(kernel(body, ".global .align 4 .u32 kept[4]; .shared .align 4 .b8 tile[256];")))
+    address = program.globals[0].address
+    expected = None if found is None else {Pointer("global", address) if p == "kept" else p for p in found}
+    assert stored_through(program) == expected
+
+
+def test_what_a_bulk_copy_writes_is_not_known() -> None:
+    copy = "mov.u32 %r6, tile; cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r6], 16;"
+    text = kernel(copy, ".shared .align 16 .b8 tile[256];").replace("sm_80", "sm_90")
+    assert stored_through(lower(parse(text))) is None
+
+
+def test_it_is_found_once() -> None:
+    program = lower(parse(kernel("st.global.u32 [%rd3], %r1;")))
+    assert stored_through(program) is stored_through(program)
+
+
+def _taken(text: str, *addresses: int, memory: Memory) -> list[str]:
+    program = lower(parse(text))
+    launch = Launch((1, 1, 1), (32, 1, 1), np.array(addresses, np.uint64).tobytes())
+    return [allocation.name for allocation in ReadOnly(program, launch, memory.live()).taken]
+
+
+def test_only_what_no_such_pointer_leads_to_is_taken() -> None:
+    memory = Memory()
+    out, x, more = (memory.allocate(256, name).address for name in ("out", "x", "more"))
+    memory.allocate(256, "constant", writable=False)
+    copies, spread = (
+        kernel(LOAD + "st.global.u32 [%rd3], %r5;"),
+        kernel("ld.global.u64 %rd7, [%rd2]; st.u32 [%rd7], 1;"),
+    )
+    assert _taken(copies, out, x, memory=memory) == ["x", "more"]
+    assert _taken(copies, out + 252, x, memory=memory) == ["x", "more"]
+    assert _taken(copies, x, x, memory=memory) == ["out", "more"], "one array, read and written"
+    assert _taken(copies, more + 8, more, memory=memory) == ["out", "x"]
+    assert _taken(copies, 0, x, memory=memory) == ["out", "x", "more"], "a null pointer, which stops the launch"
+    assert _taken(spread, out, x, memory=memory) == []
+
+
+PRINTS = """{
+    .local .align 8 .b8 arguments[8];
+"""
+CALL = """
+    mov.u64 %rd20, format;
+    cvta.global.u64 %rd20, %rd20;
+    mov.u64 %rd21, arguments;
+    cvta.local.u64 %rd21, %rd21;
+    {
+    .param .b64 first; .param .b64 second; .param .b32 result;
+    st.param.b64 [first], %rd20;
+    st.param.b64 [second], %rd21;
+    call.uni (result), vprintf, (first, second);
+    }
+"""
+AWAY = 4608
+"""Bytes from `out` to `x`, where out has 64 words."""
+BOTH = f"""
+    red.global.add.u32 [%rd1], 1;
+{LOAD}
+    ld.global.u32 %r6, [%rd2+4];
+    and.b32 %r7, %r1, 31;
+    setp.ne.u32 %p1, %r7, 3;
+    setp.ne.u32 %p2, %r2, 1;
+    or.pred %p1, %p1, %p2;
+    @%p1 bra END;
+    mov.u64 %rd7, {AWAY};
+    add.u64 %rd7, %rd1, %rd7;
+    STORE
+END:
+    st.global.u32 [%rd3], %r5;
+"""
+"""One thread of block 1 also stores to x, by way of `out`."""
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "st.global.u32 [%rd7+12], 77;",
+        "st.u32 [%rd7+4], 77;",
+        "st.global.u32 [%rd7+4], %r4;",
+        "atom.global.add.u32 %r8, [%rd7+4], 5;",
+        "red.global.or.b32 [%rd7+8], 64;",
+    ],
+)
+@pytest.mark.parametrize("checks", [("memcheck", "racecheck"), ALL_CHECKS])
+def test_a_store_that_comes_there_after_all_races_with_what_was_read_before(
+    store: str, checks: tuple[str, ...]
+) -> None:
+    text = kernel(BOTH.replace("STORE", store))
+    ways = []
+    for engine in ("step", "jit"):
+        x = np.arange(64, dtype=np.uint32)
+        out, report = run(engine, text, threads=32, blocks=2, x=x, checks=checks, counters=True)
+        found = [str(finding) for finding in report.findings]
+        ways.append((out.tolist(), x.tolist(), found, report.warp_instructions, report.counters.metrics))
+    assert ways[0] == ways[1]
+    assert any("racecheck" in finding and "of 'x'" in finding for finding in ways[0][2])
+    assert ways[0][1] != list(range(64))
+
+
+def test_what_had_been_written_before_is_put_back() -> None:
+    """Both the contents of `out` and the record of what is written, without which the second beginning would find no
+    read of what nobody has written."""
+    text = kernel(f"""
+    ld.global.u32 %r5, [%rd3];
+    add.u32 %r5, %r5, 1;
+    st.global.u32 [%rd3], %r5;
+    mov.u64 %rd7, {AWAY};
+    add.u64 %rd7, %rd1, %rd7;
+    st.global.u32 [%rd7+4], 9;
+    """)
+    ways = []
+    for engine in ("step", "jit"):
+        memory, x = Memory(), np.arange(64, dtype=np.uint32)
+        out = memory.allocate(256, "out", track_writes=True)
+        params = np.array([out.address, memory.allocate(256, "x", x).address], np.uint64).tobytes()
+        report = execute(
+            parse(text), "k", engine=engine, grid=(2, 1, 1), block=(32, 1, 1), params=params, memory=memory,
+            checks=ALL_CHECKS,
+        )  # fmt: skip
+        assert out.written is not None
+        found = sorted(str(finding) for finding in report.findings)
+        ways.append((out.data.view(np.uint32).tolist(), x.tolist(), out.written.tolist(), found))
+    assert ways[0] == ways[1]
+    assert ways[0][0] == [1] * 64
+    assert any("initcheck" in finding for finding in ways[0][3])
+
+
+def test_what_was_printed_before_is_printed_once() -> None:
+    before = """.extern .func (.param .b32 result) vprintf(.param .b64 first, .param .b64 second);
+    .global .align 1 .b8 format[3] = {104, 105, 0};"""
+    text = kernel(CALL + f"mov.u64 %rd7, {AWAY}; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7+4], 9;", before)
+    text = text.replace("{\n    .reg", PRINTS + "    .reg", 1)
+    for engine in ("step", "jit"):
+        x = np.arange(64, dtype=np.uint32)
+        _, report = run(engine, text, out=np.zeros(64, np.uint32), threads=2, x=x, checks=("memcheck", "racecheck"))
+        assert [message.text for message in report.messages] == ["hi", "hi"]
+        assert x[1] == 9
+
+
+def test_a_launch_that_stores_out_of_range_says_so() -> None:
+    text = kernel(LOAD + f"mov.u64 %rd7, {AWAY - 8}; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7], 1;")
+    said = []
+    for engine in ("step", "jit"):
+        with pytest.raises(DeviceFault) as stopped:
+            run(engine, text, threads=32, blocks=2, checks=ALL_CHECKS)
+        said.append((str(stopped.value), [str(finding) for finding in stopped.value.findings]))
+    assert said[0] == said[1]
+
+
+def test_reads_of_it_need_no_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is stored to x, racecheck has no memory for it."""
+    from ptxlab.emulate.jit.running import shadows
+
+    made: list[int] = []
+    begin: Callable[..., None] = shadows.races.Shadow.__init__
+
+    def noted(self: object, size: int, *given: object, **options: object) -> None:
+        made.append(size)
+        begin(self, size, *given, **options)
+
+    monkeypatch.setattr(shadows.races.Shadow, "__init__", noted)
+    for store, sizes in (("[%rd3]", [128]), ("[%rd6]", [64 * 4])):
+        made.clear()
+        _, report = run("jit", kernel(LOAD + f"st.global.u32 {store}, %r5;"), checks=("memcheck", "racecheck"))
+        assert made == sizes
+        assert not report.findings
