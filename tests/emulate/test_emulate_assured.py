@@ -47,8 +47,10 @@ ASKEW = """
     add.u32 %r9, %r9, 256;
     cvt.s64.s32 %rd6, %r9;
     add.u64 %rd6, %rd6, %rd2;
-    ld.global.u32 %r8, [%rd6];
-    add.u32 %r7, %r7, %r8;"""
+    ld.global.u32 %r10, [%rd6];
+    mul.wide.u32 %rd6, %r7, 4;
+    add.u64 %rd6, %rd6, %rd1;
+    st.global.u32 [%rd6], %r10;"""
 """Loads from `x`, forth along y and back along z: the first warp and the last load from one row."""
 
 PROGRAMS: dict[str, tuple[Any, str]] = {
@@ -107,7 +109,7 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         setp.gt.s32 %p2, %r1, 20;
         or.pred %p1, %p1, %p2;
         @%p1 bra END;""" + WRITES + "END:"),
-    "forth along y and back along z": ((32, 2, 2), Z + ASKEW.format(step=128) + WRITES),
+    "forth along y and back along z": ((32, 2, 2), Z + ASKEW.format(step=128)),
     "the first slice and the last do not tell of those between": ((32, 2, 2), Z + """
         sub.u32 %r9, %r5, %r6;
         add.u32 %r9, %r9, %r2;
@@ -199,7 +201,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "rows between the first and the last are misaligned": ((32, 5), Y + ROWS.format(step=130, width=4, bits=32)),
     "bytes between the first and the last are far away": ((32, 5), Y + ROWS.format(step=1 << 30, width=1, bits=8)),
     "only warps between the first slice and the last are far away": (
-        (32, 2, 2), Z + ASKEW.format(step=1 << 29) + WRITES
+        (32, 2, 2), Z + ASKEW.format(step=1 << 29)
     ),
     "slices are misaligned": ((32, 2, 3), Z + """
         setp.ge.u32 %p1, %r2, 3;
