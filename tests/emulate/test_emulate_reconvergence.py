@@ -16,7 +16,7 @@ from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import onward
+from ptxlab.emulate.program.reconvergence import POLLING, onward
 from ptxlab.emulate.rules import turns
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
@@ -398,3 +398,20 @@ def test_short_sides_of_a_branch(body: str, expected: str) -> None:
     (step, by_step), (jit, by_jit) = (run(engine, kernel(body), threads=40, counters=True) for engine in ENGINES)
     assert step.tolist() == jit.tolist()
     assert (by_step.lines, by_step.counters) == (by_jit.lines, by_jit.counters)
+
+
+@pytest.mark.parametrize(("line", "polls"), [
+    ("atom.global.add.u32 %r6, [%rd1], 1; setp.lt.u32 %p1, %r6, 9;", True),
+    ("ld.volatile.global.u32 %r6, [%rd1]; setp.lt.u32 %p1, %r6, 9;", True),
+    ("atom.global.add.u32 %r6, [%rd1], 1;", False),
+    ("@%p2 atom.global.add.u32 %r6, [%rd1], 1;", False),
+    ("ld.volatile.global.u32 %r6, [%rd1];", False),
+    ("st.volatile.global.u32 [%rd1], %r1;", False),
+    ("red.global.add.u32 [%rd1], 1;", False),
+])  # fmt: skip
+def test_a_loop_polls_that_uses_what_it_reads(line: str, polls: bool) -> None:
+    counted = "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 9;"
+    program = lower(parse(kernel(f"mov.u32 %r7, 0; setp.eq.u32 %p2, %r1, 0;\nAGAIN: {counted} {line} @%p1 bra AGAIN;")))
+    (back,) = (code for code in program.codes if code.rounds)
+    assert back.rounds == (POLLING if polls else 1)
+    assert any(code.polls for code in program.codes) == polls

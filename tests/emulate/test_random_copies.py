@@ -10,6 +10,6 @@ from random_copies import differences
 
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs llvmlite")
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("first", [0, 5, 10, *slow(range(15, 300, 5))])
+@pytest.mark.parametrize("first", [0, 5, 10, 3080, *slow(range(15, 300, 5))])
 def test_random_programs(first: int) -> None:
     assert differences(first, 5) == []

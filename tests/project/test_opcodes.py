@@ -31,6 +31,8 @@ ALLOWED = {
     "emulate/jit/atomics/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/jit/matrices/half_products.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/instruction_text.py": OTHER + "LLVM's instructions",
+    "emulate/jit/translation/intrinsics.py": OTHER + "LLVM's words for operations",
+    "emulate/program/video.py": "what each video instruction computes, in other instructions",
     "emulate/rules/sentences.py": "the line that a finding tells to write instead",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
     "emulate/runtime/system.py": OTHER + "a fault of kind trap",
@@ -51,8 +53,11 @@ def allowed_by(name: str) -> list[str]:
     return [entry for entry in ALLOWED if name == entry or name.startswith(f"{entry}/")]
 
 
-SLOTS = {slot.name for entry in all_ops() for slot in entry.slots if not slot.literal}
-"""What holds a modifier, such as `form.operation`; its words, `.add` of atom, may be called like opcodes."""
+SLOTS: dict[str, set[str]] = {}
+"""What holds a modifier, such as `form.operation`, and its words: `.add` of atom is called like an opcode."""
+for _slot in (slot for entry in all_ops() for slot in entry.slots if not slot.literal):
+    SLOTS.setdefault(_slot.name, set()).update(_slot.choices)
+SLOTS["space"].add("tex")  # a state space of declarations
 TESTS_OF_TEXT = {"startswith", "endswith", "removeprefix", "partition", "get", "index", "count"}
 
 
@@ -88,9 +93,10 @@ def constants_of(tree: ast.AST) -> dict[str, list[str]]:
     return out
 
 
-def is_modifier(node: ast.AST) -> bool:
-    """Whether an expression is a modifier by its name."""
-    return (isinstance(node, ast.Attribute) and node.attr in SLOTS) or (isinstance(node, ast.Name) and node.id in SLOTS)
+def words_of(node: ast.AST) -> set[str]:
+    """The words of the modifier that an expression is by its name."""
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return SLOTS.get(name, set())
 
 
 FIELDS = {"bar", "max", "min"}
@@ -114,15 +120,17 @@ def asks(tree: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType({}
         found: list[str] = []
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            if any(is_modifier(side) for side in sides):
+            words = set[str]().union(*map(words_of, sides))
+            found = [text for side in sides if not isinstance(side, ast.Call) for text in strings(side, constants)]
+            if words.issuperset(filter(is_opcode, found)):
                 of_modifiers.update(sides)
-            else:
-                found = [text for side in sides if not isinstance(side, ast.Call) for text in strings(side, constants)]
+                found = []
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TESTS_OF_TEXT:
             found = [text for given in node.args[:1] for text in strings(given, constants)]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PATTERNS:
             of_re = isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
-            found = [word for given in node.args[:1] if of_re for text in strings(given) for word in in_pattern(text)]
+            texts = [text for given in node.args[:1] if of_re for text in strings(given, constants)]
+            found = [word for text in texts for word in in_pattern(text)]
             if node.func.attr == "split" and isinstance(node.func.value, ast.Constant):  # "ld st".split()
                 words = str(node.func.value.value).split()
                 found = words if all(map(is_opcode, words)) else []
@@ -213,6 +221,8 @@ def test_what_is_allowed_is_needed() -> None:
     ('"a max b".split()', []),
     ('form.operation == "add"', []),
     ('form.operation in ("add", "min")', []),
+    ('operation == "vset"', ["vset"]),
+    ('operation in ("add", "bra")', ["add", "bra"]),
     ('operation not in ("and", "xchg")', []),
     ('atomic("sub", budget, used) < used', []),
     ('opcode.split(".")[0] == "bra"', ["bra"]),

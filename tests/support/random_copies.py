@@ -94,8 +94,7 @@ class Program:
         if kind < 0.87:
             return [self._some(), f"@%p1 cp.async.ca.shared.global [%r10+{pick((0, 128))}], [%rd3], 4;"]
         if kind < 0.95 or depth:
-            barrier = "bar.sync 0;" if depth == 0 else "bar.warp.sync -1;"  # after one in a loop, turns differ
-            return [pick((barrier, barrier, "fence.proxy.async;", "bar.warp.sync -1;", "membar.cta;"))]
+            return [pick(("bar.sync 0;", "bar.sync 0;", "fence.proxy.async;", "bar.warp.sync -1;", "membar.cta;"))]
         mark, inner = self.labels, [line for _ in range(3) for line in self._piece(depth + 1)]
         more = "add.u32 %r15, %r15, 1; setp.lt.u32 %p2, %r15, 2;"
         return ["mov.u32 %r15, 0;", f"L{mark}:", *inner, more, f"@%p2 bra L{mark};"]

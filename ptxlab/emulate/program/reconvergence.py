@@ -9,6 +9,7 @@ between the two (`ptxlab.emulate.program.block_order`). So no lane continues fro
 from __future__ import annotations
 
 from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.isa.actions import Action
 
@@ -21,7 +22,8 @@ MOST_EXITS = 31
 def mark(codes: list[Code], blocks: list[Block], *, recursive: bool) -> tuple[int, ...]:
     """Notes on each branch how many loop rounds it counts as, and which `exit` its lanes leave by, and on each
     instruction whether it polls; returns those exits. recursive: functions call themselves, which repeats all of it."""
-    polling = _polling_blocks(codes, blocks)
+    polls = _polls(codes)
+    polling = _polling_blocks(codes, blocks, polls)
     repeated = set(range(len(blocks))) if recursive else set[int]()
     exits: dict[int, int] = {}
     for code in codes:
@@ -38,13 +40,20 @@ def mark(codes: list[Code], blocks: list[Block], *, recursive: bool) -> tuple[in
             code.leaves = number if number < MOST_EXITS else -1
     for block in bodies(codes, blocks, repeated):
         for code in codes[blocks[block].first : blocks[block].last]:
-            code.polls = code.properties.polls
+            code.polls = code.index in polls
     return tuple(exits)[:MOST_EXITS]
 
 
-def _polling_blocks(codes: list[Code], blocks: list[Block]) -> list[bool]:
+def _polls(codes: list[Code]) -> set[int]:
+    """The instructions that read what other threads may change, and whose result another one reads."""
+    found = [code for code in codes if code.properties.polls]
+    read = {r for code in codes for r in set(reads(code)).difference(writes(code))} if found else set[int]()
+    return {code.index for code in found if not read.isdisjoint(writes(code))}
+
+
+def _polling_blocks(codes: list[Code], blocks: list[Block], polls: set[int]) -> list[bool]:
     """For each block whether it reads what other threads may change, or calls a function that does."""
-    polling = [any(c.properties.polls for c in codes[b.first : b.last]) for b in blocks]
+    polling = [not polls.isdisjoint(range(b.first, b.last)) for b in blocks]
     calls = {b.index: codes[b.last - 1].target for b in blocks if codes[b.last - 1].action is Action.CALL}
     bodies = {start: body(codes, blocks, start) for start in set(calls.values())}
     changed = True
