@@ -1,6 +1,6 @@
 """Every kernel of the yardstick beside C: `python -m benchmarks.kernels [NAME ...] [--quick] [--write]`.
 
-One worker and one core, memcheck on, CPU time of this process. C and the machine take turns, and the lower quartile of
+One worker on one core that it stays on, memcheck on, CPU time of this process. C and the machine take turns, and the lower quartile of
 each one's times counts, so that other programs on the machine change little. A result that differs from C's stops the
 run.
 `--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels-CPU.md, where CPU is what
@@ -14,6 +14,7 @@ import os
 os.environ.setdefault("PTXLAB_CACHE", "off")  # before ptxlab looks for it: the first result counts with nothing cached
 
 import argparse
+import contextlib
 import math
 import platform
 import resource
@@ -21,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,21 @@ def taken_in_turns(first: Callable[[], float], second: Callable[[], float]) -> t
     return a, b
 
 
+@contextlib.contextmanager
+def on_one_core() -> Iterator[None]:
+    """Keeps this thread on one core: cores of one machine differ, and to move costs a thread its caches."""
+    if sys.platform != "linux":
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    try:
+        yield
+    finally:
+        for thread in os.listdir("/proc/self/task"):  # those begun meanwhile are on that core as well
+            os.sched_setaffinity(int(thread), allowed)
+
+
 def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     """What the table says of a kernel."""
     arguments = kernel.arguments(np.random.default_rng(1))
@@ -82,7 +98,8 @@ def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     report = ours.run()[2]
     theirs.run()
     agree(kernel, ours.written(), theirs.written())
-    c, mine = taken_in_turns(theirs.run, lambda: ours.run()[0])
+    with on_one_core():
+        c, mine = taken_in_turns(theirs.run, lambda: ours.run()[0])
     row = {
         "kernel": kernel, "C": c, "ours": mine, "ratio": c / mine, "first": first,
         "rate": report.thread_instructions / mine,
@@ -95,7 +112,8 @@ def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     row["long"] = min(ours.run(1, times)[1] for _ in range(FEW)) / min(ours.run(2, times)[1] for _ in range(FEW))
     for name, options in CHECKED.items():
         ours.build(**options)
-        plain, watched = taken_in_turns(lambda: ours.run()[0], lambda o=options: ours.run(**o)[0])
+        with on_one_core():
+            plain, watched = taken_in_turns(lambda: ours.run()[0], lambda o=options: ours.run(**o)[0])
         row[name] = watched / plain
     return row
 
