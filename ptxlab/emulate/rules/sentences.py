@@ -9,50 +9,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
-from ptxlab.emulate.rules.kinds import (
-    BAD_BYTES,
-    BAD_COUNT,
-    BLOCK_ENDED,
-    BYTES_LEFT,
-    CAUSE,
-    COMPLETES,
-    COUNTS,
-    DIVERGENT,
-    DIVERGENT_BLOCK,
-    ENDLESS,
-    EXITED,
-    GONE_LANE,
-    INIT_UNORDERED,
-    INVALID_BEFORE_COPY,
-    INVALID_IN_USE,
-    LOCKSTEP,
-    MADE_AGAIN,
-    MAY_BE_GONE,
-    NO_PROXY_FENCE,
-    NO_VALUE,
-    OMITTED,
-    OVERRUN,
-    PENDING,
-    PHASE,
-    RANGE,
-    RAW,
-    SAME,
-    SOURCE,
-    TILE_LAYOUT,
-    TILE_OVERWRITTEN,
-    TILE_UNORDERED,
-    TOO_FEW_BYTES,
-    TOO_MANY,
-    TOUCHED_EARLY,
-    UNFENCED,
-    UNINITIALISED,
-    UNMADE,
-    UNSEEN,
-    WAR,
-    WARPS_APART,
-    WAW,
-    Note,
-)
+from ptxlab.emulate.rules.kinds import *
 from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.isa.actions import AsyncGroup
 

@@ -55,10 +55,6 @@ class Watched:
         if self.later:
             race_later.give_back(self.record.later)
 
-    def shadow_at(self, address: int) -> tuple[int, races.Shadow] | None:
-        """The allocation of an address: where it begins, and its records."""
-        return next(((at, made) for at, size, made in self.shadows if at <= address < at + size), None)
-
     def slot(self, cta: Cta, shared: int, mates: Pointer[Mates] | None, rank: int) -> Block:
         """Allocates the records of a resident CTA, one of this rank in a cluster; returns its `Block`."""
         block = launches.block(self.program, self.launch, shared)
