@@ -41,8 +41,8 @@ PARTS = (
     "setp.gt.u32 %p2, %r5, {n}; @%p2 bra ELSE{k}; mul.lo.u32 %r10, %r10, 5; bra.uni JOIN{k};"
     "ELSE{k}: add.u32 %r10, %r10, %r5; JOIN{k}:",
     "setp.gt.u32 %p2, %r5, {n}; @%p2 bra LESS{k}; bra.uni MORE{k}; MORE{k}: mul.lo.u32 %r10, %r10, 3;"
-    "mov.u32 %r9, %r10; bra.uni BOTH{k}; LESS{k}: sub.u32 %r9, %r10, %r5; bra.uni LAST{k}; LAST{k}: add.u32 %r10, %r10, %r9;"
-    "BOTH{k}: xor.b32 %r10, %r10, %r9;",
+    "mov.u32 %r9, %r10; bra.uni BOTH{k}; LESS{k}: sub.u32 %r9, %r10, %r5; bra.uni LAST{k};"
+    "LAST{k}: add.u32 %r10, %r10, %r9; BOTH{k}: xor.b32 %r10, %r10, %r9;",
     "setp.gt.u32 %p2, %r2, 2; @%p2 bra ALL{k}; mul.lo.u32 %r10, %r10, 3; ALL{k}:",
     "cvt.rn.f32.u32 %f1, %r5; sqrt.rn.f32 %f1, %f1; cvt.rzi.u32.f32 %r8, %f1; add.u32 %r10, %r10, %r8;",
     "activemask.b32 %r8; xor.b32 %r10, %r10, %r8;",
