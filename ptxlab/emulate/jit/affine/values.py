@@ -46,8 +46,8 @@ from ptxlab.emulate.jit.affine.forms import (
     times_of,
 )
 from ptxlab.emulate.jit.llvm.irtext import USUAL, Text, W
-from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
+from ptxlab.emulate.jit.llvm.wide_operations import WideOps
 
 
 class Affine(Value):
@@ -67,7 +67,7 @@ class Affine(Value):
         return self.ops.spread(self)
 
 
-class AffineOps(Ops):
+class AffineOps(WideOps):
     """`Ops` that keep affine values affine, as far as `affine` is set."""
 
     affine = False

@@ -36,10 +36,6 @@ _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctai
 """What is divided by the size of a cluster; of the last the remainder counts."""
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
-_DIRECTED = {"fadd": "add", "fmul": "mul", "fdiv": "div", "fma": "vfmadd", "fsqrt": "sqrt"}
-_MODES = {"rm": 9, "rp": 10, "rz": 11}
-"""How LLVM calls operations with a rounding mode of their own, and the modes, without exceptions."""
-
 
 class Accesses:
     """What accesses memory. Semantics that only compute do without."""
@@ -63,6 +59,7 @@ class LaneMachine(AffineBits):
         self.affine = not f.slow
         self.masks = f.wide
         self.through = not f.small
+        self.features = f.features if f.wide else ""
         self.mask = ActiveMask(self)
         self.calls = AffineCalls(f, self, self.mask)
         self.accesses = Accesses()
@@ -100,61 +97,6 @@ class LaneMachine(AffineBits):
             with large_, self.own_splats():
                 each, second = t.let(f"{word} <{W} x i64> {self.vector(a)}, {self.vector(b)}"), t.here
         return Value(t.let(f"phi <{W} x i64> [{quick}, %{first}], [{each}, %{second}]"), "i64", False)
-
-    # -- rounding
-    def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
-        """With 512-bit vectors each instruction has the direction in itself."""
-        suffix = {"f32": "ps", "f64": "pd"}[values[0].type]
-        name, mode = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", ("i32", str(_MODES[rnd]))
-        return self._in_parts(values, lambda part, given: self.t.call(part, name, [*((part, x) for x in given), mode]))
-
-    def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
-        """With 512-bit vectors there is an instruction that ignores a NaN, but for a signalling one. What may be such a
-        NaN is combined with itself before, which makes a quiet one of it."""
-        which = "5" if larger else "4"  # the sign is that of the number chosen
-
-        def made(part: str, given: list[str]) -> str:
-            pairs = zip((a, b), given, strict=True)
-            x, y = (v if value.quiet else self._unmasked("range", part, [v, v], which) for value, v in pairs)
-            return self._unmasked("range", part, [x, y], which)
-
-        return self._in_parts((a, b), made) if "+avx512dq" in self.f.features else None
-
-    def fraction(self, a: Value) -> Value | None:
-        """With 512-bit vectors there is an instruction for it, and one for `scaled`."""
-        if "+avx512dq" not in self.f.features:
-            return None
-        return self._in_parts((a,), lambda part, given: self._unmasked("reduce", part, given, "8"))
-
-    def scaled(self, a: Value, n: Value) -> Value | None:
-        return self._in_parts((a, n), lambda part, given: self._unmasked("scalef", part, given))
-
-    def _unmasked(self, word: str, part: str, given: list[str], number: str = "") -> str:
-        """An instruction that LLVM knows with a mask, of all lanes, rounded as usual. number: the one in it."""
-        suffix, mask = ("ps", "i16") if "float" in part else ("pd", "i8")
-        operands = [(part, x) for x in given] + ([("i32", number)] if number else [])
-        more = [(part, given[0]), (mask, "-1"), ("i32", "4")]
-        return self.t.call(part, f"llvm.x86.avx512.mask.{word}.{suffix}.512", [*operands, *more])
-
-    def _in_parts(self, values: tuple[Value, ...], made: Callable[[str, list[str]], str]) -> Value | None:
-        """What an instruction makes of vectors of 512 bits, of all lanes; None without such vectors. made: the call, of
-        the vectors' type and the operands."""
-        if not self.f.wide or all(value.uniform for value in values):
-            return None
-        t, type_ = self.t, values[0].type
-        lanes, parts = 512 // BITS[type_], list[str]()
-        given, part = [self.vector(value.raw or value) for value in values], f"<{lanes} x {LLVM[type_]}>"
-        for first in range(0, W, lanes):
-            order = f"<{lanes} x i32> <" + ", ".join(f"i32 {first + k}" for k in range(lanes)) + ">"
-            whole = f"<{W} x {LLVM[type_]}>"
-            cut = [t.let(f"shufflevector {whole} {v}, {whole} poison, {order}") for v in given]
-            parts.append(made(part, cut))
-        while len(parts) > 1:
-            order = f"<{2 * lanes} x i32> <" + ", ".join(f"i32 {k}" for k in range(2 * lanes)) + ">"
-            pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [t.let(f"shufflevector {part} {a}, {part} {b}, {order}") for a, b in pairs]
-            lanes, part = 2 * lanes, f"<{2 * lanes} x {LLVM[type_]}>"
-        return self.one_nan(Value(parts[0], type_, False))
 
     # -- products of bytes
     def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:

@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.operands import Operands
 from ptxlab.emulate.jit.llvm.irtext import Text, W
-from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import LLVM, Value
+from ptxlab.emulate.jit.llvm.wide_operations import WideOps
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.isa.actions import Action
@@ -75,9 +75,11 @@ class Semantics:
     def _function(self, name: str, code: Code, sources: list[Any]) -> str | None:
         """Writes such a function and gives the type of what it returns; None where that is not worth it."""
         sem, t = code.form.op.sem, Text()
+        operations = WideOps(t)
+        operations.features = self.m.features
         assert sem is not None, f"{code.form.opcode} has no semantics to call"
         values = [None if s is None else Value(f"%a{k}", s.type, False) for k, s in enumerate(sources)]
-        result = sem(cast(Machine, Ops(t)), code.form, *values)
+        result = sem(cast(Machine, operations), code.form, *values)
         if not isinstance(result, Value) or len(t.lines) < LARGE:
             return None
         listed = ", ".join(f"{v.llvm} {v.text}" for v in values if v is not None)
