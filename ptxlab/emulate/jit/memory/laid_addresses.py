@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Group
@@ -78,13 +77,8 @@ class LaidAddresses(Part):
         return "%addrs"
 
     def lanes(self, value: Value) -> None:
-        """Stores the lanes of a value, 32 of i32; in QUICK code those of an affine one by a call."""
-        if not isinstance(value, Affine) or not self.e.small:
-            self._store(value.type, self.m.vector(value), "%addrs")
-            return
-        given = Given({"to": ("ptr", "%addrs")})
-        there = given.affine("lanes", value)
-        self.e.calls.call("lay", given, lambda: self._store(value.type, there.text, "%to"))
+        """Stores the lanes of a value, 32 of i32."""
+        self._store(value.type, self.m.vector(value), "%addrs")
 
     def _store(self, kind: str, vector: str, to: str) -> None:
         self.t.do(f"store <{W} x {kind}> {vector}, ptr {to}, align 64")
