@@ -187,14 +187,14 @@ def in_allocation(
 
 @rule(inline=True)
 def mark(transfer: Transfer, writes: boolean) -> u64:
-    """What says that bytes of shared memory are in flight."""
+    """The number that marks bytes of shared memory as being in flight."""
     kind: u64 = BEING_WRITTEN if writes else BEING_READ
     return u64(transfer.code) << COPY_CODE | u64(transfer.thread) << COPY_THREAD | kind
 
 
 @rule
 def fill(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
-    """Sets some numbers."""
+    """Sets the numbers from `low` on, in front of `behind`."""
     while low + ROW <= behind:
         store_row(numbers + low, (row_ids() & 0) + value)
         low += ROW
@@ -204,7 +204,7 @@ def fill(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
 
 @rule
 def unmark(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
-    """Clears those of some numbers that have this value."""
+    """Clears those numbers from `low` on, in front of `behind`, that have this value."""
     for begin in range(low, behind, ROW):
         row = load_row(numbers + begin)
         some = (row == value) & (row_ids() < behind - begin)

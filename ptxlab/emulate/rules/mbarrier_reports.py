@@ -40,7 +40,7 @@ def shared_offset(address: u64) -> u64:
 
 @rule(inline=True)
 def renewed(held: Mbarriers) -> None:
-    """The records of a block may be those of the block before it still."""
+    """Begins the records of a block, if they are still those of the block before it."""
     if held.linear != held.block.linear + 1:
         report(held, BEGUN, NOBODY, NOBODY, 0, 0)
 

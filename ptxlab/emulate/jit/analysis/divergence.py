@@ -106,7 +106,7 @@ def written_apart(program: Program, apart: Iterable[Region], alive: list[int]) -
 
 
 def in_loops(program: Program, uniform: list[bool]) -> list[Region]:
-    """The regions to whose branch a warp may come once more from behind them."""
+    """The regions in loops: a warp may reach their branch again from behind them."""
     found = regions(program, uniform)
     if not found:
         return []

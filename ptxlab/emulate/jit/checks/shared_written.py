@@ -1,7 +1,7 @@
-"""initcheck: accesses to shared memory that need no look at what is written of it.
+"""initcheck: accesses to shared memory that one comparison of addresses shows to be right.
 
-Shared memory has soon been written without a hole from the beginning of each stretch between two gaps on, which
-`Block.reached` tells. Then one comparison of addresses is all that an access needs.
+Between two gaps, shared memory is soon written from the beginning of the stretch on without a hole; `Block.reached`
+says how far. What lies in front of that has been written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SharedWritten(Part):
 
     @contextmanager
     def unless_one(self, off: str, accessed: Bytes, *, write: bool = False) -> Iterator[None]:
-        """Code that runs unless it is known that all is written that lies behind an offset, an i64."""
+        """Code that runs unless all that is accessed behind an offset, an i64, is known to be written."""
         stretch, _, reached = self._stretch(off)
         end = self.t.let(f"add i64 {off}, {max(at + size for at, size in accessed)}")
         with self._unless(self.t.let(f"icmp ule i64 {end}, {reached}"), stretch, write):

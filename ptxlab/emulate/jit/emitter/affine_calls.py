@@ -1,7 +1,7 @@
-"""Functions that emitted code calls for what it would otherwise make of affine values in many places.
+"""Functions that emitted code calls where it would otherwise compute the 32 lanes of an affine value in many places.
 
-They take the scalars of an affine value, and make its lanes themselves: in place, each access or comparison would have
-all that makes a vector of them once more, which takes LLVM longer to build than the rest of it.
+They take the scalars of an affine value, and compute its lanes themselves. In place, each access or comparison would
+repeat that computation, which LLVM takes longer to build than the rest of the access.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def size(type_: str) -> int:
 
 
 def made_type(text: str) -> str:
-    """The type of what a load, an addition or the like of integers makes."""
+    """The type of the result of a load or of integer arithmetic."""
     found = WIDTH.match(text)
     return found[4] if found else text.split()[1].rstrip(",")
 
@@ -43,7 +43,7 @@ def names_in(lines: list[str]) -> set[str]:
 
 
 def without_unused(lines: list[str], known: Container[str]) -> list[str]:
-    """Lines without those that only make what no later line reads, or what is known already."""
+    """The lines, without those whose only effect is a value that no later line reads, or that is known already."""
     out, used = list[str](), set[str]()
     for line in reversed(lines):
         found = LET.match(line.strip())
@@ -55,12 +55,12 @@ def without_unused(lines: list[str], known: Container[str]) -> list[str]:
 
 
 def _only_makes(text: str) -> bool:
-    """Whether nothing is lost with an instruction but what it makes."""
+    """Whether an instruction has no effect but its result."""
     return text.startswith((*PURE, *_VECTORS)) or bool(LOAD.match(text) or INTRINSIC.match(text))
 
 
 def folded(text: str) -> str | None:
-    """What an instruction gives without a look at anything but its constants."""
+    """The result of an instruction, where its constants alone decide it."""
     if text.startswith("= "):
         return text[2:]
     if found := COMPARED.match(text):

@@ -32,8 +32,8 @@ def taking_turns(count: int) -> bool:
 
 
 def in_turns(t: Text, ty: str, parts: list[str]) -> str:
-    """The same as `interleave` of many vectors, of which CPUs bring two or three together at once: those at even places
-    and those at odd ones first."""
+    """The same as `interleave`, in steps of two or three vectors, for which CPUs have shuffles: first the vectors at
+    even places and those at odd places, then the two results."""
     if len(parts) == 1:
         return parts[0]
     if len(parts) == 3:
@@ -52,7 +52,7 @@ def in_turns(t: Text, ty: str, parts: list[str]) -> str:
 
 
 def deinterleave(t: Text, ty: str, block: str, count: int) -> list[str]:
-    """The same the other way round."""
+    """The inverse of `in_turns`: the vectors that lie in turns in a block."""
     if count == 1:
         return [block]
     out, kind = [], f"<{W * count} x {ty}>"

@@ -1,7 +1,7 @@
-"""Memory for racecheck's records of global memory, which one launch after the other uses.
+"""Memory for racecheck's records of global memory, which launches use in turn.
 
-Pages that the operating system has not given yet cost more than most kernels. What a launch leaves in the records of
-lines has an epoch (`rules.race_rows`), and need not be cleared. Where all words had records of their own, these are.
+To get new pages from the operating system costs more than most kernels. Records of lines have an epoch
+(`rules.race_rows`), so those of earlier launches need not be cleared. Records of single words are cleared.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class LentShadow(races.Shadow):
 
 
 def _lend(size: int, stride: int) -> tuple[np.ndarray, Callable[[], object]]:
-    """Memory in which lines may have records of earlier epochs, and words none; and what gives it back at once. Without
-    that it is given back once nobody holds it."""
+    """Memory without records of words, and a function that gives it back at once; else it is given back when the last
+    reference to it goes. Records of lines may be there, of earlier epochs."""
     if size < LEAST or not hasattr(mmap, "MADV_DONTNEED") or sys.platform == "win32":
         return zeroed(size), bool
     idle = _idle.get(size)

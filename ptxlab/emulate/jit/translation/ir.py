@@ -114,7 +114,7 @@ class Phi(Value):
         self.ways: list[str] = []
 
     def comes(self, value: Value, block: Block) -> None:
-        """What it is for those who come from a block."""
+        """The value that it has after a jump from a block."""
         self.ways.append(f"[{value.text}, %{block.label}]")
 
     def __str__(self) -> str:

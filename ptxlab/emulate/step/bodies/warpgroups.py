@@ -1,6 +1,6 @@
 """`wgmma` in the stepping engine: products begin, and are computed when their warp waits for them.
 
-Which that is says `ptxlab.emulate.rules.warpgroup_products`.
+`ptxlab.emulate.rules.warpgroup_products` says which products a wait completes.
 """
 
 from __future__ import annotations

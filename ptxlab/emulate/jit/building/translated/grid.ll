@@ -1,6 +1,6 @@
 ; [["grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment", "turns.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/beginning.py rules/clusters.py rules/memcheck.py rules/rounds.py rules/scheduling.py rules/turns.py runtime/state.py
-; 7426a497193da3f1daf6bf3a7c38b555157614afcf47737fc62d413dcd694ec5 6e73ea215444f683354b7cc5670cd94f6074ada065e99376574407e13989a6e6
+; a08af8335335761cb4b823d13ae59eb94d010f2cb3d5864111389810cc599e0d 6e73ea215444f683354b7cc5670cd94f6074ada065e99376574407e13989a6e6
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

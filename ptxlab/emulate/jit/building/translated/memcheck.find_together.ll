@@ -1,6 +1,6 @@
 ; [["memcheck.find_together", "memcheck.find_lanes"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; c56f74973d038f5c8dc2cb1478871d24959ecb6ca736d90be565d8b70059d38b 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
+; b0c5acaaf814d6c096bd59df872da3133914c068ff55a7b7a22907626fdd0618 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["spread", "gather.up", "sync.lanes", "diverging.sync_waiting"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/diverging.py runtime/state.py
-; 37ce6d618328a6cf83c00712451a9814756cd7eb1eb562c5e2090b1042dc0704 74bb5726409c8f2b77a75ae85284a5782c82cb00e9df852a40d9b9ac04bccb91
+; 3aea7d2e85f3ffc491e4b6ca20b1e25b4fa2bd995068f2520665513988eb2c13 74bb5726409c8f2b77a75ae85284a5782c82cb00e9df852a40d9b9ac04bccb91
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
