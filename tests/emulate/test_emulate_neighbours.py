@@ -27,7 +27,9 @@ def bundles(body: str) -> list[tuple[int, list[int]]]:
     groups, _ = plan_groups(program, block.first, block.last, 0)
     loads = [c.index for c in program.codes if c.properties.loads and c.space in ("global", "shared")]
     found: dict[int, tuple[int, set[int]]] = {}
-    for (index, _), (bundle, _) in plan_bundles(program, block.first, block.last, groups, lambda store: True).items():
+    for (index, _), (bundle, _) in plan_bundles(
+        program, block.first, block.last, groups, lambda store: True, lambda load: False
+    ).items():
         found.setdefault(bundle.place, (bundle.count, set()))[1].add(loads.index(index))
     return [(count, sorted(used)) for _, (count, used) in sorted(found.items())]
 
@@ -49,7 +51,8 @@ def loads(*offsets: int, kind: str = "f32", at: str = "%rd2", between: dict[int,
     (loads(*range(0, 24, 4)), [(4, [0, 1, 2, 3]), (4, [4, 5])]),  # the second begins with elements of the first
     (loads(0, 8, kind="f64"), [(2, [0, 1])]),
     (loads(*range(0, 16, 2), kind="u16"), [(8, list(range(8)))]),
-    (loads(*range(0, 14, 2), kind="u16"), []),  # fewer than 16 bytes of small elements are loaded one by one
+    (loads(*range(0, 14, 2), kind="u16"), [(2, [0, 1]), (2, [2, 3]), (2, [4, 5])]),  # as words
+    (loads(0, 2, 6, kind="u16"), [(2, [0, 1])]),
     ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd2];", [(4, [0])]),
     ("ld.global.v2.f32 {%f1, %f2}, [%rd2]; ld.global.v2.f32 {%f3, %f4}, [%rd2+8];", [(4, [0, 1])]),
     # what stands between them

@@ -104,6 +104,27 @@ def test_lanes_that_meet_those_of_others(far: int) -> None:
     assert others == [expected] * len(others)
 
 
+@pytest.mark.parametrize("apart", [4, 20, 5, 3, 1, 0, -4, -9])
+@pytest.mark.parametrize(("kind", "count"), [("u8", 4), ("u8", 8), ("u16", 2), ("u16", 4)])
+def test_bytes_and_halves_that_fill_words(kind: str, count: int, apart: int) -> None:
+    """How far lanes are apart, in elements, is known when the kernel runs."""
+    size = int(kind[1:]) // 8
+    body = f"""
+        sub.u32 %r10, %r3, {32 - apart * size}; mul.lo.u32 %r9, %r1, %r10; mul.lo.u32 %r11, %r2, 2048;
+        add.u32 %r9, %r9, %r11; add.u32 %r9, %r9, 600;
+        cvt.s64.s32 %rd5, %r9; add.u64 %rd6, %rd5, %rd2; add.u64 %rd5, %rd5, %rd1;
+    """ + "".join(
+        f"""
+        ld.global.{kind} %h{k % 4 + 1}, [%rd6+{k * size}]; xor.b16 %h{k % 4 + 1}, %h{k % 4 + 1}, {k + 85};
+        st.global.{kind} [%rd5+{k * size}], %h{k % 4 + 1};"""
+        for k in range(count)
+    )
+    assert made_together(body) == count
+    expected, *others = outcomes(body)
+    assert others == [expected] * len(others)
+    assert expected[0] != outcomes("")[0][0]
+
+
 def test_a_store_apart_from_the_others_that_meets_them() -> None:
     """Element 4 of a lane is element 0 of the next, which is stored before elements 2 to 4 come late."""
     body = """

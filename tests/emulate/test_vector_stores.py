@@ -15,7 +15,12 @@ KINDS = {
     "v2.u64": "mov.b64 %rd11, {{%r20, %r21}}; mov.b64 %rd12, {{%r22, %r23}}; "
     "st.{space}.v2.u64 [{at}], {{%rd11, %rd12}};",
     "v2.f64": "mov.b64 %fd1, {{%r20, %r21}}; mov.b64 %fd2, {{%r22, %r23}}; st.{space}.v2.f64 [{at}], {{%fd1, %fd2}};",
+    "v4.u8": "cvt.u16.u32 %h1, %r20; cvt.u16.u32 %h2, %r21; cvt.u16.u32 %h3, %r22; cvt.u16.u32 %h4, %r23; "
+    "st.{space}.v4.u8 [{at}], {{%h1, %h2, %h3, %h4}};",
+    "v2.u16": "cvt.u16.u32 %h1, %r20; cvt.u16.u32 %h2, %r21; st.{space}.v2.u16 [{at}], {{%h1, %h2}};",
 }
+WORD = {"v4.u8": 8, "v2.u16": 16}
+"""Bits of elements that fill a word."""
 PLACES = {
     "pairs share a place": ("shr.u32 %r10, %r1, 1; mul.lo.u32 %r10, %r10, %r10;", lambda lane: (lane // 2) ** 2),
     "backwards": ("sub.u32 %r10, 250, %r1; ", lambda lane: 250 - lane),
@@ -61,6 +66,9 @@ def test_what_is_stored(kind: str, place: str, lanes: int) -> None:
     for lane in range(32):
         first = 4 * PLACES[place][1](lane)
         if lanes >> lane & 1:
+            if kind in WORD:
+                wanted[first] = sum(4 * lane + 1 + k << k * WORD[kind] for k in range(32 // WORD[kind]))
+                continue
             count = 2 if kind == "v2.u32" else 4
             wanted[first : first + count] = 4 * lane + np.arange(1, count + 1)
     for space in ("global", "shared"):

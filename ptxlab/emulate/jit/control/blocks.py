@@ -115,7 +115,8 @@ class Blocks(Part):
         if not self.e.slow and not self.e.small:
             transfers, between = self.memory.transfers, (block.first, block.last)
             transfers.late.plan(block)
-            transfers.bundles = plan_bundles(self.program, *between, self.e.groups, transfers.late.changes)
+            changes, kept = transfers.late.changes, transfers.chunks.keeps
+            transfers.bundles = plan_bundles(self.program, *between, self.e.groups, changes, kept)
 
     def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""

@@ -3,7 +3,8 @@
     y[3 * i] = r; y[3 * i + 1] = g; y[3 * i + 2] = b;
 
 Each of these stores has 32 places. But where the elements of all lanes fill a row of memory, or one that each group of
-16, 8 or 4 lanes has, they are a few stores of vectors; and where those of a lane fill 8 or 16 bytes, they are 32.
+16, 8 or 4 lanes has, they are a few stores of vectors; and where those of a lane fill 8 or 16 bytes, or bytes and
+halves a word, they are 32.
 
 A store may come late if nobody can tell. Between the first and the last one there are only instructions that compute,
 and loads of what has been checked before, so that no access fails. Whether a load meets the bytes that are stored is
@@ -214,10 +215,14 @@ class LateStores(Part):
             t.do(f"store <{width} x {ty}> {cut}, ptr {p}, align {seen.step}")
 
     def _pieces(self, seen: Seen, late: Late) -> Iterator[tuple[int, int]]:
-        """Words and pairs of words as vectors of 16 and 8 bytes: the first element of each, and how many. None where
-        there would be no vector."""
+        """Words and pairs of words as vectors of 16 and 8 bytes, bytes and halves as words: the first element of each,
+        and how many. None where there would be no vector."""
         count, most = len(late.codes), BYTES // seen.step
-        if BITS[seen.lane] < 32 or count * seen.step < BYTES // 2:
+        if BITS[seen.lane] < 32:
+            word = 4 // seen.step
+            yield from ((at, min(word, count - at)) for at in range(0, count, word) if count % word == 0)
+            return
+        if count * seen.step < BYTES // 2:
             return
         at = 0
         while at < count:

@@ -4,6 +4,8 @@
 them. But each lane's four elements are 16 bytes in a row: 32 loads of 16 bytes get them all, and a few shuffles bring
 those of one offset together. So the first of these loads reads for the others, into a place of the function's own.
 
+Bytes and halves that fill a word are loaded as one.
+
 That is the same as long as nothing between the first load and the last one writes to that memory or orders accesses.
 """
 
@@ -57,9 +59,15 @@ Bundles = dict[tuple[int, int], tuple[Bundle, int]]
 
 
 def plan_bundles(
-    program: Program, first: int, last: int, groups: dict[int, Group], changes: Callable[[Code], bool]
+    program: Program,
+    first: int,
+    last: int,
+    groups: dict[int, Group],
+    changes: Callable[[Code], bool],
+    kept: Callable[[Code], bool],
 ) -> Bundles:
-    """The loads of a block that are made together. changes: whether a store changes what loads behind it read."""
+    """The loads of a block that are made together. changes: whether a store changes what loads behind it read. kept:
+    whether more than a word of what a load finds may be kept for the next rounds of a loop (see `row_chunks`)."""
     found: Bundles = {}
     open_: dict[tuple[int, str], list[Code]] = {}
     places = 0
@@ -67,7 +75,8 @@ def plan_bundles(
     def close(spaces: Iterable[str]) -> None:
         nonlocal places
         for key in [key for key, codes in open_.items() if codes[0].space in spaces]:
-            places = _bundled(open_.pop(key), groups[key[0]], places, found)
+            codes = open_.pop(key)
+            places = _bundled(codes, groups[key[0]], places, found, words=not kept(codes[0]))
 
     for code in program.codes[first:last]:
         plain = code.properties.plain and not code.properties.strong
@@ -86,9 +95,9 @@ def plan_bundles(
     return found
 
 
-def _bundled(codes: list[Code], group: Group, places: int, found: Bundles) -> int:
+def _bundled(codes: list[Code], group: Group, places: int, found: Bundles, *, words: bool) -> int:
     """Bundles of loads at one base that may be made at the time of the first. places: how many are taken; it returns
-    how many are then."""
+    how many are then. words: whether bytes and halves may be words."""
     lane, _, _ = access_shape(codes[0])
     size = BITS[lane] // 8
     wanted: dict[int, list[tuple[int, int]]] = {}
@@ -96,9 +105,12 @@ def _bundled(codes: list[Code], group: Group, places: int, found: Bundles) -> in
         for k in range(access_shape(code)[1]):
             wanted.setdefault(offset_of(code) - group.low + k * size, []).append((code.index, k))
     for row in _rows(sorted(wanted), size):
-        if size < 4 and len(row) * size < BYTES:  # pairs gain nothing
-            continue
-        for start, count in _cut(len(row), BYTES // size):
+        if size < 4 and len(row) * size < BYTES:
+            word = 4 // size
+            pieces = [(start, word) for start in range(0, len(row) - word + 1, word)] if words else []
+        else:
+            pieces = _cut(len(row), BYTES // size)
+        for start, count in pieces:
             if places == MOST:
                 return places
             bundle = Bundle(lane, count, row[start], places)

@@ -68,6 +68,10 @@ class RowChunks(Part):
             for loop in quiet_loops(self.program):
                 self._plan(loop)
 
+    def keeps(self, code: Code) -> bool:
+        """Whether what a load finds may be in a chunk."""
+        return code.index in self._of
+
     def _plan(self, loop: list[int]) -> None:
         """The chunks of a loop: loads that follow the same pointers share one."""
         program, found = self.program, dict[tuple[int, int], Chunk]()

@@ -272,7 +272,9 @@ def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
     if isinstance(where, Offsets):
         _if_many(t)
     places = where.places(t)
-    for first in range(0, W, together):
+    if size < 4 and count * size == 4:
+        _load_words(t, ty, size, places)
+    for first in range(0, W, together) if count * size > 4 else ():
         rows = [t.let(f"load <{count} x {ty}>, ptr {p}, align {size}") for p in itertools.islice(places, together)]
         for e, column in enumerate(transposed(t, ty, rows, count)):
             p = t.let(f"getelementptr i8, ptr %rows, i64 {(e * W + first) * size}")
@@ -288,6 +290,18 @@ def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
             at, there = (t.let(f"getelementptr {ty}, ptr {q}, i64 {n}") for q, n in ((p, e), (to, e * W)))
             t.do(f"store {ty} {t.let(f'load {ty}, ptr {at}, align {size}')}, ptr {there}")
     t.do("ret void")
+
+
+def _load_words(t: Text, ty: str, size: int, places: Iterable[str]) -> None:
+    """Bytes or halves that fill a word of each lane, one vector behind the other."""
+    words = "poison"
+    for k, p in enumerate(places):
+        word = t.let(f"load i32, ptr {p}, align {size}")
+        words = t.let(f"insertelement <{W} x i32> {words}, i32 {word}, i64 {k}")
+    for first in range(0, 4, size):
+        moved = t.let(f"lshr <{W} x i32> {words}, splat (i32 {8 * first})")
+        column = t.let(f"trunc <{W} x i32> {moved} to <{W} x {ty}>")
+        t.do(f"store <{W} x {ty}> {column}, ptr {t.let(f'getelementptr i8, ptr %rows, i64 {first * W}')}, align 32")
 
 
 def _if_many(t: Text) -> None:

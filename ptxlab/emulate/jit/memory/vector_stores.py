@@ -1,7 +1,8 @@
 """Stores of vectors (`st.v2`, `st.v4`) by lanes that are not in a row: each lane's elements as one store.
 
 Element by element they would be as many scatters as the vector has elements, each of which takes a CPU as long as 32
-stores. So the elements of a lane are brought beside each other, by shuffles within 16 bytes, and stored together.
+stores. So the elements of a lane are brought beside each other, by shuffles within 16 bytes, and stored together. Bytes
+and halves make words.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from ptxlab.emulate.jit.llvm.fragments import shuffle
 from ptxlab.emulate.jit.llvm.irtext import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
+from ptxlab.emulate.jit.llvm.vector_elements import in_turns
 from ptxlab.emulate.jit.memory.neighbours import BYTES
 from ptxlab.emulate.jit.memory.scattered import Scattered, Where, each_lane, keep, lane_offset
 
@@ -23,8 +25,10 @@ def store_vectors(scattered: Scattered, lane: str, base: str, where: Where, valu
 
 
 def stored_together(lane: str, count: int) -> bool:
-    """Whether such vectors have this way: of words or pairs of words, 8 or 16 bytes."""
-    return count > 1 and BITS[lane] >= 32 and count * BITS[lane] // 8 in (BYTES // 2, BYTES)
+    """Whether such vectors have this way: of words or pairs of words, 8 or 16 bytes, and of what makes a word."""
+    if BITS[lane] < 32:
+        return count * BITS[lane] == 32
+    return count > 1 and count * BITS[lane] // 8 in (BYTES // 2, BYTES)
 
 
 def _store(t: Text, lane: str, count: int, where: Where) -> None:
@@ -38,9 +42,10 @@ def _store(t: Text, lane: str, count: int, where: Where) -> None:
             t.do(f"%given{k} = alloca <{W} x {ty}>, align 64")
         t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
         t.at("all")
-    rows = _rows(t, ty, [f"%x{k}" for k in range(count)], BYTES // size)
+    columns, kind = [f"%x{k}" for k in range(count)], "i32" if size < 4 else f"<{count} x {ty}>"
+    rows = _words(t, ty, columns) if size < 4 else _rows(t, ty, columns, BYTES // size)
     for row, p in zip(rows, where.places(t), strict=True):
-        t.do(f"store <{count} x {ty}> {row}, ptr {p}, align {size}")
+        t.do(f"store {kind} {row}, ptr {p}, align {size}")
     t.do("ret void")
     if not offsets:
         return
@@ -53,6 +58,12 @@ def _store(t: Text, lane: str, count: int, where: Where) -> None:
             x = t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %given{e}, i64 {number}')}")
             t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr {p}, i64 {e}')}, align {size}")
     t.do("ret void")
+
+
+def _words(t: Text, ty: str, columns: list[str]) -> list[str]:
+    """The elements of each lane as a word, out of one vector for each element."""
+    words = t.let(f"bitcast <{W * len(columns)} x {ty}> {in_turns(t, ty, columns)} to <{W} x i32>")
+    return [t.let(f"extractelement <{W} x i32> {words}, i64 {lane}") for lane in range(W)]
 
 
 def _rows(t: Text, ty: str, columns: list[str], share: int) -> list[str]:
