@@ -1,8 +1,8 @@
 """Every kernel of the yardstick beside C: `python -m benchmarks.kernels [NAME ...] [--quick] [--write]`.
 
-One worker on one core that it stays on, memcheck on, CPU time of this process. C and the machine take turns, and the lower quartile of
-each one's times counts, so that other programs on the machine change little. A result that differs from C's stops the
-run.
+One worker on one core that it stays on, memcheck on, CPU time of this process. C and the machine take turns, and the
+lower quartile of each one's times counts, so that other programs on the machine change little. A result that differs
+from C's stops the run.
 `--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels-CPU.md, where CPU is what
 LLVM calls it.
 """
