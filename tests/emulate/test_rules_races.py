@@ -24,6 +24,7 @@ from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, revers
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
+    race_chunks,
     race_lines,
     race_rows,
     races,
@@ -40,6 +41,7 @@ from ptxlab.emulate.rules.records import (
     STRONG,
     WARP,
     Block,
+    Entry,
 )
 
 
@@ -184,6 +186,89 @@ class OwnRows(Rows):
         if draw.random() < 0.02:
             return super().layout(draw, mask, warp)
         return 0xFFFFFFFF, 16 * (warp if draw.random() < 0.995 else 0) + np.arange(32) * 48 + draw.randrange(4)
+
+
+@pytest.mark.long
+@few_and_many(80)
+def test_stores_that_are_recorded_together_leave_what_they_leave_one_by_one(seeds: range) -> None:
+    """Each lane stores to words of a chunk of its own; other accesses take the lines apart."""
+    compiled, woven, apart = compiled_rules(4), 0, 0
+    for seed in seeds:
+        worlds = [Chunks(compiled, summaries=True), Chunks(compiled, summaries=False, scattered=True)]
+        worlds += [Chunks(in_python, summaries=True)] * (seed < 4)
+        world = that_agree(worlds, seed)
+        woven, apart = woven + world.woven, apart + world.apart
+    assert woven > 2 * len(seeds)
+    assert apart > 2 * len(seeds)
+
+
+class Chunks(Rows):
+    """Most accesses are stores of several words by each lane, one chunk behind the other; the others are as in `Rows`.
+    Now and then another block has the memory. `woven` counts those recorded together, `apart` those that could not
+    be."""
+
+    size, chance = 1600, 0.02
+
+    def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
+        super().__init__(call, summaries=summaries, scattered=scattered)
+        self.woven, self.apart = 0, 0
+
+    def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.1:
+            block = draw.choice(self.blocks)
+            block.records, block.stride = self.shadow.records, self.shadow.stride
+            self.call(started, block, self.blocks.index(block))
+            block.records = None
+        elif draw.random() < 0.05:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        else:
+            super().step(draw)
+
+    def state(self) -> dict[str, Any]:
+        """Without the numbers of warp-instructions: those that are recorded together have none."""
+        found = super().state()
+        return found | {"notes": [note[: Entry.offset("serial") // 8] for note in found["notes"]]}
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        if draw.random() < 0.25:
+            super()._access(draw, block, warp, mask)
+            return
+        words, at = draw.choice([2, 3, 3, 4, 5, 16]), 16 * draw.choice([0, 1, 6, 30]) + (draw.random() < 0.1)
+        at += warp * 32 * words if draw.random() < 0.7 else 0
+        codes = [draw.choice([1, 2, 4, 6, 8, 10]) for _ in range(words)]
+        if draw.random() < 0.3:
+            codes[-1] = -1  # nothing is stored there
+        again = draw.random() < 0.3
+        for _ in range(1 + again):
+            self._stores(block, warp, 4 * min(at, self.size - 32 * words), codes)
+            if again and draw.random() < 0.5:
+                codes[0] = draw.choice([-1, 1, 10])
+
+    def _stores(self, block: Block, warp: int, at: int, codes: list[int]) -> None:
+        """codes: of the store to each word of a chunk, -1: there is none."""
+        words, records = len(codes), (self.shadow.records, self.shadow.stride)
+        least = min([code for code in codes if code >= 0], default=1)
+        chunk = [code - least + 1 if code >= 0 else 0 for code in codes]
+        lines = [sum(chunk[(first + k) % words] << 8 * k for k in range(8)) for first in range(0, 32 * words, 8)]
+        table = Pointer[int](np.array([words, least << CODE, *lines], np.uint64))
+        if not self.scattered and self.call(race_chunks.chunks_stored, self.launch, block, warp, *records, at, table):
+            self.woven += 1
+            return
+        self.apart += 1
+        offsets = Pointer[int]((at + np.arange(32) * 4 * words).astype(np.uint32))
+        for k, code in enumerate(codes):
+            if code < 0:
+                continue
+            flags = code << CODE
+            pieces = Pointer[int](np.array([1, 4 * k, 1, flags, *[0] * 15], np.uint64))
+            members = Pointer[int](np.array([1, 4 * k, 4, flags], np.uint64))
+            if self.scattered:
+                self.call(serial, self.launch, 0xFFFFFFFF)
+                given = load_lanes(offsets), START, pieces, block.now | warp << WARP, 0xFFFFFFFF, True
+                assert self.call(race_accesses.from_each_lane, self.launch, block, *records, *given) == 0
+            else:
+                given = 0xFFFFFFFF, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, True
+                self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
 
 
 class Scattered(World):

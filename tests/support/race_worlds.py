@@ -23,6 +23,7 @@ from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
+    race_chunks,
     race_order,
     race_rows,
     race_watch,
@@ -55,7 +56,7 @@ RULES = [
     race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
     race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
     race_accesses.at_one_address, race_accesses.at_addresses, taking_part, race_accesses.rows, serial,
-    started, race_watch.watched_rows,
+    started, race_watch.watched_rows, race_chunks.chunks_stored,
 ]  # fmt: skip
 ALL = 0xFFFFFFFF
 WORDS, CODES, START = 96, 12, 0x1000
@@ -178,6 +179,12 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
                 record = heads[0][1] + lane
                 reads, writes = ([record + (more - 1 << CODE) if more else 0 for more in each] for each in seen)
                 thirds = [writes, reads, [0] * 16]
+            elif how >> race_rows.AGE == epoch | race_rows.WOVEN:
+                words, before = how & 31, (how & (1 << race_rows.AGE) - 1) >> race_rows.POSITION
+                seen = [kept[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)]
+                lanes = [(before + j) // words for j in range(16)]
+                writes = [kept[1] + (more - 1 << CODE) + n if more else 0 for more, n in zip(seen, lanes, strict=True)]
+                thirds = [writes, [0] * 16, [0] * 16]
             elif how >> race_rows.AGE == epoch:
                 ways = [how >> 8 * third & 0xFF for third in range(3)]
                 thirds = [

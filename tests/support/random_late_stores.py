@@ -7,7 +7,7 @@ runs so many programs on both engines and prints those on which they differ.
 Each thread has a place in `out`, so many elements from that of the next thread; some programs have rows of 16, 8 or 4
 threads, or a distance that is only known when they run. It stores elements from there on, in any order, some of them
 twice or not at all, and loads between them from `x`, from where it stores, and from where other threads do. Some
-programs stop at an address outside.
+programs stop at an address outside. In every fourth counters are on, in every third all checks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 from seeded_programs import compare
 
 from ptxlab.emulate import DeviceFault
@@ -118,21 +118,27 @@ class Program:
         self.emit("add.u32 %r30, %r30, %r4;")
 
 
+NAMES = "out", "x", "faults", "counters", "findings"
+
+
 def outcome(way: str, seed: int) -> tuple[Any, ...]:
-    """What a program leaves: `out`, `x` and why it stopped. way: "step", "jit", or "good", which is that engine with
-    the code of launches that take long."""
+    """What a program leaves: `out`, `x`, why it stopped, and of some the counters and what checks find. way: "step",
+    "jit", or "good", which is that engine with the code of launches that take long."""
     program = Program(seed)
     text = kernel(program.text, ".shared .align 4 .b8 tile[16];").replace(".reg .b64 %rd<30>", ".reg .b64 %rd<40>")
     out, x = (np.random.default_rng(seed + k).integers(0, 256, BYTES).astype(np.uint8) for k in range(2))
     x[MIDDLE : MIDDLE + 4] = 0
+    counters, checks = seed % 4 == 1, ALL_CHECKS if seed % 3 == 1 else ("memcheck",)
     if way == "good":
-        improve(text, program.block, counters=False, checks=("memcheck",))
-    stopped = ""
+        improve(text, program.block, counters=counters, checks=checks)
+    stopped, given = "", {"threads": program.block, "blocks": 4, "counters": counters, "checks": checks}
+    counted, found = None, list[str]()
     try:
-        out, _ = run("step" if way == "step" else "jit", text, threads=program.block, blocks=4, out=out, x=x)
+        out, report = run("step" if way == "step" else "jit", text, out=out, x=x, **given)
+        counted, found = report.counters and str(report.counters), list(map(str, report.findings))
     except DeviceFault as fault:
         stopped = str(fault)
-    return out.tolist(), x.tolist(), stopped
+    return out.tolist(), x.tolist(), stopped, counted, found
 
 
 def differences(first: int, count: int) -> list[str]:
@@ -141,7 +147,7 @@ def differences(first: int, count: int) -> list[str]:
     for seed in range(first, first + count):
         expected, *others = (outcome(way, seed) for way in WAYS)
         for other in others:
-            parts = [n for n, a, b in zip(("out", "x", "faults"), expected, other, strict=True) if a != b]
+            parts = [n for n, a, b in zip(NAMES, expected, other, strict=True) if a != b]
             if parts:
                 found.append(f"program {seed}, blocks of {Program(seed).block}: differ in {', '.join(parts)}")
     return found

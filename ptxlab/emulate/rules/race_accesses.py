@@ -31,8 +31,10 @@ from ptxlab.emulate.rules.race_lines import accessed, disturbed
 from ptxlab.emulate.rules.race_parts import ALL
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
+    close_lanes,
     found_pattern,
     from_a_row,
+    from_close_lanes,
     from_one_address,
     from_part_of_a_row,
     from_parts_of_halves,
@@ -117,6 +119,10 @@ def by_lanes(
     elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
         from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
     else:
+        apart = close_lanes(launch, records, stride, offsets, mask)
+        if apart != 0:
+            from_close_lanes(launch, block, records, stride, offsets, apart, start, pieces, mine, mask, write)
+            return 0
         each = load_lanes(offsets)
         return from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
     return 0

@@ -13,12 +13,17 @@ from ptxlab.emulate.rules.accesses import (
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.race_lines import lines_hold, row_settled
-from ptxlab.emulate.rules.race_parts import ALL, stretch, whole_lines
+from ptxlab.emulate.rules.race_lines import accessed, lines_hold, none_read, none_written, row_settled, settle
+from ptxlab.emulate.rules.race_parts import ALL, part_of_line, stretch, whole_lines
 from ptxlab.emulate.rules.race_reads import read_together
-from ptxlab.emulate.rules.race_rows import by_rows
+from ptxlab.emulate.rules.race_rows import LINE, by_rows
 from ptxlab.emulate.rules.race_words import OF_MANY
-from ptxlab.emulate.rules.records import WARP, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, WARP, Block, Launch
+
+CLOSE = 8
+"""Words by which lanes may be apart to be looked at by lines."""
+SCALE = 20
+"""Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
 
 
 @rule
@@ -99,6 +104,56 @@ def from_parts_of_halves(
                     launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write,
                     followed,
                 )  # fmt: skip
+        at += 2 + (words + 15) // 16 * 16
+
+
+@rule(inline=True)
+def close_lanes(launch: Launch, records: Pointer[u64], stride: u64, offsets: Pointer[u32], mask: u32) -> u64:
+    """By how many words the offset of each lane is larger than that of the lane before, if that is so, and few: so that
+    lines are looked at in place of lanes. 0 elsewhere."""
+    lane = first(mask)
+    step = u32(offsets[lane + 1 & 31] - offsets[lane])
+    apart = u64(step) // launch.granule
+    if mask >> lane & 3 != 3 or apart < 2 or apart > CLOSE or not by_rows(launch, records, stride):
+        return 0
+    straight = (lane_ids() - lane) * step + offsets[lane]
+    return apart if mask & ~bits(load_lanes(offsets) == straight) == 0 else u64(0)
+
+
+@rule
+def from_close_lanes(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: Pointer[u32], apart: u64, start: u64,
+    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
+) -> None:  # fmt: skip
+    """All pieces, from an offset of each lane, where these are so many words apart. Word by word, and line by line."""
+    low = block.now >> BLOCK << BLOCK
+    span, granule, kept = u64(block.full - low), launch.granule, records + 3 * stride
+    followed = not write and lines_hold(launch, block, records, stride)
+    no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
+    accessed(launch, block, records, stride, write)
+    one = first(mask)
+    reach, part = u64(last(mask) - one) * apart, (row_ids() & 0) + u64(mask >> one)
+    inverse = ((1 << SCALE) + apart - 1) // apart
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        words = pieces[at + 1]
+        for k in range(words):
+            word, changed = (offsets[one] + pieces[at]) // granule + k, False
+            if followed and row_settled(block, kept, word, reach + 1, mine >> WARP & 31):
+                continue
+            for number in range(word >> LINE, (word + reach >> LINE) + 1):
+                behind = row_ids() + u64((number << LINE) - word)
+                behind = select(behind <= reach, behind, (row_ids() & 0) + 1)  # 1: between two lanes
+                lane = behind * inverse >> SCALE
+                chosen = bits((lane * apart == behind) & (part >> lane & 1 != 0))
+                if chosen != 0 and part_of_line(
+                    launch, block, records, stride, number, start + (number << LINE) * granule,
+                    lane + one + (mine | pieces[at + 2 + k]), chosen, low, span, write, no_writer, no_reader, True,
+                ):  # fmt: skip
+                    changed = True
+            no_reader = no_reader and write
+            if followed and not changed:
+                settle(launch, block, records, stride, word, reach + 1, True)
         at += 2 + (words + 15) // 16 * 16
 
 

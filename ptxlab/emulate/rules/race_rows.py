@@ -16,6 +16,11 @@ bits, whose line it is). Then that of lane 0 has in number 1 a record of its thr
 0 if it has not been read, else 1 more than what its code index is larger by than that of the record. That of lane 1 has
 those of words that have been written. `begun` takes all 32 apart.
 
+A line to whose words lanes of one warp, side by side, have stored several each, at one time, may be **woven** (`WOVEN`
+is added to its epoch; below it stand, in 5 bits, how many words a lane has, and above these how many words of these
+lanes lie before the line). Then number 1 is a record of lane 0, and 0 and 2 have the same 8 bits for each word that has
+been written. `begun` gives its words records of their own.
+
 So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
 of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so
 for all lines of its allocation (`by_words`), once and for all: looking at 32 lines would take longer than looking at 32
@@ -41,6 +46,10 @@ AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 JOINT, JOINT_APART = 1 << 38, (1 << 19) - 1
 """What is added to the epoch of a joint line; by how many lines those are apart at most."""
+WOVEN, POSITION = 1 << 37, 5
+"""What is added to the epoch of a woven line; where in its last number the words before it begin."""
+FLAGS = JOINT | WOVEN
+"""All that may be added to an epoch."""
 FARTHEST = 254
 """By how much codes may differ in joint lines."""
 OF_WORDS, UNSURE = 0xFF, (1 << 64) - 1
@@ -71,6 +80,8 @@ def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
     if line[3] >> AGE != epoch:
         if line[3] >> AGE == epoch | JOINT:
             take_apart(line, records, stride, number)
+        elif line[3] >> AGE == epoch | WOVEN:
+            unweave(line, records, stride, number)
         else:
             line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
     return line
@@ -102,6 +113,20 @@ def take_apart(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u
         one[3] = u64(kept[EPOCH] << AGE | OF_WORDS << 8 | (OF_WORDS if written else u64(0)))
     kept[OWN_RECORDS] = 1
     kept[DISSOLVED] += 1
+
+
+@rule(cold=True)
+def unweave(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
+    """Gives the words of a woven line records of their own."""
+    kept = records + 3 * stride
+    at, words, before = records + (number << LINE), line[3] & 31, line[3] >> POSITION & (1 << AGE - POSITION) - 1
+    writes = accesses_of(line, line[1])
+    store_row(at, writes)
+    for k in range(1 << LINE):
+        if at[k] != 0:
+            at[k] += (before + k) // words
+    kept[OWN_RECORDS] = 1
+    line[0], line[1], line[2], line[3] = line[1], 0, 0, u64(kept[EPOCH] << AGE | OF_WORDS)
 
 
 @rule(inline=True)
@@ -212,7 +237,7 @@ def row_accessed(block: Block, line: Pointer[u64], me: u64, mine: u64, low: u64,
 def first_of_line(records: Pointer[u64], stride: u64, number: u64, me: u64, mine: u64, write: boolean) -> boolean:
     """Records an access to a whole line as one record, if nothing has accessed it in this epoch."""
     line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
-    if (line[3] >> AGE ^ epoch) & ~JOINT == 0:
+    if (line[3] >> AGE ^ epoch) & ~FLAGS == 0:
         return False
     line[0], line[1], line[2] = me if write else u64(0), u64(0) if write else me, 0
     line[3] = u64(epoch << AGE | (mine if write else mine << 8))

@@ -14,6 +14,7 @@ from ptxlab.emulate.rules.race_rows import (
     DISSOLVED,
     EPOCH,
     FARTHEST,
+    FLAGS,
     JOINT,
     JOINT_APART,
     LINE,
@@ -75,7 +76,7 @@ def joined(records: Pointer[u64], stride: u64, number: u64, apart: u64, me: u64)
         return False
     for lane in range(32):
         line = line_of(records, stride, number + lane * apart)
-        if line[3] >> AGE & ~JOINT == epoch:
+        if line[3] >> AGE & ~FLAGS == epoch:
             if line[3] >> AGE != epoch or line[0] | line[1] | line[2] != 0:
                 return False
     for lane in range(32):

@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import initcheck, race_accesses, races, written_before
+from ptxlab.emulate.rules import initcheck, race_accesses, race_chunks, races, written_before
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -174,6 +174,36 @@ class CheckedAccesses(CheckInstrument):
 
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
+        together = self._together(seen)
+        if together:
+            with self.t.unless(together), self.m.own_splats():
+                self._observe_each(seen)
+        else:
+            self._observe_each(seen)
+
+    def _together(self, seen: Seen) -> str:
+        """i1, of a store: whether racecheck has recorded all that it is made with (`late_stores`); "" where it never
+        does. Asked of the first of them, before which all is as it was."""
+        late = self.memory.transfers.late.decided(seen) if seen.write and self.checks.race else None
+        if late is None or not late.when or id(seen.group) not in self._roots:
+            return ""
+        if seen.code.index == min(late.codes):
+            table = self.checks.chunks(late.codes, seen)
+            if not table:
+                return ""
+            t, group = self.t, seen.group
+            before = t.here
+            with t.if_then(late.when):
+                race, stride, *_ = self._roots[id(group)]
+                low = offset_of(self.program.codes[late.codes[0]]) - group.low
+                first = t.let(f"add i64 {group.halves[0]}, {low}")
+                done = t.let(call(race_chunks.chunks_stored, *THERE, race, stride, first, table))
+                after = t.here
+            late.recorded = t.let(f"phi i1 [false, %{before}], [{done}, %{after}]")
+        return late.recorded
+
+    def _observe_each(self, seen: Seen) -> None:
+        """32 addresses, of an access that is looked at by itself."""
         t, group = self.t, seen.group
         # in a program built for size each access is checked by itself, and no group is ever located
         members = self._segment(seen) if id(group) in self._roots else []

@@ -10,6 +10,7 @@ import functools
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.checks.shared_written import SharedWritten
 from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.groups import Seen, offset_of
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.irtext import W
@@ -20,7 +21,17 @@ from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
-from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, race_order, races, records
+from ptxlab.emulate.rules import (
+    async_proxy,
+    initcheck,
+    local_memory,
+    race_accesses,
+    race_chunks,
+    race_order,
+    race_rows,
+    races,
+    records,
+)
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
@@ -218,6 +229,25 @@ class Checks(Part):
         rows = [len(runs)]
         for first, codes in runs:
             rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % 16)]
+        return self._listed(rows)
+
+    def chunks(self, codes: tuple[int, ...], seen: Seen) -> str:
+        """The table of stores that cover chunks of the lanes' own, one behind the other (`race_chunks`); "" where there
+        is none. codes: in the order of memory."""
+        grain, each = races.granule(self.program), [self.program.codes[index] for index in codes]
+        stride, least = seen.group.stride, min(codes)
+        if not stride.isdecimal() or int(stride) % grain or max(codes) - least >= race_rows.FARTHEST:
+            return ""
+        words, start = int(stride) // grain, offset_of(each[0])
+        chunk = [0] * words
+        for code in each:
+            for at in range(offset_of(code) - start, offset_of(code) - start + seen.size, grain):
+                if at // grain >= words or words > race_chunks.MOST:
+                    return ""
+                chunk[at // grain] = code.index - least + 1
+        rows = [words, self.flags(least)]
+        for first in range(0, W * words, 8):
+            rows.append(sum(chunk[(first + k) % words] << 8 * k for k in range(8)))
         return self._listed(rows)
 
     def ranges(self, members: Members) -> str:

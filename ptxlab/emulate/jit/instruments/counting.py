@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import Seen, access_shape
+from ptxlab.emulate.jit.emitter.groups import STRIDED, Seen, access_shape
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.instruments.execution_counts import leaders
@@ -143,7 +143,8 @@ class Counting(Part, Instrument):
         t, group, size = self.t, seen.group, seen.size
         halves = self._halves(seen)
         apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
-        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves | apart)
+        strided = {"strided": (STRIDED,)} if group.way and not group.rows else {}
+        switch = t.switch(group.way or group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves | apart | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
             first = t.let(f"extractelement <{W} x i64> {self.memory.sites.addresses(group)}, i64 0")
@@ -158,6 +159,9 @@ class Counting(Part, Instrument):
         for name in apart:
             with switch.arm(name) as results:
                 results.append(self._two(seen, size * (W // 2 if name == "rows" else 1)))
+        if strided:
+            with switch.arm("strided") as results:
+                results.append(self._of_stride(seen))
         if halves:
             assert group.lanes is not None, "halves are known of affine addresses"
             found = [sectors(self._from(seen, low).astype(np.uint64), FULL, size) for low in range(0, SECTOR, size)]
@@ -192,6 +196,21 @@ class Counting(Part, Instrument):
         both = t.call("i64", "llvm.smax.i64", [("i64", both), ("i64", "0")])
         needed = t.let(f"sub i64 {t.let(f'add i64 {more[0]}, {more[1]}')}, {t.let(f'sub i64 {both}, 2')}")
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(seen.size))]))
+
+    def _of_stride(self, seen: Seen) -> str:
+        """The pair of sectors of a full warp whose lanes are equally far apart: a sector for each lane, or all from the
+        lowest to the highest."""
+        t, group, size = self.t, seen.group, seen.size
+        far = t.call("i64", "llvm.abs.i64", [("i64", group.stride), ("i1", "false")])
+        first = t.let(f"add i64 {group.start}, {t.let(f'add i64 {group.halves[0]}, {seen.offset}')}")
+        last = t.let(f"add i64 {first}, {t.let(f'mul i64 {group.stride}, {W - 1}')}")
+        numbers = [t.let(f"lshr i64 {at}, {LOG_SECTOR}") for at in (first, last)]
+        between = t.let("sub i64 {1}, {0}".format(*numbers))
+        between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
+        near, apart = t.let(f"add i64 {between}, 1"), t.let(f"icmp uge i64 {far}, {SECTOR}")
+        needed = t.let(f"select i1 {apart}, i64 {W}, i64 {near}")
+        best = (W * size + SECTOR - 1) // SECTOR
+        return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(best))]))
 
     def _from(self, seen: Seen, low: int) -> np.ndarray:
         """The addresses of all lanes, up to a multiple of `FAR`, where the first has these low bits."""

@@ -38,12 +38,13 @@ class Late:
     """Stores that may be made together. codes: their indices, in the order of memory; span: the bytes of a lane from
     the first to the last of them and of other stores between them; loads: the groups of the loads between them. when:
     i1, whether they are made with the last one; "" where they never are, and before the first. values: what they
-    store, as far as they have come."""
+    store, as far as they have come. recorded: i1, whether racecheck has recorded all of them with the first one."""
 
     codes: tuple[int, ...]
     span: int
     loads: tuple[Group, ...]
     when: str = ""
+    recorded: str = ""
     values: dict[int, str] = field(default_factory=dict)
 
 
@@ -64,7 +65,8 @@ class LateStores(Part):
         """Those of a block that is next."""
         self.planned, self.around = {}, {}
         stores, loads = list[Code](), list[Code]()
-        wanted = self.e.wide and not self.e.instruments and len(self.program.codes) < LARGE
+        watched = any(each.watches_memory for each in self.e.instruments)
+        wanted = self.e.wide and not watched and len(self.program.codes) < LARGE
         for code in self.program.codes[block.first : block.last] if wanted else ():
             if code.properties.plain and code.properties.stores:
                 if not self._follows(code, stores):
@@ -126,13 +128,19 @@ class LateStores(Part):
         late = self.planned.get(seen.code.index)
         if late is None:
             return
+        self.decided(seen)
         late.values[seen.code.index] = stored[0]
-        if seen.code.index == min(late.codes) and seen.group.way:
+
+    def decided(self, seen: Seen) -> Late | None:
+        """The stores that one may be made with, if any. With the first one it is found out whether they come late."""
+        late = self.planned.get(seen.code.index)
+        if late is not None and seen.code.index == min(late.codes) and seen.group.way and not late.when:
             conditions = self._conditions(seen, late)
             if conditions is not None:
                 late.when = "true"
                 for condition in conditions:
                     late.when = self.t.let(f"and i1 {late.when}, {self.t.let(condition)}")
+        return late
 
     def _conditions(self, seen: Seen, late: Late) -> list[str] | None:
         """What must hold, as comparisons; None where stores are no fewer than before."""

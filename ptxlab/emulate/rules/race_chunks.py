@@ -1,0 +1,47 @@
+"""racecheck on stores of neighbouring words by each lane of a warp, all of them at once: structures, colours, chunks.
+
+Each of these stores is scattered. But together the lanes, side by side, cover whole lines, and as long as nobody else
+has accessed these, each line needs one record (`race_rows`, woven lines) that the first of the stores makes for all.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.race_accesses import recorded_now
+from ptxlab.emulate.rules.race_lines import accessed
+from ptxlab.emulate.rules.race_rows import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
+from ptxlab.emulate.rules.records import ID, Block, Launch
+
+MOST = 31
+"""Words of a lane, which have five bits in a line."""
+
+
+@rule
+def chunks_stored(
+    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
+    table: Pointer[u64],
+) -> boolean:  # fmt: skip
+    """Records that each lane stores to a chunk of words, that of lane 0 at this offset, the others behind one another.
+    table: the words of a chunk, the code of its first one, and for each line numbers 0 and 2 of it. False, and nothing
+    recorded, where another access to these lines is known: then the stores are looked at one by one."""
+    if records is None:
+        return True
+    recorded_now(launch, block, records, stride, True)
+    word, words = offset // launch.granule, table[0]
+    if not by_rows(launch, records, stride) or word & (1 << LINE) - 1 != 0 or offset % launch.granule != 0:
+        return False
+    number, mine, epoch = word >> LINE, me(block, warp, 0) | table[1], records[3 * stride + EPOCH]
+    for k in range(2 * words):
+        line, kept = line_of(records, stride, number + k), u64((epoch | WOVEN) << AGE | k << POSITION + LINE | words)
+        if (line[3] >> AGE ^ epoch) & ~FLAGS == 0 and (line[3] >> AGE != epoch or line[0] | line[1] | line[2] != 0):
+            if line[3] != kept or (line[1] ^ mine) & ID != 0:
+                return False
+            if line[0] != table[2 * k + 2] or line[2] != table[2 * k + 3]:
+                return False
+    accessed(launch, block, records, stride, True)
+    for k in range(2 * words):
+        line = line_of(records, stride, number + k)
+        line[0], line[1], line[2] = table[2 * k + 2], mine, table[2 * k + 3]
+        line[3] = u64((epoch | WOVEN) << AGE | k << POSITION + LINE | words)
+    return True
