@@ -50,8 +50,8 @@ class Interleaved(Part):
     @staticmethod
     def _parts(seen: Seen, times: int) -> bool:
         """Whether every second or fourth element is loaded or stored."""
-        there = not seen.write or seen.code.space == "shared"
-        return times in TIMES and there and BITS[seen.lane] in (32, 64)
+        there = not seen.write or (seen.code.space == "shared" and BITS[seen.lane] >= 32)
+        return times in TIMES and there and BITS[seen.lane] <= 64
 
     def _backwards(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """A row whose first element is the last lane's."""
