@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ptxlab.isa import fragments, types
@@ -148,7 +147,7 @@ def _fragment(found: Form, spec: OperandSpec, number: int) -> str:
 
 def fragment_registers(found: Form, matrix: str) -> tuple[int, str]:
     """How many registers of which type a lane holds of matrix a, b, c or d of an mma or wmma form."""
-    rows, columns, depth = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)", found.shape).groups())  # type: ignore[union-attr]
+    rows, columns, depth = fragments.shape(found.shape)
     element = found.type if found.matrix else getattr(found, f"{matrix}type")
     depth_a = depth // 2 if found.sparse else depth
     size = {"a": rows * depth_a, "b": depth * columns}.get(matrix, rows * columns)

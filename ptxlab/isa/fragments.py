@@ -180,8 +180,8 @@ def each_lane() -> Fragment:
 
 def shape(text: str) -> tuple[int, int, int]:
     """(M, N, K) of a shape: `"m16n8k16"`."""
-    m, n, k = re.fullmatch(r"m(\d+)n(\d+)k(\d+)", text).groups()  # type: ignore[union-attr]
-    return int(m), int(n), int(k)
+    m, n, k = map(int, re.findall(r"\d+", text))
+    return m, n, k
 
 
 def _repeated(f: Fragment, registers: int) -> Fragment:

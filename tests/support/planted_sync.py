@@ -154,10 +154,10 @@ ROUND:
 BARRIERS.add("a warp exits before its last round", "divergent block", body="""
     mov.u32 %r7, 3;
 ROUND:
-    bar.sync 0;
+    bar.sync 0; //1
     - setp.eq.and.u32 %p6, %r7, 2, %p2;
     - @%p6 exit;
-    bar.sync 0; //1
+    bar.sync 0;
     sub.u32 %r7, %r7, 1;
     setp.gt.s32 %p6, %r7, 0;
     @%p6 bra ROUND;
