@@ -44,7 +44,6 @@ from ptxlab.emulate.rules.records import (
     STRONG,
     Block,
     Entry,
-    Launch,
     Published,
     Put,
 )
@@ -158,13 +157,12 @@ class Groups(Lines):
 
 @pytest.mark.long
 @few_and_many(120)
-@pytest.mark.parametrize("shared", [False, True], ids=["global", "shared"])
-def test_reads_that_are_put_off_leave_what_they_leave_at_once(shared: bool, seeds: range) -> None:
-    """In global memory the same records; in shared memory the same notes, since a barrier forgets what was put off."""
+def test_reads_that_are_put_off_leave_what_they_leave_at_once(seeds: range) -> None:
+    """The same notes, since a barrier forgets what was put off."""
     compiled, forgotten = compiled_rules(4), 0
     for seed in seeds:
-        worlds = [Later(compiled, shared=shared), Later(compiled, shared=shared, room=0)]
-        worlds += [Later(in_python, shared=shared)] * (seed < 4)
+        worlds = [Later(compiled), Later(compiled, room=0)]
+        worlds += [Later(in_python)] * (seed < 4)
         forgotten += that_agree(worlds, seed).put_off
     assert forgotten > 8 * len(seeds)
 
@@ -174,7 +172,7 @@ class Later(World):
 
     writes = 0.15
 
-    def __init__(self, call: Call, *, shared: bool, room: int = 40, granule: int = 4) -> None:
+    def __init__(self, call: Call, *, room: int = 40, granule: int = 4) -> None:
         given: list[Any] = []  # the tables of reads that are put off stay where they are
 
         def keeping(rule: Call, *arguments: Any) -> Any:
@@ -182,16 +180,16 @@ class Later(World):
             return call(rule, *arguments)
 
         super().__init__(keeping, granule, summaries=True)
-        self.shared, self.put_off = shared, 0
-        if shared:
-            del self.blocks[1]
-            self.block = self.blocks[0]
-            self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
-        self.later = self.block.later if shared else self.launch.later
+        self.put_off = 0
+        del self.blocks[1]
+        self.block = self.blocks[0]
+        self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
+        self.later = self.block.later
         if room:
-            race_later.make_room(self.later, room, 0 if shared else CODES, 4 * WORDS if shared else 0, granule)
-        if shared:
-            call(started, self.block, 0)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(race_later, "ROOM", room)
+                race_later.make_room(self.later, 4 * WORDS, granule)
+        call(started, self.block, 0)
 
     def step(self, draw: random.Random) -> None:
         self.reading = draw.random() >= self.writes
@@ -204,10 +202,9 @@ class Later(World):
 
     def state(self) -> dict[str, Any]:
         """What there is once everything has been recorded."""
-        self.call(race_accesses.work_off, self.launch, self.blocks[0], self.later, self.shared)
+        self.call(race_accesses.work_off, self.launch, self.block)
         found = super().state()
-        names = ("masks", "notes") if self.shared else ("masks", "notes", "records")
-        return {name: found[name] for name in names} | {"now": [block["now"] for block in found["blocks"]]}
+        return {name: found[name] for name in ("masks", "notes")} | {"now": [block["now"] for block in found["blocks"]]}
 
 
 @pytest.mark.long
@@ -216,9 +213,9 @@ class Later(World):
 def test_words_of_one_thread_leave_what_they_leave_when_they_are_recorded(granule: int, seeds: range) -> None:
     compiled, seen = compiled_rules(granule), dict.fromkeys(["watched", "rows", "hazards"], 0)
     for seed in seeds:
-        worlds = [Watched(compiled, shared=True, granule=granule)]
-        worlds += [Watched(compiled, shared=True, room=0, granule=granule)]
-        worlds += [Watched(in_python, shared=True, granule=granule)] * (seed < 3)
+        worlds = [Watched(compiled, granule=granule)]
+        worlds += [Watched(compiled, room=0, granule=granule)]
+        worlds += [Watched(in_python, granule=granule)] * (seed < 3)
         world = that_agree(worlds, seed)
         seen["hazards"] += len(world.state()["notes"])
         seen["watched"] += world.watched
@@ -280,7 +277,7 @@ def test_the_note_of_an_access_leads_to_the_offsets_of_its_lanes(name: str) -> N
 
 
 def test_writes_are_put_off_from_the_first_once_lanes_in_no_row_have_been_recorded() -> None:
-    world = Watched(in_python, shared=True)
+    world = Watched(in_python)
     kept = world.shadow.records.array[3 * world.shadow.stride :]
     where = world.shadow.records, world.shadow.stride
     code = 1 << CODE
@@ -299,19 +296,6 @@ def test_writes_are_put_off_from_the_first_once_lanes_in_no_row_have_been_record
     barriers.order(world.block, 0, 1, True, False)
     assert put_off()
     assert kept[race_rows.LATER] == race_later.WATCHED
-
-
-def test_launches_have_the_room_for_their_reads_one_after_the_other() -> None:
-    one, beside, two, larger = (Launch.new().later for _ in range(4))
-    race_later.make_room(one, 64, CODES)
-    race_later.make_room(beside, 64, CODES)
-    assert beside.reads.array is not one.reads.array  # both run
-    race_later.give_back(one)
-    race_later.make_room(two, 64, CODES)
-    assert two.reads.array is one.reads.array
-    race_later.give_back(two)
-    race_later.make_room(larger, 128, CODES)
-    assert larger.reads.array.nbytes > two.reads.array.nbytes
 
 
 class Watched(Later):
@@ -367,8 +351,8 @@ class Watched(Later):
 def test_blocks_that_do_what_those_before_did_find_what_they_find_by_themselves(seeds: range) -> None:
     compiled, seen = compiled_rules(4), dict.fromkeys(["kept", "left", "hazards"], 0)
     for seed in seeds:
-        worlds = [Alike(compiled, shared=True, room=80), Alike(compiled, shared=True, room=0)]
-        worlds += [Alike(in_python, shared=True, room=80)] * (seed < 3)
+        worlds = [Alike(compiled, room=80), Alike(compiled, room=0)]
+        worlds += [Alike(in_python, room=80)] * (seed < 3)
         world = that_agree(worlds, seed, steps=8)
         seen["hazards"] += len(world.state()["notes"])
         for k in range(world.block.repeats.room):
@@ -381,8 +365,8 @@ def test_blocks_that_do_what_those_before_did_find_what_they_find_by_themselves(
 class Alike(Later):
     """A step is a block. All blocks do the same, but that half of them do something else somewhere."""
 
-    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
-        super().__init__(call, shared=shared, room=room)
+    def __init__(self, call: Call, *, room: int = 40) -> None:
+        super().__init__(call, room=room)
         self.launch.published = Published.many(16)
         if room:
             race_repeats.make_room(self.block.repeats)
@@ -457,70 +441,3 @@ class Alike(Later):
     def _table(self, numbers: list[int]) -> Pointer[int]:
         """A table of an instruction, which is always the same one."""
         return self.tables.setdefault(tuple(numbers), Pointer[int](np.array(numbers, np.uint64)))
-
-
-@pytest.mark.long
-@few_and_many(60)
-@pytest.mark.parametrize("room", [8, pytest.param(200, marks=pytest.mark.rest)])
-def test_reads_in_series_leave_what_they_leave_at_once(room: int, seeds: range) -> None:
-    """Loops whose reads alternate, warps that read one after the other, blocks; and what lies between them."""
-    compiled, spared = compiled_rules(4), 0
-    for seed in seeds:
-        worlds = [Series(compiled, shared=False, room=room), Series(compiled, shared=False, room=0)]
-        worlds += [Series(in_python, shared=False, room=room)] * (seed < 3)
-        spared += that_agree(worlds, seed).spared
-    assert spared > room * len(seeds) / 6
-
-
-class Series(Later):
-    """Most reads are those of series, of two or three instructions that read words near one another in turns; `spared`
-    counts the reads that need no note of their own."""
-
-    writes = 0.02
-
-    def __init__(self, call: Call, *, shared: bool, room: int = 40) -> None:
-        super().__init__(call, shared=shared, room=room)
-        self.spared = 0
-        self.tables: dict[tuple[int, ...], Pointer[int]] = {}
-
-    def step(self, draw: random.Random) -> None:
-        if draw.random() < 0.5:
-            super().step(draw)
-            return
-        begun, notes = int(self.later.serial), int(self.later.count)
-        kinds = [
-            (draw.randrange(CODES), draw.randrange(6), draw.randrange(12), draw.choice([0, 1, 2, 4])) for _ in range(3)
-        ]
-        ways = draw.choice([[(0, 0)] * 6, [(0, 2)] * 6, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]])
-        for round_, (block, warp) in enumerate(ways):
-            for code, layout, at, by in kinds[: draw.choice([2, 2, 2, 3])]:
-                self._reads(self.blocks[block], warp, code << CODE, layout, at + round_ * by)
-        if self.later.count > notes:  # nothing has been worked off
-            self.spared += int(self.later.serial) - begun - (int(self.later.count) - notes)
-
-    def _reads(self, block: Block, warp: int, code: int, layout: int, at: int) -> None:
-        lane = np.arange(32)
-        members = self._table([1, 0, 4, code])
-        pieces = self._table([1, 0, 1, code, *[0] * 15])
-        memory = self.shadow.records, self.shadow.stride
-        if layout == 0:
-            given = 0x7FF, *memory, 4 * at, START, pieces, members, False
-            self.call(race_accesses.at_one_address, self.launch, block, warp, *given)
-            return
-        offsets, pattern = {
-            1: (lane, IN_A_ROW),
-            2: (lane % 16 + 20 * (lane // 16), HALVES_IN_A_ROW),
-            3: (2 * lane, IN_ONE_ALLOCATION),
-            4: (3 * (lane % 16), IN_ONE_ALLOCATION),
-            5: (lane * 7 % 32, IN_ONE_ALLOCATION),
-        }[layout]
-        places = Pointer[int](((at + offsets) * 4).astype(np.uint32))
-        given = 0xFFFFFFFF, *memory, places, pattern, START, pieces, members, False
-        self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
-
-    def _table(self, numbers: list[int]) -> Pointer[int]:
-        """A table of an instruction, which is always the same one."""
-        key = tuple(numbers)
-        if key not in self.tables:
-            self.tables[key] = Pointer[int](np.array(numbers, np.uint64))
-        return self.tables[key]

@@ -22,9 +22,7 @@ from ptxlab.emulate.rules.race_later import (
     REPEATED,
     STRIDED,
     TO_BLOCK,
-    TO_LAUNCH,
     WATCHED,
-    full,
     put_off,
 )
 from ptxlab.emulate.rules.race_lines import accessed, disturbed
@@ -46,7 +44,7 @@ from ptxlab.emulate.rules.race_strides import joint_lines
 from ptxlab.emulate.rules.race_watch import reads_alone, watched, watched_word
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
-from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Later, Launch, Put
+from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Launch, Put
 
 
 @rule
@@ -87,7 +85,7 @@ def rows(
     later = records[3 * stride + LATER]
     if later == WATCHED or (later != NOW and not write):
         return False
-    recorded_now(launch, block, records, stride, write)
+    recorded_now(launch, block, records, stride)
     return as_lines(launch, block, records, stride, low, high, pattern, members, me(block, warp, 0), write)
 
 
@@ -132,26 +130,21 @@ def by_lanes(
 
 
 @rule(inline=True)
-def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
+def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
     """An access to an allocation is about to be checked and recorded: now the reads before it have been."""
     if records[3 * stride + LATER] != NOW:
-        catch_up(launch, block, records, stride, write)
+        catch_up(launch, block, records, stride)
 
 
 @rule(cold=True)
-def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
-    """The same where reads may have been put off. After a write none is; nor where too many have been."""
+def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
+    """The same where reads may have been put off. None is afterwards."""
     kept = records + 3 * stride
     if kept[LATER] == REPEATED:
         note_again(launch, block)
-    if kept[LATER] != TO_LAUNCH:
-        kept[LATER] = NOW
-        block.later.wasted += block.later.count
-        work_off(launch, block, block.later, True)
-    else:
-        if write or full(launch.later):
-            kept[LATER] = NOW
-        work_off(launch, block, launch.later, False)
+    kept[LATER] = NOW
+    block.later.wasted += block.later.count
+    work_off(launch, block)
 
 
 @rule(cold=True)
@@ -163,39 +156,22 @@ def departed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, m
         writes = note_again(launch, block)
         kept[LATER] = TO_BLOCK
         if writes and (later.interval != later.since or not reads_alone(launch, block, kept)):
-            catch_up(launch, block, records, stride, True)
+            catch_up(launch, block, records, stride)
 
 
 @rule
-def work_off(launch: Launch, block: Block, later: Later, shared: boolean) -> None:
-    """Records all accesses that have been put off, in their order, as if it were then. Series that go on side by side
-    lie between `begin` and `end`. shared: they are those to shared memory; for reads of global memory, which nobody has
-    written to, it does not matter when lanes have synchronized."""
-    now, full, synced = block.now, block.full, local(u32, 32)
+def work_off(launch: Launch, block: Block) -> None:
+    """Records all accesses that the block has put off, in their order, as if it were then."""
+    later, now, full, synced = block.later, block.now, block.full, local(u32, 32)
     for warp in range(32):
         synced[warp] = block.sync[warp, warp]
-    begin, end = u64(0), u64(0)
-    while begin < later.count:
-        which = begin
-        for k in range(begin + 1, end):
-            if later.reads[k].count != 0 and later.reads[k].serial < later.reads[which].serial:
-                which = k
-        if end == begin or (end < later.count and later.reads[end].serial < later.reads[which].serial):
-            which = end
-            end += 1
-        put = later.reads[which]
+    for k in range(later.count):
+        put = later.reads[k]
         block.now = put.stamp >> TIME << TIME
         block.full = put.stamp >> BLOCK << BLOCK | (put.stamp >> CODE & LAST_CODE) << TIME
-        if shared:
-            warp = put.stamp >> WARP & 31
-            block.sync[warp, warp] = put.synced
+        warp = put.stamp >> WARP & 31
+        block.sync[warp, warp] = put.synced
         read_then(launch, block, put, later.offsets)
-        put.count -= 1
-        if put.count != 0:
-            put.stamp, put.places = u64(put.stamp + put.turn), u64(put.places + put.step)
-            put.serial += put.pace
-        while begin < end and later.reads[begin].count == 0:
-            begin += 1
     later.count, later.apart = 0, 0
     block.now, block.full = now, full
     for warp in range(32):
@@ -212,7 +188,7 @@ def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> No
     if pattern == ONE_ADDRESS:
         mine |= (OF_MANY if mask & mask - 1 != 0 else u64(0)) | first(mask)
         from_one_address(launch, block, records, stride, low, 0, pieces, mine, write)
-    elif pattern == PARTS_OF_ROWS or pattern == EACH or pattern == STRIDED:
+    elif pattern == PARTS_OF_ROWS or pattern >= EACH:
         offsets, apart = local(u32, 32), put.apart if pattern == STRIDED else members[2]
         for lane in range(16):
             offsets[lane], offsets[lane + 16] = u32(low + lane * apart), u32(high + lane * apart)
@@ -255,10 +231,10 @@ def at_one_address(
         if watched_word(launch, block, warp, mask, records, stride, offset, members, pieces, write):
             return
     elif not write and later != NOW and offset >> 32 == 0:
-        if put_off(launch, block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
+        if put_off(block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
             return
     mine = me(block, warp, 0)
-    recorded_now(launch, block, records, stride, write)
+    recorded_now(launch, block, records, stride)
     many = mask & mask - 1 != 0
     if write and many:
         offsets = narrow(splat(offset))
@@ -294,7 +270,7 @@ def at_addresses(
     elif not write and later != NOW:
         each, places = pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS, u64(offsets[16]) << 32 | offsets[0]
         if put_off(
-            launch, block, warp, records, stride, places, mask, u32(EACH) if each else pattern,
+            block, warp, records, stride, places, mask, u32(EACH) if each else pattern,
             offsets if each else None, members, pieces,
         ):  # fmt: skip
             return
@@ -308,7 +284,7 @@ def recorded_at_addresses(
 ) -> None:  # fmt: skip
     """The same, not put off."""
     mine = me(block, warp, 0)
-    recorded_now(launch, block, records, stride, write)
+    recorded_now(launch, block, records, stride)
     if write and launch.traits[members[3] >> CODE & LAST_CODE] & ATOMIC != 0:
         keep_stores(launch, block, mask, records, stride, offsets, members)
     lost = by_lanes(launch, block, mask, records, stride, offsets, pattern, start, pieces, members, mine, write)

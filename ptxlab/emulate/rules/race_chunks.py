@@ -27,7 +27,7 @@ def chunks_stored(
     recorded, where another access to these lines is known: then the stores are looked at one by one."""
     if records is None:
         return True
-    recorded_now(launch, block, records, stride, True)
+    recorded_now(launch, block, records, stride)
     word, words = offset // launch.granule, table[0]
     if not by_rows(launch, records, stride) or word & (1 << LINE) - 1 != 0 or offset % launch.granule != 0:
         return False

@@ -117,7 +117,7 @@ def note_again(launch: Launch, block: Block) -> boolean:
         put.stamp = block.now & ~NOT_BLOCK | told.key & NOT_PATTERN | told.pattern
         put.records, put.extent = block.records, u64(mask) << 32 | block.stride
         put.places, put.apart, put.synced = told.where, told.apart, told.synced
-        put.members, put.pieces, put.serial, put.count = told.members, told.pieces, 0, 1
+        put.members, put.pieces = told.members, told.pieces
         writes = writes or told.pattern & NOTED_WRITE != 0
         if told.pattern & 15 == EACH:
             put.places = later.apart

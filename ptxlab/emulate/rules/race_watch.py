@@ -162,7 +162,7 @@ def begun(
     put = block.later.reads[block.later.count]
     put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | (NOTED_WRITE if write else u64(0))
     put.records, put.extent, put.members, put.pieces = records, u64(mask) << 32 | stride, members, pieces
-    put.serial, put.count, put.synced = 0, 1, block.sync[warp, warp]
+    put.synced = block.sync[warp, warp]
     block.later.count += 1
     return put
 

@@ -71,45 +71,35 @@ class Store(Record):
 
 
 class Put(Record):
-    """A read of all lanes of a warp that is not recorded yet, or several in a series: see `race_later`."""
+    """An access of a warp to shared memory that is not recorded yet: see `race_later`."""
 
     stamp: u64  # the block, its clock and the warp as in a record; in place of the code the time of its last barrier
     # of all, in place of the lane the pattern
-    places: u64  # the offsets of lanes 0 and 16, 32 bits each; or which of `Later.offsets` are the read's
+    places: u64  # the offsets of lanes 0 and 16, 32 bits each; or which of `Later.offsets` are the access's
     records: Pointer[u64]  # of the allocation
-    extent: u64  # their stride, and above it the lanes that read, 32 bits each
+    extent: u64  # their stride, and above it the lanes that take part, 32 bits each
     members: Pointer[u64]  # the tables of the access
     pieces: Pointer[u64]
     apart: u64  # by how much the offset of a lane is larger than that of the one before, if the pattern is STRIDED
-    serial: u64  # its number among the reads of global memory that have been put off
-    count: u64  # how many reads these are
-    turn: u64  # what each adds to the stamp, to the places and to the number
-    step: u64
-    pace: u64
-    who: u64  # these three of the read that would be one more
-    next: u64
-    due: u64
-    synced: u32  # of shared memory: when the warp's lanes had last synchronized
+    synced: u32  # when the warp's lanes had last synchronized
 
 
 class Later(Record):
-    """Reads that are not recorded yet."""
+    """Accesses to shared memory that are not recorded yet."""
 
     reads: Pointer[Put]
     count: u64
     offsets: Pointer[u32]  # of lanes that lie apart, 32 each
     apart: u64  # how many reads have those
     limit: u64  # how many there may be
-    spared: u64  # of shared memory: how many were never recorded
+    spared: u64  # how many were never recorded
     wasted: u64  # and how many were
-    serial: u64  # of global memory: how many reads have been put off
-    who: Pointer[u32]  # of shared memory: who has accessed each word since the last barrier (`race_alone`)
+    who: Pointer[u32]  # who has accessed each word since the last barrier (`race_alone`)
     narrow: Pointer[u32]  # and each granule that is narrower, behind those
     words: u64  # how many numbers these are
     interval: u64  # the number of the interval that is under way
     since: u64  # that of the interval which the last barrier has begun
     synced: Array[u32] = array(32)  # and, of each warp, its last `.sync` instruction
-    open: Pointer[u64]  # of global memory: for each code index which of `reads` is its last
 
 
 class Told(Record):
@@ -171,7 +161,6 @@ class Launch(Record):
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
-    later: Later  # reads of global memory
     notes: Array[Entry] = array(ENTRIES, align=64)
     released: Array[u32] = array(PLACES)  # for words of global memory, by `race_order.place`: the last release there
 
@@ -225,7 +214,7 @@ class Block(Record):
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
-    later: Later  # racecheck: reads of shared memory
+    later: Later  # racecheck: accesses to shared memory that are put off
     repeats: Repeats  # and what it is likely to do there
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ptxlab.emulate.jit.checks.checked import Checks, Members
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.groups import Seen
-from ptxlab.emulate.jit.emitter.loop_registers import loops
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rulecode import THERE, call
 from ptxlab.emulate.rules import notes, race_accesses, race_later, race_repeats, race_rows, race_watch
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Launch, Put, Told
-from ptxlab.isa.actions import Action
-
-FEW = 4
-"""Reads of global memory outside of loops that each warp has a note for: to go on with a series takes longer."""
-_SAME = tuple((name, name) for name in ("extent", "records", "members"))
-"""What all reads of a series have in common."""
-_GROWS = ("stamp", "who", "turn"), ("places", "next", "step"), ("serial", "due", "pace")
-"""What grows from one to the next, what it will be, and by how much."""
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Put, Told
 
 
 class PutOff(Part):
@@ -31,9 +21,6 @@ class PutOff(Part):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
-        self._loops = {block for loop in loops(self.program) for block in loop}
-        reads = [code for code in self.program.codes if code.action is Action.LOAD and code.space == "global"]
-        self._many = sum(code.block not in self._loops for code in reads) > FEW
         self._may = checks.race and not e.slow and race_later.may_put_off(self.program)
 
     @contextmanager
@@ -43,23 +30,19 @@ class PutOff(Part):
         """Around what checks and records an access now: puts a read off if it can be, and does no more about one that
         was expected. records: those of its allocation, and their stride; places: the offsets of lanes 0 and 16. Gives
         the tables of the members and of the pieces."""
-        t, group, shared = self.t, seen.group, seen.code.space == "shared"
-        steady = group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}
+        t, (race, stride) = self.t, records
         rows, pieces = self.checks.members(members), self.checks.pieces(members)
-        if not self._may or not steady or not (shared or (seen.code.space == "global" and not seen.write)):
+        if seen.code.space != "shared":
+            with t.if_then(t.let(f"icmp ne ptr {race}, null")), self.m.own_splats():
+                yield rows, pieces
+            return
+        if not self._may or not seen.group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}:
             yield rows, pieces
             return
-        race, stride = records
-        past, where = t.label("later"), race_later.TO_BLOCK if shared else race_later.TO_LAUNCH
-        if shared:
-            self._if_repeated(seen, records, places, pattern, rows, past)
-        if seen.write:
-            yield rows, pieces
-            t.go(past)
-            t.at(past)
-            return
-        with contextlib.nullcontext() if shared else t.if_then(t.let(f"icmp ne ptr {race}, null")):
-            with t.if_then(t.let(f"icmp eq i64 {self._state(race, stride)}, {where}")):
+        past = t.label("later")
+        self._if_repeated(seen, records, places, pattern, rows, past)
+        if not seen.write:
+            with t.if_then(t.let(f"icmp eq i64 {self._state(race, stride)}, {race_later.TO_BLOCK}")):
                 self._note(seen, (race, stride, rows, pieces), places, pattern, past)
         yield rows, pieces
         t.go(past)
@@ -132,64 +115,29 @@ class PutOff(Part):
         then it is done, and goes on at `past`. given: the records, their stride, both tables."""
         t, (low, high) = self.t, places
         race, stride, rows, pieces = given
-        shared = seen.code.space == "shared"
-        alone = shared or not (self._many or seen.code.block in self._loops)
-        record, name = (Block, "%check.block") if shared else (Launch, "%check.launch")
-        count, limit, serial = (
-            t.let(f"load i64, ptr {t.field(record, f'later.{field}', name)}") for field in ("count", "limit", "serial")
+        count, limit = (
+            t.let(f"load i64, ptr {t.field(Block, f'later.{field}', '%check.block')}") for field in ("count", "limit")
         )
         largest = t.let(f"or i64 {t.let(f'or i64 {low}, {high}')}, {stride}")
         good = t.let(f"and i1 {self._less(count, limit)}, {self._less(largest, str(1 << 32))}")
-        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past if alone else ""):
+        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past):
             above = t.let(f"shl i64 {high}, 32")
             lanes = t.let(f"shl i64 {t.let(f'zext i32 {self.active.bits} to i64')}, 32")
             stamp = self._stamp(race_later.ONE_ADDRESS if seen.uniform else pattern)
             place = t.let(f"or i64 {above}, {low}")
             extent = t.let(f"or i64 {lanes}, {stride}")
-            kept = {
+            put = self._put(count)
+            for field, value in {
                 "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
-                "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "serial": f"i64 {serial}", "count": "i64 1",
-            }  # fmt: skip
-            if alone:
-                put = self._put(record, name, count)
-                if shared:
-                    kept["synced"] = f"i32 {self._synced()}"
-                for field, value in kept.items():
-                    t.do(f"store {value}, ptr {t.field(Put, field, put)}")
-                t.bump(t.field(record, "later.count", name), "add i64", "1")
-                if not shared:
-                    t.bump(t.field(record, "later.serial", name), "add i64", "1")
-                self._taking_part(seen, rows)
-            else:
-                self._note_again(seen, kept, count, past)
-                fields = stamp, place, race, extent, "0", rows, pieces
-                with t.if_then(t.let(call(race_later.put_off_again, "%check.launch", *fields)), to=past):
-                    self._taking_part(seen, rows)
+                "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "synced": f"i32 {self._synced()}",
+            }.items():  # fmt: skip
+                t.do(f"store {value}, ptr {t.field(Put, field, put)}")
+            t.bump(t.field(Block, "later.count", "%check.block"), "add i64", "1")
+            self._taking_part(seen, rows)
 
-    def _note_again(self, seen: Seen, kept: dict[str, str], count: str, past: str) -> None:
-        """Puts a read off that is one more of a series; else goes on behind. kept: what the note would be."""
-        t = self.t
-        of_codes = t.let(f"load ptr, ptr {t.field(Launch, 'later.open', '%check.launch')}")
-        last = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {of_codes}, i64 {seen.code.index}')}")
-        since = t.let(f"sub i64 {count}, {last}")
-        with t.if_then(self._less(t.let(f"sub i64 {since}, 1"), str(race_later.NEAR))):
-            put = self._put(Launch, "%check.launch", last)
-            alike = "true"
-            for field, named in (*(row[:2] for row in _GROWS), *_SAME):
-                kind = kept[field].split()[0]
-                held = t.let(f"load {kind}, ptr {t.field(Put, named, put)}")
-                alike = t.let(f"and i1 {alike}, {t.let(f'icmp eq {kept[field]}, {held}')}")
-            with t.if_then(alike, to=past):
-                for _, field, by in _GROWS:
-                    more = t.let(f"load i64, ptr {t.field(Put, by, put)}")
-                    t.bump(t.field(Put, field, put), "add i64", more)
-                t.bump(t.field(Put, "count", put), "add i64", "1")
-                t.bump(t.field(Launch, "later.serial", "%check.launch"), "add i64", "1")
-                self._taking_part(seen, kept["members"].split()[1])
-
-    def _put(self, record: type[Launch | Block], name: str, number: str) -> str:
-        """A pointer to one of the notes of a block or of the launch."""
-        reads = self.t.let(f"load ptr, ptr {self.t.field(record, 'later.reads', name)}")
+    def _put(self, number: str) -> str:
+        """A pointer to one of the block's notes."""
+        reads = self.t.let(f"load ptr, ptr {self.t.field(Block, 'later.reads', '%check.block')}")
         return self.t.let(f"getelementptr i8, ptr {reads}, i64 {self.t.let(f'mul i64 {number}, {Put.size}')}")
 
     def _synced(self) -> str:

@@ -61,7 +61,7 @@ def recorded_writes(
     gathers nor scatters that are faster."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
-    recorded_now(launch, block, records, stride, True)
+    recorded_now(launch, block, records, stride)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -149,7 +149,7 @@ def recorded_as_one(
     """The same where all lanes access one place: what they find of each other is that of one instruction."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
-    recorded_now(launch, block, records, stride, True)
+    recorded_now(launch, block, records, stride)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -195,7 +195,7 @@ def whole_row(
     me = block.now | u64(warp) << WARP | access
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0 or races.narrow_scope(launch, me):
         return False
-    recorded_now(launch, block, records, stride, True)
+    recorded_now(launch, block, records, stride)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -239,7 +239,7 @@ def recorded_reads(
     """The same of loads. The vectors begin with lane 31, as in `race_words.scattered`."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False
-    recorded_now(launch, block, records, stride, False)
+    recorded_now(launch, block, records, stride)
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)

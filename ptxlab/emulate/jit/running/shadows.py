@@ -42,9 +42,6 @@ class Watched:
                     made = LentShadow(size, self.granule) if self.record.summaries else races.Shadow(size, self.granule)
                     row.accesses, row.stride = made.records, made.stride
                     self.shadows.append((allocation.address, allocation.size, made))
-            if self.later:
-                room = race_later.room(sum(size for _, size, _ in self.shadows) // self.granule)
-                race_later.make_room(self.record.later, room, len(self.program.codes))
 
     def ended(self) -> None:
         """The launch has ended: other launches may have the memory of its records."""
@@ -52,8 +49,6 @@ class Watched:
             if isinstance(made, LentShadow):
                 made.give_back()
         self.shadows.clear()
-        if self.later:
-            race_later.give_back(self.record.later)
 
     def slot(self, cta: Cta, shared: int, mates: Pointer[Mates] | None, rank: int) -> Block:
         """Allocates the records of a resident CTA, one of this rank in a cluster; returns its `Block`."""
@@ -67,7 +62,7 @@ class Watched:
             made = races.Shadow(shared, self.granule, by_rows=self.record.summaries, of_a_block=True)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
             if self.later:
-                race_later.make_room(block.later, race_later.BLOCK_ROOM, size=shared, granule=self.granule)
+                race_later.make_room(block.later, shared, self.granule)
                 race_repeats.make_room(block.repeats)
         return block
 
