@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 from longer import slow
 from random_late_stores import differences
 
@@ -61,6 +61,27 @@ def made_together(body: str, threads: tuple[int, int, int] = (32, 1, 1)) -> int:
 def pointer(at: str) -> str:
     """A pointer that follows another path than %rd5, to a place near it, and that has been loaded from."""
     return f"cvt.u64.u32 %rd7, %r9; add.u64 %rd7, %rd1, %rd7; add.u64 %rd7, %rd7, {at}; ld.global.u8 %r13, [%rd7];"
+
+
+@pytest.mark.parametrize("before", [
+    "ld.global.u8 %r20, [%rd5+96];",  # what the next warp stores to
+    "ld.global.u8 %r20, [%rd5+96]; bar.sync 0;",
+    "ld.global.u8 %r20, [%rd5+1024];",  # what another block does
+    "setp.lt.u32 %p1, %r1, 7; @%p1 st.global.u8 [%rd5+100], 3;",
+    "",
+])  # fmt: skip
+@pytest.mark.parametrize("behind", ["", "bar.sync 0; ld.global.u8 %r21, [%rd5+4];", "ld.global.u8 %r21, [%rd5+97];"])
+def test_stores_that_are_made_together_are_checked_and_counted_as_one_by_one(before: str, behind: str) -> None:
+    body, x, found = START + before + COLOURS + behind, np.arange(8192).astype(np.uint8), []
+    for way in WAYS:
+        if way == "good":
+            improve(kernel(body), (64,), counters=True, checks=ALL_CHECKS)
+        given = {"threads": 64, "blocks": 4, "counters": True, "checks": ALL_CHECKS}
+        out, report = run("step" if way == "step" else "jit", kernel(body), out=x.copy(), x=x, **given)
+        found.append((out.tolist(), list(map(str, report.findings)), str(report.counters)))
+    assert all(each == found[0] for each in found)
+    racy = ("bar" not in before and before) or "97" in behind
+    assert bool(found[0][1]) == bool(racy)
 
 
 @pytest.mark.parametrize(("body", "count"), [

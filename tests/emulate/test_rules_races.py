@@ -30,6 +30,7 @@ from ptxlab.emulate.rules import (
     races,
 )
 from ptxlab.emulate.rules.accesses import (
+    IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
 from ptxlab.emulate.rules.blocks import started
@@ -202,6 +203,35 @@ def test_stores_that_are_recorded_together_leave_what_they_leave_one_by_one(seed
     assert apart > 2 * len(seeds)
 
 
+@pytest.mark.long
+@few_and_many(60)
+def test_lanes_a_few_words_apart_are_checked_like_scattered_lanes(seeds: range) -> None:
+    compiled, by_lines = compiled_rules(4), 0
+    for seed in seeds:
+        worlds = [CloseLanes(compiled, summaries=True), CloseLanes(compiled, summaries=False, scattered=True)]
+        worlds += [CloseLanes(in_python, summaries=True)] * (seed < 3)
+        world = that_agree(worlds, seed)
+        by_lines += int(world.shadow.records.array[3 * world.shadow.stride + race_rows.BY_WORDS] == 0)
+    assert by_lines > len(seeds) / 2
+
+
+class CloseLanes(Rows):
+    """All accesses are those of lanes that are two to eight words apart, of which some may be missing."""
+
+    size, chance = 640, 0
+
+    def step(self, draw: random.Random) -> None:
+        if draw.random() < 0.1:
+            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
+        super().step(draw)
+
+    def layout(self, draw: random.Random, mask: int, warp: int) -> tuple[int, Any]:
+        """Which lanes make an access, and at which words they do."""
+        lane = draw.choice([0, 0, 3, 16])
+        some = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF, 0x00FF00FF, 0x3, draw.getrandbits(29) << 3 | 3])
+        return some << lane & 0xFFFFFFFF, np.arange(32) * draw.choice([2, 3, 3, 4, 5, 7, 8]) + 32 * draw.randrange(4)
+
+
 class Chunks(Rows):
     """Most accesses are stores of several words by each lane, one chunk behind the other; the others are as in `Rows`.
     Now and then another block has the memory. `woven` counts those recorded together, `apart` those that could not
@@ -238,11 +268,19 @@ class Chunks(Rows):
         codes = [draw.choice([1, 2, 4, 6, 8, 10]) for _ in range(words)]
         if draw.random() < 0.3:
             codes[-1] = -1  # nothing is stored there
-        again = draw.random() < 0.3
-        for _ in range(1 + again):
-            self._stores(block, warp, 4 * min(at, self.size - 32 * words), codes)
-            if again and draw.random() < 0.5:
-                codes[0] = draw.choice([-1, 1, 10])
+        at, again = (
+            4 * min(at, self.size - 32 * words),
+            draw.choice(["", "", "", "", "so", "other", "by", "by", "wide"]),
+        )
+        if again == "wide":
+            codes = codes[:1] * 2
+        self._stores(block, warp, at, codes)
+        if again == "other":
+            codes[0] = draw.choice([-1, 1, 10])
+        elif again == "by":  # another warp, or one of another block
+            block, warp = draw.choice([(block, (warp + 1) % 3), (self.blocks[block is self.blocks[0]], warp)])
+        if again:
+            self._stores(block, warp, at, codes * 2 if again == "wide" else codes)
 
     def _stores(self, block: Block, warp: int, at: int, codes: list[int]) -> None:
         """codes: of the store to each word of a chunk, -1: there is none."""
@@ -269,6 +307,26 @@ class Chunks(Rows):
             else:
                 given = 0xFFFFFFFF, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, True
                 self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
+
+
+def _row(world: Chunks, block: Block, warp: int) -> None:
+    """A warp reads the first 32 words."""
+    members = Pointer[int](np.array([1, 0, 4, 1 << CODE], np.uint64))
+    pieces = Pointer[int](np.array([1, 0, 1, 1 << CODE, *[0] * 15], np.uint64))
+    offsets = Pointer[int]((4 * np.arange(32)).astype(np.uint32))
+    given = 0xFFFFFFFF, world.shadow.records, world.shadow.stride, offsets, IN_A_ROW, START, pieces, members, False
+    world.call(race_accesses.at_addresses, world.launch, block, warp, *given)
+
+
+def test_records_of_words_of_a_woven_line_are_known_to_be_left() -> None:
+    world = Chunks(in_python, summaries=True)
+    world._stores(world.blocks[0], 0, 0, [2, 4])
+    kept = world.shadow.records.array[3 * world.shadow.stride :]
+    assert world.woven
+    assert not kept[race_rows.OWN_RECORDS]
+    barriers.order(world.blocks[0], 0, 7, True, False)
+    _row(world, world.blocks[0], 1)
+    assert kept[race_rows.OWN_RECORDS]
 
 
 class Scattered(World):

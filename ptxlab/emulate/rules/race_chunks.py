@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.race_accesses import recorded_now
 from ptxlab.emulate.rules.race_lines import accessed
 from ptxlab.emulate.rules.race_rows import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
 from ptxlab.emulate.rules.records import ID, Block, Launch
@@ -27,7 +26,6 @@ def chunks_stored(
     recorded, where another access to these lines is known: then the stores are looked at one by one."""
     if records is None:
         return True
-    recorded_now(launch, block, records, stride)
     word, words = offset // launch.granule, table[0]
     if not by_rows(launch, records, stride) or word & (1 << LINE) - 1 != 0 or offset % launch.granule != 0:
         return False
