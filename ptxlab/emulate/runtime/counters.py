@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Code, Group
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime.transfers import MOVED
 from ptxlab.isa.actions import Action
-from ptxlab.isa.properties import Properties
 
 FIELDS = (
     "warps", "threads",  # that executed the instruction, whether its guard held or not
@@ -143,98 +141,6 @@ class Counters:
         return {"text/plain": str(self), "text/html": f"<table>{rows}</table>"}
 
 
-def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters:
-    """The counters of a launch from its tally: an array of `TALLY`, one element for each of the program's codes. What
-    lowering added (the copies around a call) does not count, but for bytes that it moves for an instruction. issued:
-    for each warpgroup and code how many warps have executed it."""
-    assert tally.dtype == TALLY
-    by_line: dict[int, LineCounters] = {}
-    opcodes: dict[str, tuple[int, int]] = {}
-    pipes: dict[str, int] = {}
-    flops: dict[str, int] = {}
-    moved: dict[str, int] = {}
-
-    def add(to: dict[str, int], name: str, amount: int) -> None:
-        to[name] = to.get(name, 0) + amount
-
-    ran = tally["warps"].tolist()
-    counted = [c for c in program.codes if ran[c.index] and (c.instruction is not None or c.part_of is not None)]
-    records = tally[[code.index for code in counted]]
-    for code, record in zip(counted, records, strict=True):
-        if code.instruction is None:  # it moves bytes for an instruction that has been counted
-            for name in ("warps", "threads", "on_warps", "on_threads", "shared_requests"):
-                record[name] = 0
-        elif code.action is Action.FILL:
-            record["shared_requests"] = record["on_warps"]
-    totals = _totals(counted, records)
-    for code, numbers in zip(counted, records.tolist(), strict=True):
-        row = dict(zip(FIELDS, numbers, strict=True))
-        instruction = code.instruction or code.part_of
-        assert instruction is not None
-        opcode = instruction.opcode
-        warps, threads = opcodes.get(opcode, (0, 0))
-        opcodes[opcode] = warps + row["warps"], threads + row["threads"]
-        properties, one = code.properties, code.properties.work
-        work = one.flops * (row["on_warps"] if one.type == "tensor" else row["on_threads"])
-        if work:
-            add(flops, one.type, work)
-        add(pipes, properties.pipe_in(code.space), row["warps"])
-        if is_branch(code):
-            add(totals, "branches", row["warps"])
-        if one.operation:
-            add(totals, one.operation, row["on_threads"])
-        at = by_line.get(code.line)
-        of_products = _product_bytes(code) * row["on_warps"]
-        for what, name in MOVES.items():
-            add(moved, what, row[name] if name else of_products)
-        new = LineCounters(
-            opcode, row["warps"], row["threads"], row["on_warps"], row["on_threads"], row["divergent"],
-            row["global_requests"] + row["shared_requests"], row["global_sectors"], row["global_ideal"],
-            row["shared_wavefronts"], row["shared_ideal"],
-            row["global_bytes"] + row["shared_bytes"] + row["local_bytes"], work,
-            row["bulk_shared_st"] + row["bulk_shared_ld"],
-        )  # fmt: skip
-        by_line[code.line] = new if at is None else _sum(at, new)
-    lines = {line: (c.warps, c.threads) for line, c in by_line.items()}
-    totals |= {f"pipe_{name}": count for name, count in pipes.items()}
-    metrics = {name: metric.value(totals) for name, metric in METRICS.items()}
-    return Counters(
-        sum(a for a, _ in lines.values()), sum(b for _, b in lines.values()), opcodes, lines, by_line, pipes, flops,
-        metrics, {what: amount for what, amount in moved.items() if amount}, _issue_slots(program, issued),
-    )  # fmt: skip
-
-
-def _issue_slots(program: Program, issued: np.ndarray) -> dict[int, dict[str, int]]:
-    """Warp-instructions by pipe, for each warpgroup."""
-    written = [code for code in program.codes if code.instruction is not None]
-    pipes = [code.properties.pipe_in(code.space) for code in written]
-    numbers = issued[:, [code.index for code in written]]
-    by_pipe = {pipe: numbers[:, [p == pipe for p in pipes]].sum(axis=1).tolist() for pipe in dict.fromkeys(pipes)}
-    return {k: {pipe: n[k] for pipe, n in by_pipe.items() if n[k]} for k in range(len(numbers))}
-
-
-def _totals(counted: list[Code], records: np.ndarray) -> dict[str, int]:
-    """Each field's sum; of accesses to a space also the sum for each direction, as in `global_bytes_ld`."""
-    totals = {name: int(records[name].sum()) for name in FIELDS}
-    directions = np.array([_direction(code.properties) for code in counted])
-    for direction in set(directions.tolist()):
-        chosen = records[directions == direction]
-        for name in FIELDS:
-            if name.startswith(("global_", "shared_", "local_")):
-                totals[f"{name}_{direction}"] = int(chosen[name].sum())
-    return totals
-
-
-def _product_bytes(code: Code) -> int:
-    """Bytes of shared memory that one warp's part of a `wgmma` reads: its 16 rows of A, unless they are in registers,
-    and a quarter of B, which the four warps share."""
-    if code.action is not Action.WARPGROUP_PRODUCT:
-        return 0
-    columns = int(str(code.form.shape).partition("n")[2].partition("k")[0])
-    rows = 0 if isinstance(code.named["a"][0], Group) else 16
-    return PIECES * rows + PIECES * (2 if code.form.sparse else 1) * columns // 4
-
-
 PIECES, WAVEFRONT = 32, 128
 PRODUCTS_READ = "read from shared memory by wgmma"
 """Bytes of a row of A, or a column of B, along k (with a sparse A, B has twice as many), and of a turn of shared
@@ -250,22 +156,6 @@ MOVES = {
 }
 """Bytes moved asynchronously, and the field that counts each kind. A multicast reads once and writes to each block;
 elements outside of a tensor are written and not read."""
-
-
-def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
-    """Several instructions on one line."""
-    names = [name for name in LineCounters.__dataclass_fields__ if name != "opcode"]
-    opcode = a.opcode if a.opcode == b.opcode else f"{a.opcode}; {b.opcode}"
-    return LineCounters(opcode, *(getattr(a, name) + getattr(b, name) for name in names))
-
-
-def _direction(properties: Properties) -> str:
-    """ld, st, atom or red, as in the metrics' names; copy for cp.async; "" for other copies and mbarriers."""
-    if properties.loads != properties.stores:
-        return "ld" if properties.loads else "st"
-    if properties.lane_copy:
-        return "copy"
-    return {Action.ATOMIC: "atom", Action.REDUCTION: "red"}.get(properties.action, "")
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------

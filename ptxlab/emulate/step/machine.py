@@ -24,7 +24,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
-from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.collected import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report, by_line

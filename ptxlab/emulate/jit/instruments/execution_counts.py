@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,15 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.nda
     return begun
 
 
+class Plain(NamedTuple):
+    """The plain accesses to one space: their code indices, those of the accesses that count for them, and their bytes a
+    lane."""
+
+    codes: np.ndarray
+    leaders: np.ndarray
+    bytes: np.ndarray
+
+
 def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: np.ndarray) -> np.ndarray:
     """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
     bulk copies move."""
@@ -36,25 +45,41 @@ def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: 
     out["divergent"] = records["diverged"]
     for name, column in zip(MOVED, moved.T, strict=True):
         out[name] = column
-    leader = leaders(program)
     by_traffic = np.ones(len(out), np.bool_)  # not those whose space is known: they are counted with their leader
-    for code in program.codes:
-        row = out[code.index]
-        if code.index in leader and code.space in ("global", "shared"):
-            beyond = records[leader[code.index]]["fast"] + records[code.index]["slow"]
-            row[f"{code.space}_{NEEDED[code.space]}"] = row["on_warps"] + beyond[0]
-            row[f"{code.space}_ideal"] = row["on_warps"] + beyond[1]
-        elif not (code.properties.plain and code.space == "local"):
-            continue
-        row[f"{code.space}_requests"] = row["on_warps"]
-        row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
-        by_traffic[code.index] = False
+    for space, (codes, leader, size) in _plain_accesses(program).items():
+        on_warps = out["on_warps"][codes]
+        if space in NEEDED:
+            beyond = records["fast"][leader] + records["slow"][codes]
+            out[f"{space}_{NEEDED[space]}"][codes] = on_warps + beyond[:, 0]
+            out[f"{space}_ideal"][codes] = on_warps + beyond[:, 1]
+        out[f"{space}_requests"][codes] = on_warps
+        out[f"{space}_bytes"][codes] = out["on_threads"][codes] * size
+        by_traffic[codes] = False
     for space in ("global", "shared", "local"):
         traffic = records[f"in_{space}"][by_traffic]
         for name in ("requests", "bytes", "needed", "ideal") if space in NEEDED else ("requests", "bytes"):
             field = NEEDED[space] if name == "needed" else name
             out[f"{space}_{field}"][by_traffic] = traffic[name]
     return out
+
+
+def _plain_accesses(program: Program) -> dict[str, Plain]:
+    """Those whose space is known, found once for a program."""
+    found = program.found.get(tally)
+    if not isinstance(found, dict):
+        leader = leaders(program)
+        of_space = {space: [c for c in program.codes if c.index in leader and c.space == space] for space in NEEDED}
+        of_space["local"] = [c for c in program.codes if c.properties.plain and c.space == "local"]
+        found = {
+            space: Plain(
+                np.array([c.index for c in codes], np.int64),
+                np.array([leader.get(c.index, -1) for c in codes], np.int64),
+                np.array([access_shape(c)[2] for c in codes], np.int64),
+            )
+            for space, codes in of_space.items()
+        }
+        program.found[tally] = found
+    return found
 
 
 def leaders(program: Program) -> dict[int, int]:

@@ -347,7 +347,7 @@ class Run(Launched):
         """What counted code has counted; given what `executions` takes, of each warpgroup."""
         from ptxlab.emulate.jit.instruments.execution_counts import executions, tally
         from ptxlab.emulate.rules.memory_model import Counted
-        from ptxlab.emulate.runtime.counters import collect
+        from ptxlab.emulate.runtime.collected import collect
 
         records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
         moved = np.sum([w.moved for w in self.workers], axis=0)
