@@ -111,17 +111,19 @@ def test_variables_are_loaded_by_llvm() -> None:
 
 @here
 def test_memory_is_given_back() -> None:
-    def mapped() -> int:
-        return Path("/proc/self/maps").read_text().count("r-xp")
+    def executable(addresses: set[int]) -> int:
+        """How many of them lie in memory that holds code."""
+        lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+        ranges = [[int(end, 16) for end in line[0].split("-")] for line in lines if line[1] == "r-xp"]
+        return sum(any(first <= address < end for first, end in ranges) for address in addresses)
 
-    blobs, before = built(ELSEWHERE), mapped()
+    blobs = built(ELSEWHERE)
     many = [code.load(blobs, code.host()) for _ in range(50)]
-    assert mapped() >= before + 1
     addresses = {each.address("elsewhere") for each in many}
-    assert len(addresses) == 50
+    assert executable(addresses) == len(addresses) == 50
     many.clear()
     gc.collect()
-    assert mapped() <= before
+    assert executable(addresses) < 10  # code that is built in the background may have got some of the room
 
 
 def test_the_cpu_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
