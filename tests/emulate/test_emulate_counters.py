@@ -12,9 +12,11 @@ from engine_cases import CASES as PROGRAMS
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
+from ptxlab.emulate import lower
 from ptxlab.emulate.runtime.counters import METRICS, Counters, LineCounters
 from ptxlab.isa import form
 from ptxlab.isa.work import Work
+from ptxlab.text import parse
 
 TILE = ".shared .align 128 .b8 tile[32768];"
 
@@ -497,3 +499,32 @@ def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
         assert report.counters is not None
         line, warps, size = at(report.counters, text, "@%p1"), -(-lanes // 32), 8 if "64" in operation else 4
         assert (line.requests, line.sectors, line.ideal_sectors, line.bytes) == (warps, warps, warps, lanes * size)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> None:
+    function = """.func (.param .b32 result) more(.param .b32 given)
+{
+    .reg .b32 %r<3>;
+    ld.param.u32 %r1, [given];
+    add.u32 %r2, %r1, 1;
+    st.param.u32 [result], %r2;
+    ret;
+}"""
+    body = """
+    {
+    .param .b32 a; .param .b32 b;
+    st.param.u32 [a], %r1;
+    call.uni (b), more, (a);
+    ld.param.u32 %r5, [b];
+    }
+    st.global.u32 [%rd3], %r5;
+"""
+    text = kernel(body, function)
+    added = [code for code in lower(parse(text)).codes if code.instruction is None]
+    out, report = run(engine, text, counters=True)
+    assert added
+    assert out.tolist() == list(range(1, 33))
+    assert report.counters is not None
+    (pipes,) = report.counters.issue_slots.values()
+    assert sum(pipes.values()) == report.counters.warp_instructions
