@@ -43,6 +43,10 @@ LOAD = """
         ("ld.param.v2.u64 {%rd7, %rd8}, [out]; st.global.u32 [%rd8], %r1;", {X}),
         ("ld.param.v4.u32 {%r5, %r6, %r7, %r8}, [out]; mov.b64 %rd7, {%r7, %r8}; st.global.u32 [%rd7], %r1;",
          {X, Pointer("param", 12)}),
+        ("ld.param.u64 %rd7, [out+8]; st.global.u32 [%rd7], %r1;", {X}),
+        (LOAD + "mov.u64 %rd7, %rd3; mov.u64 %rd8, %rd3; mov.u64 %rd9, %rd3;\nLOOP:\nst.global.u32 [%rd8], %r5; "
+         "mov.u64 %rd8, %rd7; mov.u64 %rd7, %rd6; mov.u64 %rd9, %rd3; add.u32 %r5, %r5, 1; "
+         "setp.lt.u32 %p1, %r5, 9; @%p1 bra LOOP;", {OUT, X}),
         ("mov.u64 %rd7, %rd1;\nLOOP:\nst.global.u32 [%rd7], %r1; add.u64 %rd7, %rd7, 4; "
          "setp.lt.u64 %p1, %rd7, %rd3; @%p1 bra LOOP;", {OUT}),
     ],
