@@ -46,7 +46,7 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building import build, module_text, rule_objects
 from ptxlab.emulate.jit.native import code, compile
 from ptxlab.emulate.jit.translation import translator
-from ptxlab.emulate.program import lowered
+from ptxlab.emulate.program import lowering_cache
 from ptxlab.kernels import rung
 from ptxlab.launch import plan
 
@@ -96,7 +96,7 @@ def watch() -> None:
         one = kernels.get(name)
         object.__setattr__(one, "make", CLOCK.wrap("PTX", one.make))
     text.parse = CLOCK.wrap("parse", text.parse)
-    lowered._lowered = CLOCK.wrap("lower", lowered._lowered)
+    lowering_cache._lowered = CLOCK.wrap("lower", lowering_cache._lowered)
     module_text.module_text = CLOCK.wrap("IR", module_text.module_text)
     translator.module_of = CLOCK.wrap("rules", translator.module_of)
     compile.build = CLOCK.wrap("LLVM", compile.build)
@@ -109,7 +109,7 @@ def forget() -> None:
     rung.build_once.cache_clear()
     build._recent.clear()
     rule_objects._built.clear()
-    lowered._recent.clear()
+    lowering_cache._recent.clear()
     plan._plans.clear()
     plan._parsed.cache_clear()
 

@@ -26,7 +26,7 @@ import ptxlab as pl
 from benchmarks.emulator import Prepared, attention, matmul
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import prepare
-from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.running.run import Run
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.trace.recorder import Trace

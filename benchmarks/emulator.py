@@ -34,7 +34,7 @@ from ptxlab.emulate.jit.building import build
 from ptxlab.emulate.jit.building.linked_rules import parts
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
-from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import compile
 from ptxlab.emulate.runtime.report import Launch, Report

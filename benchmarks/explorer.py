@@ -310,9 +310,9 @@ def fresh_cache() -> Iterator[None]:
                 os.environ["PTXLAB_CACHE"] = before
 
 
-WARM = """from ptxlab.emulate.jit.building import ahead
+WARM = """from ptxlab.emulate.jit.building import ahead_of_time
 from ptxlab.emulate.jit.native import code
-ahead.build_ahead(code.host())"""
+ahead_of_time.build_ahead(code.host())"""
 """Builds the rules."""
 
 

@@ -14,7 +14,7 @@ from ptxlab.collection import resting
 from ptxlab.emulate import lower
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.building.rule_objects import QUICK
-from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import compile
 from ptxlab.text import parse

@@ -28,12 +28,12 @@ from ptxlab.isa.examples import line, opcodes
 from ptxlab.isa.table import TABLE
 
 RUN_BY = {
-    "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/flow.py`, "
-    "`ptxlab/emulate/jit/control/control.py`.",
+    "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/control_flow.py`, "
+    "`ptxlab/emulate/jit/control/control_flow.py`.",
     "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
     "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/bodies/matrices.py` says how its numbers are "
     "computed, and `ptxlab/isa/fragments.py` which lane holds what.",
-    "async": "An asynchronous copy: `ptxlab/emulate/step/bodies/copies.py`.",
+    "async": "An asynchronous copy: `ptxlab/emulate/step/bodies/async_copies.py`.",
 }
 """How an entry without semantics of its own is executed, by its kind."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ptxlab.isa.special import NAMES
+from ptxlab.isa.special_registers import NAMES
 from ptxlab.lab.lexer import TYPES, UNDOTTED
 
 PATH = Path(__file__).with_name("words.js")

@@ -16,7 +16,7 @@ import ptxlab as pl
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
-from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.running.run import Run
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.text import parse

@@ -24,7 +24,7 @@ from ptxlab.builder.warpgroup import Products, SharedStores
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
-from ptxlab.isa.special import NAMES
+from ptxlab.isa.special_registers import NAMES
 from ptxlab.isa.types import WIDTH
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.collection import resting
-from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import Allocation, Memory
 from ptxlab.emulate.runtime.report import Launch, Report
@@ -86,7 +86,7 @@ def execute(
         return report
     except DeviceFault as stopped:
         from ptxlab.emulate.rules.findings import as_finding
-        from ptxlab.emulate.runtime.system import assertion
+        from ptxlab.emulate.runtime.printf_output import assertion
 
         found = assertion(program, memory, stopped)
         found.messages = _messages(program, memory)
@@ -129,7 +129,7 @@ def _messages(program: Program, memory: Memory) -> list[Message]:
     """What the threads have printed; most programs never do."""
     if not program.system.printf:
         return []
-    from ptxlab.emulate.runtime.system import messages
+    from ptxlab.emulate.runtime.printf_output import messages
 
     return messages(program, memory)
 

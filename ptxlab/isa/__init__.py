@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxlab.isa import (
     arithmetic,
-    bulk,
+    bulk_copies,
     compare,
     convert,
     floating,
@@ -24,7 +24,7 @@ from ptxlab.isa.entries import Op
 from ptxlab.isa.matching import find_form, form
 from ptxlab.isa.opcodes import action_of, writes_first
 from ptxlab.isa.properties import Properties
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, all_ops
 
 ROOMS = (
@@ -39,7 +39,7 @@ ROOMS = (
     lanes,
     flow,
     matrix,
-    bulk,
+    bulk_copies,
     warpgroup,
     texture,
     video,

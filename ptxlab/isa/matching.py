@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from ptxlab.isa.entries import Op, Slot
-from ptxlab.isa.left_out import LEFT_OUT
+from ptxlab.isa.missing_instructions import LEFT_OUT
 from ptxlab.isa.table import ON_CHANGE, TABLE, Form, FormError
 from ptxlab.isa.types import SUB_BYTE, WIDTH
 

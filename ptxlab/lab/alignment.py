@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from ptxlab.isa.opcodes import writes_first
-from ptxlab.isa.special import SPECIAL_REGISTERS
+from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 
 Kind = Literal["same", "renamed", "changed", "added", "removed", "note"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Reg, Source, Special
+from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.matrix_operands import elements
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Reg, Source, Special
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import PtxlabError

@@ -9,7 +9,7 @@ from pygments.lexer import RegexLexer, bygroups, default, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from ptxlab.isa import all_ops, types
-from ptxlab.isa.special import NAMES
+from ptxlab.isa.special_registers import NAMES
 from ptxlab.text.declarations import SPACES
 from ptxlab.text.directives import DIRECTIVES
 

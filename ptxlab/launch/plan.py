@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.program import Program, Recalled, kept
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import LaunchError

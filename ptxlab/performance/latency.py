@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import reads, registers_of
-from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action, AsyncGroup
 

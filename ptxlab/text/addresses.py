@@ -6,7 +6,7 @@ from ptxlab.isa import Action, Form, types
 from ptxlab.isa.actions import MBARRIER, SAMPLERS
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.properties import address_space
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text.misfits import Find, Misfit, Place, fits
 from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
 from ptxlab.text.values import wrong_kind, wrong_value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.isa import Action, Form, FormError, form, types
 from ptxlab.isa.entries import OperandSpec
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text.addresses import misplaced, space_tested, wrong_address
 from ptxlab.text.braces import in_braces
 from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place, fits, in_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 
 from ptxlab.isa.immediates import LIMITED
-from ptxlab.isa.special import SPECIAL_REGISTERS
+from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 from ptxlab.isa.types import VARIABLES
 from ptxlab.text.model import Address, Guard, Instruction, Name, Number, Operand, Vector
 from ptxlab.text.scope import Scope

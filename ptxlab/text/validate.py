@@ -9,8 +9,8 @@ from itertools import chain
 from ptxlab.collection import uncollected
 from ptxlab.errors import PtxError
 from ptxlab.isa import TABLE, Action, Form, FormError, action_of, find_form, form
-from ptxlab.isa.left_out import LEFT_OUT
-from ptxlab.isa.special import SPECIAL_REGISTERS
+from ptxlab.isa.missing_instructions import LEFT_OUT
+from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 from ptxlab.text.declared import misdeclared
 from ptxlab.text.directives import DIRECTIVES
 from ptxlab.text.fits import agreeing, guard_misfit, misfit

@@ -7,7 +7,7 @@ import math
 from ptxlab.isa import Action, Form, types
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.immediates import numbers
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text.misfits import Find, Misfit, fits, in_words
 from ptxlab.text.model import Address, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch_stand_in
-from longer import slow
+from slow_cases import slow
 
 from benchmarks.gpu import ladder, prefill, timing
 from benchmarks.gpu.contest import Problem

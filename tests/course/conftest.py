@@ -16,5 +16,5 @@ def rules_built_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.module.__name__ != "test_course_hostile" and importlib.util.find_spec("llvmlite") is not None:
             from ptxlab.emulate.jit.building.rule_objects import QUICK
 
-            patch.setattr("ptxlab.emulate.jit.building.ahead.GOOD", QUICK)
+            patch.setattr("ptxlab.emulate.jit.building.ahead_of_time.GOOD", QUICK)
         yield

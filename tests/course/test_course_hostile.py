@@ -18,7 +18,7 @@ from pathlib import Path
 
 import hostile
 import pytest
-from longer import slow
+from slow_cases import slow
 
 from ptxlab.course.sandbox import landlock, namespaces, seccomp
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
-from longer import slow
 from random_affine import differences
+from slow_cases import slow
 
 from ptxlab.emulate import lower
 from ptxlab.text import parse

@@ -9,7 +9,7 @@ import pytest
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 from race_worlds import START, Call, World, compiled_rules, in_python, that_agree
 
-from ptxlab.emulate.jit.checks.records_at_once import OTHER_LANE, one_place, recorded_as_one, recorded_writes, whole_row
+from ptxlab.emulate.jit.checks.scattered_races import OTHER_LANE, one_place, recorded_as_one, recorded_writes, whole_row
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.rules import barriers, races
 from ptxlab.emulate.rules.notes import serial

@@ -10,8 +10,8 @@ import pytest
 from emulate_programs import ALL_CHECKS, kernel, run
 
 from ptxlab.emulate import Memory, execute, lower
-from ptxlab.emulate.jit.running.read_only import ReadOnly
-from ptxlab.emulate.program.stored_through import ELSEWHERE, Pointer, stored_through
+from ptxlab.emulate.jit.running.read_only_allocations import ReadOnly
+from ptxlab.emulate.program.stored_pointers import ELSEWHERE, Pointer, stored_through
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
@@ -204,16 +204,16 @@ def test_a_launch_that_stores_out_of_range_says_so() -> None:
 
 def test_reads_of_it_need_no_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is stored to x, racecheck has no memory for it."""
-    from ptxlab.emulate.jit.running import shadows
+    from ptxlab.emulate.jit.running import shadow_memory
 
     made: list[int] = []
-    begin: Callable[..., None] = shadows.races.Shadow.__init__
+    begin: Callable[..., None] = shadow_memory.races.Shadow.__init__
 
     def noted(self: object, size: int, *given: object, **options: object) -> None:
         made.append(size)
         begin(self, size, *given, **options)
 
-    monkeypatch.setattr(shadows.races.Shadow, "__init__", noted)
+    monkeypatch.setattr(shadow_memory.races.Shadow, "__init__", noted)
     for store, sizes in (("[%rd3]", [128]), ("[%rd6]", [64 * 4])):
         made.clear()
         _, report = run("jit", kernel(LOAD + f"st.global.u32 {store}, %r5;"), checks=("memcheck", "racecheck"))

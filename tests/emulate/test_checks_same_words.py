@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from emulate_programs import WAYS, kernel
-from longer import slow
 from random_races import START, TILE, differences, found
+from slow_cases import slow
 
 COMPILED = [way for way in WAYS if way != "step"]
 READS = {

@@ -12,7 +12,7 @@ import pytest
 import test_emulate_cuda as corpus
 import test_triton_programs as triton
 from emulate_programs import ALL_CHECKS, DEVICES, ENGINES
-from longer import slow
+from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab.findings import Finding

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.compile import build as built
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import special_addresses as special
 from emulate_programs import ENGINES, kernel, run
-from longer import slow
+from slow_cases import slow
 
 from ptxlab.isa.convert import PEER
 

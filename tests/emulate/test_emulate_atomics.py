@@ -276,7 +276,7 @@ def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     """So it is in code with counters and checks. One place in shared memory has never been written, and a block reads
     what another one adds to."""
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import host
 
     given = {"kind": "u32", "op": "add", "size": 4, "bits": "b32", "word": "%r17", "space": space}

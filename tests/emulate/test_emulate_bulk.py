@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
 
-from ptxlab.emulate.rules.bulk import OPERATIONS, TYPES, reduce_bytes
+from ptxlab.emulate.rules.bulk_copies import OPERATIONS, TYPES, reduce_bytes
 from ptxlab.errors import DeviceFault
 
 SHARED = """

@@ -9,7 +9,7 @@ from emulate_programs import DEVICES, REGISTERS
 from test_emulate_bulk import DONE, SHARED, WAIT
 
 import ptxlab as pl
-from ptxlab.emulate.rules.bulk import OPERATIONS
+from ptxlab.emulate.rules.bulk_copies import OPERATIONS
 from ptxlab.errors import DeviceFault, LaunchError, UnsupportedInstruction
 
 

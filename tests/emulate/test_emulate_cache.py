@@ -113,7 +113,7 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     assert library not in second or (sys.platform, platform.machine()) != ("linux", "x86_64")
     rare = {
         f"ptxlab.emulate.jit.{name}"
-        for name in ("instruments.tracing", "instruments.counting", "building.asked_rules", "checks")
+        for name in ("instruments.tracing", "instruments.counting", "building.observer_rules", "checks")
     }
     rare |= {
         f"ptxlab.emulate.rules.{name}" for name in ("initcheck", "race_accesses", "copies_in_flight", "tile_layouts")

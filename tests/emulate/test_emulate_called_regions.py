@@ -164,11 +164,11 @@ def test_what_runs_under_masks() -> None:
     """Regions have calls, returns and indexed branches; those of functions end behind their calls."""
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
-    from ptxlab.emulate.jit.control.masked import MOST_JOINS, Masked, masked_regions
+    from ptxlab.emulate.jit.control.masked_regions import MOST_JOINS, MaskedRegion, masked_regions
     from ptxlab.emulate.program.liveness import live_in
     from ptxlab.isa.actions import Action
 
-    def regions(name: str) -> tuple[dict[int, Masked], list[Action]]:
+    def regions(name: str) -> tuple[dict[int, MaskedRegion], list[Action]]:
         program = lower(parse(text_of(name)))
         uniform = uniform_registers(program, Rows(), live_in(program))
         found = masked_regions(program, uniform, uniform)

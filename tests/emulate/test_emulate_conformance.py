@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conformance import canonical, combinations, computed, program
 from emulate_programs import ENGINES, launch
-from longer import slow
+from slow_cases import slow
 
 FORMS = [opcode for entry in computed() for opcode in combinations(entry, 0)]
 MIXED = [opcode for entry in computed() for opcode in combinations(entry, 40) if opcode not in set(FORMS)]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulate_programs import WAYS, improve, kernel, run
-from longer import slow
 from random_barriers import differences
+from slow_cases import slow
 
 from ptxlab.errors import DeviceFault
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
-from longer import slow
 from random_faults import differences
+from slow_cases import slow
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.errors import DeviceFault, LaunchError, PtxError, UnsupportedInstruction

@@ -9,7 +9,7 @@ import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program.saves import needless_saves
+from ptxlab.emulate.program.needless_saves import needless_saves
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
@@ -75,7 +75,7 @@ def test_registers_that_nobody_reads_after_a_call_are_not_saved() -> None:
 
 
 def test_accesses_at_one_register_share_a_check() -> None:
-    from ptxlab.emulate.jit.memory.frames import plan_spans
+    from ptxlab.emulate.jit.memory.frame_accesses import plan_spans
 
     program = lower(parse(kernel(CALL.format(given="%r1", name="fibonacci"), FIBONACCI)))
     block = next(b for b in program.blocks if program.codes[b.last - 1].name == "call" and b.first > 0)

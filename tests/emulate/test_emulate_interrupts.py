@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from longer import slow
+from slow_cases import slow
 
-threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
+threads = pytest.importorskip(
+    "ptxlab.emulate.jit.running.worker_threads", reason="needs llvmlite", exc_type=ImportError
+)
 
 SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
 

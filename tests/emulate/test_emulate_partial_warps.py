@@ -74,7 +74,7 @@ def test_inactive_lanes_may_wrap_around(threads: int) -> None:
 def test_nothing_is_gathered() -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import Cpu
 
     def emitted(program: str) -> str:

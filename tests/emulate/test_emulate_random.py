@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, run
-from longer import slow
 from random_programs import INTEGERS, WORDS, program
+from slow_cases import slow
 
 from ptxlab import gpu
 from ptxlab.text import parse

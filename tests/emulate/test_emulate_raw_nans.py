@@ -79,7 +79,7 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
     """In code that runs long; code that is built quickly does without."""
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.emitter import machine
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import Cpu
 
     sums = """ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1; mov.b32 %r20, %f2;

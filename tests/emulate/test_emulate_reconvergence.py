@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 from flow_agreement import KERNEL, differences
-from longer import slow
 from random_flow import Flow, kernel_of
 from reconvergence_points import reconvergence_points
+from slow_cases import slow
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import POLLING, onward
-from ptxlab.emulate.rules import turns
+from ptxlab.emulate.rules import lane_scheduling
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
 from ptxlab.isa.actions import Action
@@ -85,7 +85,7 @@ def plain(seed: int) -> bool:
 
 @pytest.mark.parametrize("seed", [seed for seed in range(60) if plain(seed)])
 def test_lanes_reconverge_at_the_post_dominator(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE", 1 << 40)
+    monkeypatch.setattr(lane_scheduling, "PATIENCE", 1 << 40)
     text, threads = kernel_of(seed, 1)
     visits = Visits()
     run("step", text, threads=threads, x=np.zeros(8, np.uint32), trace=visits)
@@ -385,7 +385,7 @@ _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st
 )
 def test_short_sides_of_a_branch(body: str, expected: str) -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.analysis.sides import sides_of
+    from ptxlab.emulate.jit.analysis.if_conversion import sides_of
     from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 
     program = lower(parse(kernel(body)))

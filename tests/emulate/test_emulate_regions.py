@@ -364,7 +364,7 @@ def test_what_runs_under_masks() -> None:
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
-    from ptxlab.emulate.jit.control.masked import masked_regions
+    from ptxlab.emulate.jit.control.masked_regions import masked_regions
     from ptxlab.emulate.program.liveness import live_in
     from ptxlab.text import parse
 
@@ -407,7 +407,7 @@ def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.Mon
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
     from ptxlab.emulate.jit.emitter import emitter
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 

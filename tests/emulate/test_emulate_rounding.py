@@ -77,7 +77,7 @@ def test_all_modes(type_: str, operation: str) -> None:
 def test_an_instruction_where_the_cpu_has_one() -> None:
     """With 512-bit vectors a direction costs what the nearest number does; it is some forty instructions elsewhere."""
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import Cpu
 
     def length(mode: str, cpu: Cpu) -> int:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.lowering_cache import lower
 
 pytest.importorskip("llvmlite")
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of, parts
 from ptxlab.emulate.jit.building.module_text import module_text
-from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import host
 from ptxlab.emulate.jit.translation.translator import module_of
 
@@ -131,8 +131,10 @@ def test_rules_that_others_call_too_are_built_once() -> None:
 
 def test_a_program_that_calls_one_rule_is_linked_to_those_that_it_calls() -> None:
     program = lower(pl.parse(kernel("ld.param.u64 %a0, [x];", "cp.async.ca.shared.global [room], [%a0], 4;")))
-    linked = {symbol for part in parts(["copies.copy"], program, Instruments(), host()) for symbol in part.symbols}
-    assert {"record", "resolve", "copies.copy"} <= linked
+    linked = {
+        symbol for part in parts(["async_copies.copy"], program, Instruments(), host()) for symbol in part.symbols
+    }
+    assert {"record", "resolve", "async_copies.copy"} <= linked
     assert not parts([], program, Instruments(), host())
 
 
@@ -159,7 +161,7 @@ def stores(count: int) -> str:
 
 
 def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
-    from ptxlab.emulate.jit.memory.laid_addresses import MANY
+    from ptxlab.emulate.jit.memory.address_buffers import MANY
 
     for count, kept in ((MANY - 1, 0), (MANY, 1)):
         text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), slow=False, small=False).text

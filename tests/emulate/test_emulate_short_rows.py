@@ -77,7 +77,7 @@ def test_rows(type_: str, block: tuple[int, int], stride: int) -> None:
 def test_what_is_loaded_and_stored() -> None:
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import Cpu
 
     def vectors(block: tuple[int, int, int], length: int, times: int = 1) -> tuple[int, int]:

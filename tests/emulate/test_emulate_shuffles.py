@@ -69,7 +69,7 @@ def test_no_shuffle_goes_through_memory(small: bool) -> None:
         from ptxlab.emulate import lower
         from ptxlab.emulate.jit.affine.block_rows import Rows
         from ptxlab.emulate.jit.building.module_text import module_text
-        from ptxlab.emulate.jit.instruments.chosen import Instruments
+        from ptxlab.emulate.jit.instruments.selection import Instruments
         from ptxlab.text import parse
 
         text = kernel(

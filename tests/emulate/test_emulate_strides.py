@@ -148,7 +148,7 @@ def test_every_second_and_every_fourth_element(
     times: int, element: str, space: str, afresh: pytest.MonkeyPatch
 ) -> None:
     """From the first to the last of an array; neighbours one after the other; what lies between is left as it was."""
-    from ptxlab.emulate.jit.memory.interleaved import Interleaved
+    from ptxlab.emulate.jit.memory.strided_rows import StridedRows
     from ptxlab.emulate.jit.native.code import host
 
     a, b, size = ELEMENTS[element]
@@ -169,8 +169,8 @@ def test_every_second_and_every_fourth_element(
         ld.global.u32 %r20, [%rd2+{4 * WORDS - 4}];"""
     )
     made: list[int] = []
-    load = Interleaved.load
-    afresh.setattr(Interleaved, "load", lambda *given: (made.append(given[-1]), load(*given))[1])
+    load = StridedRows.load
+    afresh.setattr(StridedRows, "load", lambda *given: (made.append(given[-1]), load(*given))[1])
     for given in ({}, {"counters": True}, {"checks": ALL_CHECKS}):
         for more in ("", f"ld.{space}.{element} {a}, [{at}+{end + 3 * size}];"):
             found = outcome("good", body + more, (32,), 3, 5, **given)
@@ -188,7 +188,7 @@ def test_every_third_element_and_rows_backwards(
     times: int, element: str, space: str, end: str, afresh: pytest.MonkeyPatch
 ) -> None:
     """Up to both ends of an array."""
-    from ptxlab.emulate.jit.memory.interleaved import Interleaved
+    from ptxlab.emulate.jit.memory.strided_rows import StridedRows
     from ptxlab.emulate.jit.native.code import host
 
     register, size = SMALL[element]
@@ -208,8 +208,8 @@ def test_every_third_element_and_rows_backwards(
     )
     made: list[int] = []
     for name in ("_load_thirds", "_backwards"):
-        before = getattr(Interleaved, name)
-        afresh.setattr(Interleaved, name, lambda *given, before=before: (made.append(1), before(*given))[1])
+        before = getattr(StridedRows, name)
+        afresh.setattr(StridedRows, name, lambda *given, before=before: (made.append(1), before(*given))[1])
     assert outcome("good", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
     assert bool(made) == (times < 0 or (size < 8 and "+avx512f" in host().features))
 

@@ -18,9 +18,9 @@ from test_emulate_cuda import CORPUS, FILES, KERNELS
 import ptxlab as pl
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
-from ptxlab.emulate.trace.mbarriers import MbarrierEvent, mbarrier_events
+from ptxlab.emulate.trace.mbarrier_events import MbarrierEvent, mbarrier_events
 from ptxlab.emulate.trace.pages import HEAD, pack_lanes, unpack_lanes
-from ptxlab.emulate.trace.products import product_groups
+from ptxlab.emulate.trace.product_groups import product_groups
 from ptxlab.emulate.trace.recording import Recording, lanes_of
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 
@@ -50,7 +50,7 @@ SKIP:
     st.global.u32 [%rd3], %r10;"""
 
 
-class Stops:
+class FaultExits:
     """A recorder that keeps all registers at some numbers of steps: what a walker must show there."""
 
     def __init__(self, stops: set[int], registers: int) -> None:
@@ -74,7 +74,7 @@ def recorded(body: str, trace: Any, engine: str = "step", **options: Any) -> Rec
 
 def check_against_a_rerun(opened: Recording, rerun: Any, stops: set[int]) -> None:
     """Every register at each stop, in an order that goes back as often as forth."""
-    watcher = Stops(stops, len(opened.registers))
+    watcher = FaultExits(stops, len(opened.registers))
     rerun(watcher)
     w = opened.walk(0, 0)
     assert len(w) == watcher.count

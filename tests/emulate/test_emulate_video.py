@@ -73,7 +73,7 @@ def expected(opcode: str, chosen: dict[str, str], minus: str, a: int, b: int, c:
     i = form(opcode)
     name, yes = i.op.name.rstrip("24"), i.dtype == "s32"
     if i.count:
-        return side_by_side(i, name, chosen, a, b, c)
+        return grid_stride(i, name, chosen, a, b, c)
     x, y = part(a, chosen["a"], i.atype), part(b, chosen["b"], i.btype)
     if name == "vmad":
         negated = ("a" in minus) != ("b" in minus)
@@ -100,7 +100,7 @@ def expected(opcode: str, chosen: dict[str, str], minus: str, a: int, b: int, c:
     return result
 
 
-def side_by_side(i: Any, name: str, chosen: dict[str, str], a: int, b: int, c: int) -> int:
+def grid_stride(i: Any, name: str, chosen: dict[str, str], a: int, b: int, c: int) -> int:
     count, bits = i.count, 32 // i.count
     letter, both = ("h", "b")[count == 4], a | b << 32
     whole = "10" if count == 2 else "3210"

@@ -289,7 +289,7 @@ def test_segments(what: str, counters: bool) -> None:
     pytest.importorskip("llvmlite")
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
@@ -311,7 +311,7 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
     segments = pytest.importorskip("ptxlab.emulate.jit.control.segments", reason="needs llvmlite", exc_type=ImportError)
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import host
     from ptxlab.text import parse
 
@@ -422,7 +422,9 @@ def test_two_workers_a_random_order_and_counters_give_the_same(what: str, option
 
 def threads_of(monkeypatch: pytest.MonkeyPatch, body: str, **options: Any) -> int:
     """How many functions a launch runs in threads."""
-    threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
+    threads = pytest.importorskip(
+        "ptxlab.emulate.jit.running.worker_threads", reason="needs llvmlite", exc_type=ImportError
+    )
     begun, begin = [], threads.Team.begin
     with monkeypatch.context() as patch:
         patch.setattr(threads.Team, "begin", lambda team, work: (begun.append(work), begin(team, work))[1])
@@ -455,7 +457,9 @@ def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
-    threads = pytest.importorskip("ptxlab.emulate.jit.running.threads", reason="needs llvmlite", exc_type=ImportError)
+    threads = pytest.importorskip(
+        "ptxlab.emulate.jit.running.worker_threads", reason="needs llvmlite", exc_type=ImportError
+    )
 
     def start(function: Any, args: Any) -> None:
         raise RuntimeError("can't start new thread")

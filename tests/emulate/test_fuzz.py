@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from emulate_programs import ENGINES
-from longer import slow
+from slow_cases import slow
 
 FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
 

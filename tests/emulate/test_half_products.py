@@ -15,7 +15,7 @@ import pytest
 from emulate_programs import ENGINES, kernel, run
 from matrix_programs import NUMPY, multiply, pack, program, unpack
 
-from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.matrices import half_forms, half_products
 from ptxlab.emulate.jit.matrices.half_forms import Vectors
 from ptxlab.isa.fragments import Fragment
@@ -341,7 +341,7 @@ def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int]
     """Of five sums with three products each: how many calls there are for so many sums and steps."""
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.text import parse
 
     afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])

@@ -7,12 +7,12 @@ import pytest
 from emulate_programs import DEVICES, WAYS, improve
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
-from longer import slow
 from planted import BUGS
 from random_shared import differences
+from slow_cases import slow
 
 import ptxlab as pl
-from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.text import parse
 

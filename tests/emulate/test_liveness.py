@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ptxlab as pl
+from ptxlab.emulate.program.flat_program import Reg
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.lowered import lower
-from ptxlab.emulate.program.model import Reg
+from ptxlab.emulate.program.lowering_cache import lower
 
 PTX = """\
 .version 8.0

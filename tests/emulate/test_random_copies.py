@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from emulate_programs import WAYS
-from longer import slow
 from random_copies import differences
+from slow_cases import slow
 
 
 @pytest.mark.skipif(len(WAYS) == 1, reason="needs llvmlite")

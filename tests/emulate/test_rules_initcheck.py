@@ -12,9 +12,9 @@ from compiled_rules import Compiled
 
 from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
-from ptxlab.emulate.program.lowered import lower
+from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, USED, USED_BY_WARP, Flow
-from ptxlab.emulate.rules import blocks, initcheck, local_memory, notes, register_values, written_before
+from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, initcheck_repeats, notes
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     CHANGES,
@@ -23,7 +23,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.kinds import OVERRUN, SAME, UNINITIALISED, Note
+from ptxlab.emulate.rules.note_kinds import OVERRUN, SAME, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import (
     BLOCK,
     BLOCKS,
@@ -49,10 +49,9 @@ def compiled() -> Compiled:
     return Compiled(
         [
             initcheck.first_unwritten, initcheck.reach, initcheck.all_written, initcheck.group_written,
-            written_before.all_before,
-            initcheck.report, initcheck.mark,
-            initcheck.stored, notes.note, notes.serial, local_memory.loaded, local_memory.stored, local_memory.copied,
-            local_memory.accessed_anywhere, register_values.executed, blocks.started,
+            initcheck_repeats.all_before, initcheck.report, initcheck.mark, initcheck.stored, notes.note, notes.serial,
+            initcheck_local.loaded, initcheck_local.stored, initcheck_local.copied, initcheck_local.accessed_anywhere,
+            initcheck_registers.executed, block_reset.started,
         ]
     )  # fmt: skip
 
@@ -118,7 +117,7 @@ def _block() -> Block:
     block.warps, block.shared_size = 1, BYTES
     block.written = Pointer(np.zeros(BYTES + 64, np.uint8))
     block.remembered = Remembered.many(REMEMBERED)
-    blocks.started(block, 0)
+    block_reset.started(block, 0)
     return block
 
 
@@ -136,12 +135,12 @@ def test_reads_that_are_remembered_are_those_of_written_bytes(engine: str) -> No
         mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, 0xFFFF, 1 << draw.randrange(32), draw.getrandbits(32) | 1])
         members, ranges = draw.choice(tables)
         if draw.random() < 0.03:
-            blocks.started(block, draw.randrange(9))
+            block_reset.started(block, draw.randrange(9))
         elif draw.random() < 0.3:
             block.written.array[offsets[draw.randrange(32)] :][: 4 * draw.choice([1, 16, 300])] = 255
         given = mask, Pointer(offsets), IN_ONE_ALLOCATION, ranges, members
         wanted = initcheck.group_written(mask, block.written, *given[1:])
-        assert call(engine, written_before.all_before, block, 0, *given) == wanted
+        assert call(engine, initcheck_repeats.all_before, block, 0, *given) == wanted
         seen[bool(wanted)] += 1
     assert min(seen.values()) > 300
 
@@ -154,7 +153,7 @@ def test_what_is_remembered_ends_with_the_block(engine: str) -> None:
     def written(first: int, apart: int, mask: int = 0xFFFFFFFF) -> bool:
         offsets = Pointer((first + apart * np.arange(32)).astype(np.uint32))
         given = mask, offsets, IN_ONE_ALLOCATION, ranges, members
-        return bool(call(engine, written_before.all_before, block, 0, *given))
+        return bool(call(engine, initcheck_repeats.all_before, block, 0, *given))
 
     assert written(0, 68)
     assert block.reached[0] == 4000
@@ -163,7 +162,7 @@ def test_what_is_remembered_ends_with_the_block(engine: str) -> None:
     assert not written(4, 68)
     assert not written(0, 64)
     assert not written(0, 68, 0xFFFF)
-    blocks.started(block, 1)
+    block_reset.started(block, 1)
     assert not written(0, 68)
 
 
@@ -194,7 +193,7 @@ def test_how_far_a_stretch_is_written(engine: str) -> None:
     block = Block.new()
     block.shared_size, block.written = 600, Pointer(np.zeros(664, np.uint8))
     block.gaps = Pointer(np.array([1, 200, 100], np.uint64))
-    call(engine, blocks.started, block, 0)
+    call(engine, block_reset.started, block, 0)
     assert block.reached.array[:2].tolist() == [0, 300]
     for first, last, stretch, reached in (
         (0, 90, 0, 90), (91, 200, 0, 90), (90, 91, 0, 200), (300, 301, 1, 301), (301, 600, 1, 600), (0, 1, 1, 600),
@@ -202,7 +201,7 @@ def test_how_far_a_stretch_is_written(engine: str) -> None:
         block.written.array[first:last] = 255
         call(engine, initcheck.reach, block, stretch)
         assert block.reached[stretch] == reached
-    call(engine, blocks.started, block, 1)
+    call(engine, block_reset.started, block, 1)
     assert block.reached.array[:2].tolist() == [0, 300]
 
 
@@ -260,14 +259,14 @@ def test_a_full_table_counts_what_it_cannot_keep(engine: str) -> None:
 def local_block(stride: int, warps: int) -> Block:
     """A block whose threads have so many bytes of local memory each."""
     block = Block.new()
-    masks = np.zeros(warps * local_memory.MASKS * (stride // 4), np.uint32)
+    masks = np.zeros(warps * initcheck_local.MASKS * (stride // 4), np.uint32)
     block.local_stride, block.local_size, block.local = stride, masks.nbytes, Pointer(masks)
     return block
 
 
 def written_locally(block: Block, warp: int) -> set[tuple[int, int, int]]:
     """Warp, lane and byte of what counts as written of a warp's local memory."""
-    masks = block.local.array.reshape(-1, local_memory.MASKS * int(block.local_stride) // 4)[warp]
+    masks = block.local.array.reshape(-1, initcheck_local.MASKS * int(block.local_stride) // 4)[warp]
     words, pieces = np.split(masks, [int(block.local_stride) // 4])
     held = np.repeat(words, 4) | pieces
     return {(warp, lane, byte) for byte, mask in enumerate(held.tolist()) for lane in lanes_of(mask)}
@@ -293,15 +292,15 @@ def test_local_memory_is_each_lanes_own(size: int) -> None:
         before = {engine: len(list(notes.noted(launch, PROGRAM))) for engine, (launch, _) in engines.items()}
         for engine, (launch, block) in engines.items():
             if do == "load":
-                call(engine, local_memory.loaded, launch, block, warp, mask, Pointer(offsets), size, code, 0)
+                call(engine, initcheck_local.loaded, launch, block, warp, mask, Pointer(offsets), size, code, 0)
             elif do == "store":
-                call(engine, local_memory.stored, block, warp, mask, Pointer(offsets), size)
+                call(engine, initcheck_local.stored, block, warp, mask, Pointer(offsets), size)
             elif do == "copy":
-                call(engine, local_memory.copied, block, warp, mask, here, there, moved_bytes)
+                call(engine, initcheck_local.copied, block, warp, mask, here, there, moved_bytes)
             else:
                 wide = offsets.astype(np.uint64) + np.uint64(LOCAL_WINDOW - 8)
                 given = mask, Pointer(wide), 8, size, code, CHANGES
-                call(engine, local_memory.accessed_anywhere, launch, block, warp, *given)
+                call(engine, initcheck_local.accessed_anywhere, launch, block, warp, *given)
             new = [note for note in notes.noted(launch, PROGRAM) if note.code == code]
             assert [note.lane for note in new] == lacking[:1], (engine, do)
             assert len(list(notes.noted(launch, PROGRAM))) == before[engine] + len(lacking[:1])
@@ -340,7 +339,7 @@ def test_register_values_are_followed_as_the_table_says() -> None:
         for result in results:
             values[warp, result] = values[warp, result] & ~np.uint32(mask) | np.uint32(mask & ~missing)
         for engine, (launch, block) in engines.items():
-            call(engine, register_values.executed, launch, block, warp, mask, code, Pointer(table))
+            call(engine, initcheck_registers.executed, launch, block, warp, mask, code, Pointer(table))
             found = [(note.value, note.lane) for note in notes.noted(launch, PROGRAM) if note.code == code]
             assert found == [(register, (lanes & -lanes).bit_length() - 1) for register, lanes in wrong[:1]], engine
             assert np.array_equal(block.values.array, values.reshape(-1)), engine
@@ -355,7 +354,7 @@ def test_a_store_between_two_arrays_is_noted_and_not_written(size: int) -> None:
             launch.gaps, block.shared_size = True, BYTES
             block.written = Pointer(np.zeros(BYTES, np.uint8))
             block.gaps = Pointer(np.array([2, 1024, 128, 4096, 1024], np.uint64))
-            call(engine, blocks.started, block, 3)
+            call(engine, block_reset.started, block, 3)
             assert (block.linear, block.written.array.sum()) == (3, GAP * (128 + 1024))
             start = draw.choice([1024, 4096, 5120]) - size * draw.randrange(40)
             offsets = (start + size * np.arange(32)).astype(np.uint32)

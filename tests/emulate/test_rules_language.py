@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.kinds import RuleError
-from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.jit.translation.rule_calls import call, declaration
+from ptxlab.emulate.jit.translation.value_kinds import RuleError
 from ptxlab.emulate.language import (
     Array,
     Pointer,
@@ -67,7 +67,7 @@ from ptxlab.emulate.language import (
     unlike,
     widen,
 )
-from ptxlab.emulate.rules.turns import PATIENCE, next_lane
+from ptxlab.emulate.rules.lane_scheduling import PATIENCE, next_lane
 from ptxlab.emulate.runtime.state import Turns
 
 TIME, LAST_TIME = 30, (1 << 18) - 1

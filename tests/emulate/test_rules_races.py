@@ -19,21 +19,21 @@ from race_worlds import (
     that_agree,
 )
 
-from ptxlab.emulate.jit.checks.records_at_once import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.checks.scattered_races import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
     race_chunks,
-    race_lines,
-    race_rows,
+    race_line_records,
+    race_summaries,
     races,
 )
 from ptxlab.emulate.rules.accesses import (
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.blocks import started
+from ptxlab.emulate.rules.block_reset import started
 from ptxlab.emulate.rules.notes import KIND, serial, taking_part
 from ptxlab.emulate.rules.records import (
     ATOMIC,
@@ -84,9 +84,9 @@ class Tiles(World):
         else:
             self._access(draw, self.blocks[draw.random() < 0.2], draw.randrange(4), 0xFFFFFFFF)
             kept = self.shadow.records.array[3 * self.shadow.stride :]
-            lines = kept[race_rows.LINES :][: race_rows.numbers(self.shadow.stride)]
-            lines = lines[: lines.size * (int(kept[race_lines.ANY_SETTLED]) == race_lines.SOME)]
-            self.settled += int(((lines != 0) & (lines & race_lines.WARPS != race_lines.WARPS)).sum())
+            lines = kept[race_line_records.LINES :][: race_line_records.numbers(self.shadow.stride)]
+            lines = lines[: lines.size * (int(kept[race_summaries.ANY_SETTLED]) == race_summaries.SOME)]
+            self.settled += int(((lines != 0) & (lines & race_summaries.WARPS != race_summaries.WARPS)).sum())
 
 
 @pytest.mark.long
@@ -108,7 +108,7 @@ def test_lines_of_32_lanes_are_checked_like_scattered_lanes(seeds: range) -> Non
         worlds += [OwnRows(in_python, summaries=True)] * (seed < 3)
         world = that_agree(worlds, seed)
         joint += world.joint
-        apart += int(world.shadow.records.array[3 * world.shadow.stride + race_rows.DISSOLVED])
+        apart += int(world.shadow.records.array[3 * world.shadow.stride + race_line_records.DISSOLVED])
     assert joint > 50 * len(seeds)
     assert apart > len(seeds) / 2
 
@@ -128,8 +128,10 @@ class Rows(World):
     def step(self, draw: random.Random) -> None:
         self.reading = draw.random() < 0.8
         super().step(draw)
-        ages = self.shadow.records.array[race_rows.line_of(self.shadow.records, self.shadow.stride, 0).start :][3::4]
-        self.joint += int((ages >> race_rows.AGE & race_rows.JOINT != 0).sum())
+        ages = self.shadow.records.array[race_line_records.line_of(self.shadow.records, self.shadow.stride, 0).start :][
+            3::4
+        ]
+        self.joint += int((ages >> race_line_records.AGE & race_line_records.JOINT != 0).sum())
 
     def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
         if draw.random() < self.chance:
@@ -211,7 +213,7 @@ def test_lanes_a_few_words_apart_are_checked_like_scattered_lanes(seeds: range) 
         worlds = [CloseLanes(compiled, summaries=True), CloseLanes(compiled, summaries=False, scattered=True)]
         worlds += [CloseLanes(in_python, summaries=True)] * (seed < 3)
         world = that_agree(worlds, seed)
-        by_lines += int(world.shadow.records.array[3 * world.shadow.stride + race_rows.BY_WORDS] == 0)
+        by_lines += int(world.shadow.records.array[3 * world.shadow.stride + race_line_records.BY_WORDS] == 0)
     assert by_lines > len(seeds) / 2
 
 
@@ -323,10 +325,10 @@ def test_records_of_words_of_a_woven_line_are_known_to_be_left() -> None:
     world._stores(world.blocks[0], 0, 0, [2, 4])
     kept = world.shadow.records.array[3 * world.shadow.stride :]
     assert world.woven
-    assert not kept[race_rows.OWN_RECORDS]
+    assert not kept[race_line_records.OWN_RECORDS]
     barriers.order(world.blocks[0], 0, 7, True, False)
     _row(world, world.blocks[0], 1)
-    assert kept[race_rows.OWN_RECORDS]
+    assert kept[race_line_records.OWN_RECORDS]
 
 
 class Scattered(World):

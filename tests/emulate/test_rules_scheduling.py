@@ -11,9 +11,9 @@ import pytest
 
 from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.language.records import zeroed
-from ptxlab.emulate.rules import beginning, rounds, scheduling
+from ptxlab.emulate.rules import block_start, scheduling, scheduling_rounds
+from ptxlab.emulate.rules.lane_scheduling import PATIENCE
 from ptxlab.emulate.rules.scheduling import run_grid
-from ptxlab.emulate.rules.turns import PATIENCE
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
@@ -89,7 +89,7 @@ class World:
         self.acted: dict[tuple[int, int], int] = {}
         monkeypatch.setattr(scheduling, "fast", self._run)
         monkeypatch.setattr(scheduling, "slow", self._run)
-        monkeypatch.setattr(beginning, "clear_registers", lambda warp: None)
+        monkeypatch.setattr(block_start, "clear_registers", lambda warp: None)
 
     def add_slot(self) -> None:
         """Room for one more CTA, the next to run."""
@@ -99,7 +99,7 @@ class World:
         cta.local, cta.local_size = Pointer(np.zeros(8, np.uint8)), 8
         cta.states = Pointer(states)
         for k in range(len(self.script)):
-            warp = beginning.warp_of(context, cta, k)
+            warp = block_start.warp_of(context, cta, k)
             warp.first_live, warp.warp_id = 0xFFFFFFFF, k
         cta.cluster = Cluster.new()
         cta.cluster.first, cta.cluster.count = context.slot_count, 1
@@ -385,10 +385,10 @@ def test_workers_take_some_clusters_at_once(parts: int, first: int) -> None:
         context = draw.choice(contexts)
         if context.ticket == context.tickets_end:
             before = int(shared[0])
-            ticket = beginning.draw_ticket(context)
+            ticket = block_start.draw_ticket(context)
             sizes.append(int(shared[0]) - before)
         else:
-            ticket = beginning.draw_ticket(context)
+            ticket = block_start.draw_ticket(context)
         if ticket < context.total:
             taken.append(ticket)
         else:
@@ -424,12 +424,12 @@ def test_a_block_that_begins_in_place_begins_as_any_other(
 ) -> None:
     one, other = in_a_row(monkeypatch, **changed), in_a_row(monkeypatch, **changed)
     linear = one.context.cta.linear
-    assert rounds.begin_in_place(one.context, one.context.cta)
-    assert rounds.end_alike(other.context, other.context.cta, rounds.EXITED, False)
+    assert scheduling_rounds.begin_in_place(one.context, one.context.cta)
+    assert scheduling_rounds.end_alike(other.context, other.context.cta, scheduling_rounds.EXITED, False)
     assert (one.context.cta.linear, one.context.cta.ctaid_x) == (linear + 1, linear + 1)
     for name in ("ticket", "tickets_end", "steps_left", "finished"):
         assert getattr(one.context, name) == getattr(other.context, name)
-    for name in ("active", "ctaid_x", "ctaid_y", "linear", "position", "converged", "thinned"):
+    for name in ("active", "ctaid_x", "ctaid_y", "linear", "position", "converged", "partly_exited"):
         assert getattr(one.context.cta, name) == getattr(other.context.cta, name)
     assert one.next.tolist() == other.next.tolist()
 
@@ -441,7 +441,7 @@ def test_a_block_that_begins_in_place_begins_as_any_other(
         {"linear": 99, "ctaid_x": 99, "next": 100},  # the next row of blocks
         {"total": 4}, {"next": 5}, {"only": False}, {"only": False, "ticket": 4, "tickets_end": 4},
         {"stop": 1}, {"outdated": 1}, {"steps_left": 0}, {"random": 7}, {"count": 2},
-        {"shared_size": 8}, {"local_size": 8}, {"thinned": 1}, {"converged": 0},
+        {"shared_size": 8}, {"local_size": 8}, {"partly_exited": 1}, {"converged": 0},
         {"clears": True}, {"bulk_copies": True}, {"mbarriers": True}, {"traced": True},
     ],
     ids=str,
@@ -449,6 +449,6 @@ def test_a_block_that_begins_in_place_begins_as_any_other(
 def test_no_other_block_begins_in_place(monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]) -> None:
     world = in_a_row(monkeypatch, **changed)
     before = world.context.buffer.copy(), world.context.cta.buffer.copy(), world.next.copy()
-    assert not rounds.begin_in_place(world.context, world.context.cta)
+    assert not scheduling_rounds.begin_in_place(world.context, world.context.cta)
     for then, now in zip(before, (world.context.buffer, world.context.cta.buffer, world.next), strict=True):
         assert np.array_equal(then, now)

@@ -11,7 +11,7 @@ import pytest
 from emulate_programs import ENGINES
 
 from ptxlab.emulate.language import Pointer, Record
-from ptxlab.emulate.rules import barriers, blocks, lane_masks, race_order
+from ptxlab.emulate.rules import barriers, block_reset, lane_masks, race_order
 from ptxlab.emulate.rules import copies_in_flight as copies
 from ptxlab.emulate.rules.records import Block, Launch
 
@@ -113,7 +113,7 @@ def test_a_block_begins_without_what_another_has_left_at_barriers() -> None:
     barriers.arrive(Launch.new(), block, 1, ALL, 5, 64, True, 7)
     assert block.came[3, 2] != 0
     assert [int(each[k]) for each, k in ((block.expected, 5), (block.bar_code, 1))] == [65, 8]
-    blocks.started(block, 0)
+    block_reset.started(block, 0)
     sizes = {"came": 16 * 128, "expected": 64, "expected_code": 64, "expected_by": 64, "bar_code": 4 * WARPS}
     for name, size in sizes.items():
         first = Block.offset(name)

@@ -9,7 +9,7 @@ import pytest
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW
-from ptxlab.emulate.rules import copies, matrix_access, memcheck
+from ptxlab.emulate.rules import async_copies, matrix_access, memcheck
 from ptxlab.emulate.runtime.state import (
     COPY_FROM,
     COPY_TO,
@@ -35,7 +35,7 @@ LANES = np.arange(32)
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    rules = (copies.copy, memcheck.find_lanes, matrix_access.find, matrix_access.mark)
+    rules = (async_copies.copy, memcheck.find_lanes, matrix_access.find, matrix_access.mark)
     return rules_in_llvm.Compiled(rules)
 
 
@@ -93,7 +93,7 @@ def copy(call: Any, world: World, size: int, to: Any, source: Any, counts: Any =
     """A `cp.async` of the given addresses; 16 and 32 are added to them in the instruction."""
     to, source = (Pointer(np.asarray(at).astype(kind)) for at, kind in ((to - 16, np.uint32), (source - 32, np.uint64)))
     counts = None if counts is None else Pointer(np.asarray(counts).astype(np.uint32))
-    stops: bool = call(copies.copy, *world.places, mask, to, 16, source, 32, counts, world.sites[size], 5, size)
+    stops: bool = call(async_copies.copy, *world.places, mask, to, 16, source, 32, counts, world.sites[size], 5, size)
     return stops
 
 

@@ -47,7 +47,7 @@ done:
 
 
 def test_the_committed_text_is_that_of_the_rules() -> None:
-    """`python -m ptxlab.emulate.jit.building.ahead` writes it anew."""
+    """`python -m ptxlab.emulate.jit.building.ahead_of_time` writes it anew."""
     for part in translated_ahead(host()):
         assert translated_rules.text_of(part) is not None, part.symbols
         stated = translated_rules._path(part).read_text(encoding="utf-8").split("\n")[2]

@@ -80,7 +80,7 @@ def test_one_store_for_each_lane() -> None:
     from ptxlab.emulate import lower
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
     from ptxlab.emulate.jit.native.code import Cpu
     from ptxlab.text import parse
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 import stand_in
-from longer import slow
+from slow_cases import slow
 
 pytestmark = [
     pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable()),

@@ -10,7 +10,7 @@ from ptxlab.emulate.runtime.counters import PIPES
 from ptxlab.isa import TABLE, Action, AsyncGroup, action_of, all_ops, form, writes_first
 from ptxlab.isa.actions import COMPUTES
 from ptxlab.isa.examples import opcodes
-from ptxlab.isa.left_out import LEFT_OUT
+from ptxlab.isa.missing_instructions import LEFT_OUT
 from ptxlab.isa.work import Work
 
 

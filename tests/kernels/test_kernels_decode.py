@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from decode_cases import check, inputs, paged
-from longer import slow
+from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference

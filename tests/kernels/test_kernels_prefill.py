@@ -9,7 +9,7 @@ import random
 import ml_dtypes
 import numpy as np
 import pytest
-from longer import slow
+from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference

@@ -16,7 +16,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab import text as ptx_text
-from ptxlab.emulate.program import lowered
+from ptxlab.emulate.program import lowering_cache
 from ptxlab.emulate.program import program as programs
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.launch import plan as plans
@@ -76,7 +76,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     """As in a new process: only the disk remembers."""
-    for cached in (plans._plans, lowered._recent, build._recent):
+    for cached in (plans._plans, lowering_cache._recent, build._recent):
         cached.clear()
     plans._parsed.cache_clear()
 
@@ -310,7 +310,7 @@ def test_a_program_that_was_recalled_becomes_what_it_was(folder: Path) -> None:
     (loaded,) = build._recent.values()
     recalled = loaded.program
     assert type(recalled) is programs.Recalled
-    whole = lowered.lower(plans._parsed(TEXT), "scaled")
+    whole = lowering_cache.lower(plans._parsed(TEXT), "scaled")
     facts = {name: getattr(recalled, name) for name in programs._FACTS}
     assert "codes" not in vars(recalled)
     assert facts == {name: getattr(whole, name) for name in programs._FACTS}

@@ -12,7 +12,7 @@ from package_sources import tree as parsed
 
 from ptxlab.isa import TABLE, types
 from ptxlab.isa.modifiers import WORDS
-from ptxlab.isa.special import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
+from ptxlab.isa.special_registers import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
 from ptxlab.text.directives import DIRECTIVES
 
 TYPES = {*types.WIDTH, *types.SUB_BYTE, *types.OTHERS}
@@ -27,7 +27,7 @@ MANY = 8
 ALLOWED = {
     ("builder/__init__.py", "types"): "the classes that a kernel imports",
     ("builder/printer.py", "types"): "the order in which declarations are printed",
-    ("emulate/rules/bulk.py", "types"): "how transfers number the types of reductions",
+    ("emulate/rules/bulk_copies.py", "types"): "how transfers number the types of reductions",
     ("gpu/tensor_maps.py", "types"): "how the driver names the types of elements",
     ("lab/hover.py", "directives"): "what each one says",
     ("launch/arguments.py", "types"): "the numpy types of arrays",

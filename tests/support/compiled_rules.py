@@ -10,9 +10,9 @@ import numpy as np
 
 from ptxlab.emulate.jit.building.rule_objects import build
 from ptxlab.emulate.jit.native import code as native
-from ptxlab.emulate.jit.translation.kinds import signature
-from ptxlab.emulate.jit.translation.rulecode import Function
+from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.jit.translation.translator import SLOT, module_of
+from ptxlab.emulate.jit.translation.value_kinds import signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.language.types import Pointer, Scalar, Vector

@@ -132,7 +132,7 @@ def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str
     from ptxlab.emulate.jit.building import build as building
     from ptxlab.emulate.jit.building.build import prepare
     from ptxlab.emulate.jit.building.rule_objects import QUICK, object_codes
-    from ptxlab.emulate.jit.instruments.chosen import Instruments
+    from ptxlab.emulate.jit.instruments.selection import Instruments
 
     program = lower(parse(text), shared_gaps="initcheck" in checks)
     x, y, z = (*block, 1, 1)[:3]

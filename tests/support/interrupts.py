@@ -22,7 +22,7 @@ from types import FrameType
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.emulate.jit.running.threads import idle
+from ptxlab.emulate.jit.running.worker_threads import idle
 
 TEXT = """.version 8.0
 .target sm_80

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.checks.records_at_once import (
+from ptxlab.emulate.jit.checks.scattered_races import (
     one_place,
     recorded_as_one,
     recorded_reads,
@@ -24,9 +24,9 @@ from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
     race_chunks,
+    race_deferred,
+    race_line_records,
     race_order,
-    race_rows,
-    race_watch,
     races,
 )
 from ptxlab.emulate.rules.accesses import (
@@ -36,7 +36,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.blocks import started
+from ptxlab.emulate.rules.block_reset import started
 from ptxlab.emulate.rules.notes import serial, taking_part
 from ptxlab.emulate.rules.records import (
     ATOMIC,
@@ -56,7 +56,7 @@ RULES = [
     race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
     race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
     race_accesses.at_one_address, race_accesses.at_addresses, taking_part, race_accesses.rows, serial,
-    started, race_watch.watched_rows, race_chunks.chunks_stored,
+    started, race_deferred.watched_rows, race_chunks.chunks_stored,
 ]  # fmt: skip
 ALL = 0xFFFFFFFF
 WORDS, CODES, START = 96, 12, 0x1000
@@ -169,26 +169,29 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
     """The three records of each word; rows: lines may be kept as one record."""
     stride, every = shadow.stride, shadow.records.array
     found: list[int] = every[: 3 * stride].tolist()
-    if rows and not every[3 * stride + race_rows.BY_WORDS]:
-        epoch, first = int(every[3 * stride + race_rows.EPOCH]), race_rows.line_of(shadow.records, stride, 0).start
+    if rows and not every[3 * stride + race_line_records.BY_WORDS]:
+        epoch, first = (
+            int(every[3 * stride + race_line_records.EPOCH]),
+            race_line_records.line_of(shadow.records, stride, 0).start,
+        )
         for line, (*kept, how) in enumerate(every[first : first + stride // 4].reshape(-1, 4).tolist()):
-            if how >> race_rows.AGE == epoch | race_rows.JOINT:
-                lane, apart = how & 31, how >> 5 & race_rows.JOINT_APART
+            if how >> race_line_records.AGE == epoch | race_line_records.JOINT:
+                lane, apart = how & 31, how >> 5 & race_line_records.JOINT_APART
                 heads = [every[first + 4 * (line + (k - lane) * apart) :][:4].tolist() for k in (0, 1)]
                 seen = [[head[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)] for head in heads]
                 record = heads[0][1] + lane
                 reads, writes = ([record + (more - 1 << CODE) if more else 0 for more in each] for each in seen)
                 thirds = [writes, reads, [0] * 16]
-            elif how >> race_rows.AGE == epoch | race_rows.WOVEN:
-                words, before = how & 31, (how & (1 << race_rows.AGE) - 1) >> race_rows.POSITION
+            elif how >> race_line_records.AGE == epoch | race_line_records.WOVEN:
+                words, before = how & 31, (how & (1 << race_line_records.AGE) - 1) >> race_line_records.POSITION
                 seen = [kept[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)]
                 lanes = [(before + j) // words for j in range(16)]
                 writes = [kept[1] + (more - 1 << CODE) + n if more else 0 for more, n in zip(seen, lanes, strict=True)]
                 thirds = [writes, [0] * 16, [0] * 16]
-            elif how >> race_rows.AGE == epoch:
+            elif how >> race_line_records.AGE == epoch:
                 ways = [how >> 8 * third & 0xFF for third in range(3)]
                 thirds = [
-                    found[k * stride + 16 * line :][:16] if way == race_rows.OF_WORDS
+                    found[k * stride + 16 * line :][:16] if way == race_line_records.OF_WORDS
                     else [record + (j >> way) if record else 0 for j in range(16)]
                     for k, (record, way) in enumerate(zip(kept, ways, strict=True))
                 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.reconvergence import onward
 
 

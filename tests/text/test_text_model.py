@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxlab.emulate.program.model import Group, Reg, Wide
+from ptxlab.emulate.program.flat_program import Group, Reg, Wide
 from ptxlab.errors import Span
 from ptxlab.text import (
     Address,

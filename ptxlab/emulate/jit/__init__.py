@@ -6,7 +6,7 @@ that emits code shares: `function`, `machine`, `active_mask`, `registers`, `oper
 counters, checks and traces hook into it), `analysis` (what is found out before), `memory` (loads and stores: `access`,
 then `transfer`), `atomics`, `matrices`, `checks`, `instruments`, `bodies`. Then `control`: `blocks` and `execution`
 (blocks and their instructions), `fast` and `slow` (a program's two functions), `regions` (what `fast` runs under
-masks), and `warp_loop`, `segments` and `assured` (what `fast` does itself of `ptxlab.emulate.rules.scheduling`).
+masks), and `warp_loop`, `segments` and `versioned` (what `fast` does itself of `ptxlab.emulate.rules.scheduling`).
 `building` makes one module of LLVM of all this (`module_text`) and machine code of it (`build`), by `native` (which has
 the cache); `running` has what a launch needs in memory (`workers`) and `threads`, and `run`, which runs it and reads
 the counts.

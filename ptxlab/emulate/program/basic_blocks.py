@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptxlab.emulate.program.block_order import running_order
-from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.isa.actions import Action
 from ptxlab.isa.matching import form
 

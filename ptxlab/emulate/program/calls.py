@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ptxlab.emulate.program import layout
+from ptxlab.emulate.program.flat_program import COPY, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.lowering import Guard, Lowering
-from ptxlab.emulate.program.model import COPY, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
 from ptxlab.emulate.program.system_calls import lower_system_call
 from ptxlab.errors import UnsupportedInstruction

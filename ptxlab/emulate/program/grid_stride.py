@@ -10,8 +10,8 @@ by the fault that comes first.
 
 from __future__ import annotations
 
+from ptxlab.emulate.program.flat_program import Block, Code, Special
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.model import Block, Code, Special
 from ptxlab.isa.actions import Action
 
 STRIDE = "%nctaid"

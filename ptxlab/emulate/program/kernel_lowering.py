@@ -8,19 +8,19 @@ from typing import Any
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.basic_blocks import cut
+from ptxlab.emulate.program.bulk_stores import fill
 from ptxlab.emulate.program.call_graph import operand_names
 from ptxlab.emulate.program.calls import lower_call
-from ptxlab.emulate.program.fills import fill
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Symbol
 from ptxlab.emulate.program.grid_stride import mark_strides
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.lowering import Lowering
-from ptxlab.emulate.program.map_changes import copy_map, replace_field
-from ptxlab.emulate.program.model import Code, Literal, Reg, Symbol
+from ptxlab.emulate.program.operand_resolution import resolve, summed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import mark
-from ptxlab.emulate.program.resolving import resolve, summed
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
+from ptxlab.emulate.program.tensor_map_changes import copy_map, replace_field
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
-from ptxlab.emulate.program.model import Param
+from ptxlab.emulate.program.flat_program import Param
 from ptxlab.emulate.program.program import Global
 from ptxlab.errors import PtxError
 from ptxlab.isa import types

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Reg, Source
+from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Mem, Reg, Source
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 

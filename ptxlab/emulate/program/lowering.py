@@ -8,8 +8,8 @@ from typing import Any
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.call_graph import CallGraph, entry_function
+from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.system_memory import SYSTEM_SHARED, SystemMemory
 from ptxlab.isa.matching import form

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ptxlab.emulate.program.flat_program import Code, Group, Literal, Reg, Source
 from ptxlab.emulate.program.lane_types import DTYPE
-from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source
 from ptxlab.emulate.program.program import Program
 from ptxlab.errors import PtxError
 from ptxlab.isa import fragments, sparse

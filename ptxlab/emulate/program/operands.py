@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol
+from ptxlab.emulate.program.flat_program import (
+    Code,
+    Group,
+    Inverted,
+    Literal,
+    Mem,
+    Reg,
+    Register,
+    Source,
+    Special,
+    Symbol,
+)
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 

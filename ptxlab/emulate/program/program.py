@@ -19,7 +19,7 @@ from ptxlab.emulate.program.digests import digest_of
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Block, Code, Param, Register
+    from ptxlab.emulate.program.flat_program import Block, Code, Param, Register
     from ptxlab.errors import Span
 
 FRAMES = 512
@@ -48,10 +48,10 @@ class Global(NamedTuple):
 
 
 class System(NamedTuple):
-    """What `ptxlab.emulate.runtime.system` has put into a program: where `printf` leaves its records (0: nowhere) and
-    the words of arguments in each, the line and the record of each `assert`; the bytes of local memory that are a
-    stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from it, and the
-    lines of the calls."""
+    """What `ptxlab.emulate.runtime.printf_output` has put into a program: where `printf` leaves its records (0:
+    nowhere) and the words of arguments in each, the line and the record of each `assert`; the bytes of local memory
+    that are a stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from
+    it, and the lines of the calls."""
 
     printf: int = 0
     words: int = 0
@@ -118,7 +118,7 @@ class Program:
     @functools.cached_property
     def local_first(self) -> int:
         """Bytes of each thread's local memory that are filled when a block begins: all of it, or, where frames of
-        recursive functions lie behind, the beginning (see `rules.filling`)."""
+        recursive functions lie behind, the beginning (see `rules.lazy_fill`)."""
         first = -(-(self.local_fixed + FRAMES) // 16) * 16
         return first if self.local_rows and first + FRAMES <= self.local_stride else self.local_stride
 
@@ -126,7 +126,7 @@ class Program:
     def local_rows(self) -> bool:
         """Whether only loads and stores that name their space may reach local memory: no pointer to it is then needed,
         and code may lay it out word by word."""
-        from ptxlab.emulate.program.model import Mem
+        from ptxlab.emulate.program.flat_program import Mem
 
         reaching = (code for code in self.codes if any(isinstance(source, Mem) for source in code.sources))
         named = (code.space != "generic" and (code.properties.plain or code.properties.atomic) for code in reaching)

@@ -1,16 +1,16 @@
 """Where diverged lanes reconverge, and what both engines must know of a program to agree on it.
 
-The rule itself is short: the lanes with the smallest program counter go first (`ptxlab.emulate.rules.turns`). The rest
-is the layout of the program: functions before their callers, and the blocks of a function in an order in which the
-immediate post-dominator of a branch, within one round of the loops around it, comes after everything that can run
+The rule itself is short: the lanes with the smallest program counter go first (`ptxlab.emulate.rules.lane_scheduling`).
+The rest is the layout of the program: functions before their callers, and the blocks of a function in an order in which
+the immediate post-dominator of a branch, within one round of the loops around it, comes after everything that can run
 between the two (`ptxlab.emulate.program.block_order`). So no lane continues from there while another is still to come.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.model import Block, Code
 from ptxlab.isa.actions import Action
 
 POLLING = 256

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.liveness import live_in, registers_of
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa import Action, types
 
@@ -41,7 +41,7 @@ class Flow(NamedTuple):
     results: tuple[int, ...]
 
     def table(self) -> list[int]:
-        """The same in numbers: see `rules.register_values`."""
+        """The same in numbers: see `rules.initcheck_registers`."""
         groups = [x for group in self.groups for x in (len(group), *group)]
         return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results]
 

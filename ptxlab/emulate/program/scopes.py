@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.model import (
+from ptxlab.emulate.program.flat_program import (
     Code,
     Group,
     Inverted,
@@ -20,9 +19,10 @@ from ptxlab.emulate.program.model import (
     Symbol,
     Wide,
 )
+from ptxlab.emulate.program.layout import Area
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text import declared, model
 from ptxlab.text.model import Function, Module, Variable
 

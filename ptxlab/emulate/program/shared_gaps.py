@@ -8,8 +8,8 @@ bank.
 from __future__ import annotations
 
 from ptxlab import targets
+from ptxlab.emulate.program.flat_program import Group, Literal, Mem, Source, Special, Symbol
 from ptxlab.emulate.program.kernel_lowering import KernelLowering
-from ptxlab.emulate.program.model import Group, Literal, Mem, Source, Special, Symbol
 from ptxlab.emulate.program.program import Program
 from ptxlab.text import Module
 

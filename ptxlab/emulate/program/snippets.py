@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+from ptxlab.emulate.program.flat_program import Reg, Source, Symbol
 from ptxlab.emulate.program.lowering import Lowering
-from ptxlab.emulate.program.model import Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.isa.actions import Action
 from ptxlab.text import model, parse

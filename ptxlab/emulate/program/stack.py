@@ -6,8 +6,8 @@ is entered and restores it where it returns.
 
 from __future__ import annotations
 
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.lowering import Guard, Lowering
-from ptxlab.emulate.program.model import Code, Literal, Reg, Source
 from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form

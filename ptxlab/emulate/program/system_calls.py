@@ -9,8 +9,8 @@ that trap into the fault with the assertion's message. The engines need to know 
 from __future__ import annotations
 
 from ptxlab.emulate.program.addresses import GRANULE, HEAP
+from ptxlab.emulate.program.flat_program import Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.lowering import Guard, Lowering
-from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.scopes import Routine
 from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxlab.emulate.program import sampling, surfaces
+from ptxlab.emulate.program.flat_program import Group, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.lowering import Guard, Lowering
-from ptxlab.emulate.program.model import Group, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.scopes import Routine, Scope
 from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.errors import UnsupportedInstruction

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ptxlab.emulate.program.flat_program import Code, Group, Literal
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
-from ptxlab.emulate.program.model import Code, Group, Literal
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 

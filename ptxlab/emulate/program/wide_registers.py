@@ -6,8 +6,8 @@ moves of 64 bits. Only atomic operations need the two as one value (see `access`
 
 from __future__ import annotations
 
+from ptxlab.emulate.program.flat_program import Code, Group, Literal, Reg, Source, Wide
 from ptxlab.emulate.program.lowering import Lowering
-from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source, Wide
 from ptxlab.isa import Action, action_of
 
 LOW = (1 << 64) - 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me, tick
-from ptxlab.emulate.rules.kinds import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
+from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import published
 from ptxlab.emulate.rules.races import ordered

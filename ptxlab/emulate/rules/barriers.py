@@ -10,7 +10,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
-from ptxlab.emulate.rules.kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
+from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import share_peers
 from ptxlab.emulate.rules.race_repeats import begin_interval

@@ -13,13 +13,13 @@ from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.bulk_races import within
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
-from ptxlab.emulate.rules.kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
 from ptxlab.emulate.rules.mbarrier_phases import performed, sent
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
+from ptxlab.emulate.rules.note_kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, REDUCES, WARP, Block, Launch
+from ptxlab.emulate.runtime.bulk_transfers import LOAD_TILE, Queue, Transfer
 from ptxlab.emulate.runtime.state import Context
-from ptxlab.emulate.runtime.transfers import LOAD_TILE, Queue, Transfer
 
 ROW = 16
 COPIES, STORES, PRODUCTS = range(3)

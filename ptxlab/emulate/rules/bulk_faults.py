@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.bulk import OF_TENSORS, OPERATIONS
+from ptxlab.emulate.rules.bulk_copies import OF_TENSORS, OPERATIONS
 from ptxlab.emulate.rules.bulk_instructions import ALONE, BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.memory import Memory

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import bulk
+from ptxlab.emulate.rules import bulk_copies
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.bulk_operands import BARRIER, FROM, HIGH, LOW, RANKS, SHIFTS, SIZE, TO
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.state import (
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPY_FROM,
-    COPY_TO,
-    GENERIC,
-    GLOBAL,
-    LOCAL,
-    SHARED,
-    Context,
-    Cta,
-    Warp,
-)
-from ptxlab.emulate.runtime.transfers import (
+from ptxlab.emulate.runtime.bulk_transfers import (
     ARRIVED,
     COPIES,
     FILLED,
@@ -39,6 +25,20 @@ from ptxlab.emulate.runtime.transfers import (
     WRITTEN,
     Queue,
     Transfer,
+)
+from ptxlab.emulate.runtime.state import (
+    BAD_BULK,
+    BAD_MBARRIER,
+    CLUSTER,
+    COPY_FROM,
+    COPY_TO,
+    GENERIC,
+    GLOBAL,
+    LOCAL,
+    SHARED,
+    Context,
+    Cta,
+    Warp,
 )
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
@@ -169,7 +169,7 @@ def issue_tile(
     if before != 0 and not load:
         return wrong(context, warp, BAD_BULK, asked.code, lane, before, BEFORE, 0)
     asked.type = reduced_type(map)
-    if asked.kind == REDUCE_TILE and not bulk.reduces_elements(asked.operation, asked.type):
+    if asked.kind == REDUCE_TILE and not bulk_copies.reduces_elements(asked.operation, asked.type):
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, UNREDUCED, 0)
     some, low, length, inside = maps.reach(map, asked.place, asked.shift)
     asked.inside = inside
@@ -213,7 +213,7 @@ def send(
                 shown = shared if rank == cta.rank else there
                 return wrong(context, warp, kind, asked.code, lane, shown, asked.count, u64(1) << log2)
             written = context.found.written
-            transfer = bulk.issue(context, queue)
+            transfer = bulk_copies.issue(context, queue)
             fill_in(transfer, asked)
             transfer.at = there & (PEER - 1)
             transfer.at_rank = u32(rank)
@@ -225,7 +225,7 @@ def send(
                 transfer.written = written
                 if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
                     return True
-            bulk.tell_issued(context, queue, transfer)
+            bulk_copies.tell_issued(context, queue, transfer)
     return False
 
 
@@ -321,7 +321,9 @@ def wrong(
     return True
 
 
-REDUCED_TYPES = sum((bulk.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk.OF_MAPS))
+REDUCED_TYPES = sum(
+    (bulk_copies.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk_copies.OF_MAPS)
+)
 
 
 @rule(inline=True)
@@ -339,6 +341,6 @@ def finish_groups(context: Context, cta: Cta, warp: Warp, mask: u32, left: u32, 
     for lane in lanes_of(mask):
         thread = warp.warp_id << 5 | lane
         if commits:
-            bulk.commit(queue, cta.rank, thread)
+            bulk_copies.commit(queue, cta.rank, thread)
         else:
-            bulk.wait_group(context, queue, cta.rank, thread, left)
+            bulk_copies.wait_group(context, queue, cta.rank, thread, left)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import bulk
+from ptxlab.emulate.rules import bulk_copies
+from ptxlab.emulate.runtime.bulk_transfers import COPY, LOAD_TILE, PREFETCH_TILE, REDUCE, REDUCE_TILE, STORE_TILE, WRITE
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, SHARED
-from ptxlab.emulate.runtime.transfers import COPY, LOAD_TILE, PREFETCH_TILE, REDUCE, REDUCE_TILE, STORE_TILE, WRITE
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 
@@ -39,10 +39,10 @@ def bulk_of(code: Code) -> Bulk:
     """What an instruction copies."""
     form, reduces = code.form, code.action is Action.COPY_REDUCE
     grouped = code.properties.group is AsyncGroup.BULK
-    operation = bulk.OPERATIONS.index(str(form.operation)) if reduces else 0
+    operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0
     type_ = 0
     if reduces and not form.tensor:  # PTX ISA, cp.reduce.async.bulk: that of f32 flushes subnormal numbers
-        type_ = bulk.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
+        type_ = bulk_copies.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
     count = 0
     if code.action is Action.PREFETCH_TILE:
         kind = PREFETCH_TILE

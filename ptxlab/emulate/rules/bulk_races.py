@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.async_proxy import unseen_in_global
-from ptxlab.emulate.rules.kinds import NO_PROXY_FENCE, RAW, WAR, WAW
+from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
-from ptxlab.emulate.rules.race_lines import WRITES, accessed, disturbed
-from ptxlab.emulate.rules.race_rows import (
+from ptxlab.emulate.rules.race_line_records import (
     LINE,
     WHOLE,
     before_barrier,
@@ -28,6 +27,7 @@ from ptxlab.emulate.rules.race_rows import (
     records_of,
     row_of,
 )
+from ptxlab.emulate.rules.race_summaries import WRITES, accessed, disturbed
 from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
 from ptxlab.emulate.rules.records import (
     ASYNC,

@@ -8,11 +8,11 @@ the cluster, which cannot know that the other block has begun, are not looked at
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.kinds import MAY_BE_GONE
+from ptxlab.emulate.rules.note_kinds import MAY_BE_GONE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.race_lines import READS, WRITES, one_block
+from ptxlab.emulate.rules.race_line_records import by_words
 from ptxlab.emulate.rules.race_order import published
-from ptxlab.emulate.rules.race_rows import by_words
+from ptxlab.emulate.rules.race_summaries import READS, WRITES, one_block
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import BLOCK, LAST_TIME, STRONG, TIME, WARP, Block, Launch
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.kinds import PENDING
+from ptxlab.emulate.rules.note_kinds import PENDING
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch
 

@@ -16,7 +16,7 @@ from ptxlab.errors import DeviceFault, UnsupportedInstruction
 from ptxlab.isa.convert import PEER
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Code
+    from ptxlab.emulate.program.flat_program import Code
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk
-from ptxlab.emulate.rules.kinds import COUNTS, RANGE, SOURCE, Note
+from ptxlab.emulate.rules.note_kinds import COUNTS, RANGE, SOURCE, Note
 from ptxlab.emulate.rules.sentences import RULES, sentence
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch, unravel

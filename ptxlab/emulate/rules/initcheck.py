@@ -19,7 +19,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_ONE_ALLOCATION,
     Member,
 )
-from ptxlab.emulate.rules.kinds import OVERRUN, UNINITIALISED
+from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.flat_program import Code, Group, Literal, Reg, Source, Symbol
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source, Symbol
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.kinds import GONE_LANE, OMITTED, RANGE, SOURCE
+from ptxlab.emulate.rules.note_kinds import GONE_LANE, OMITTED, RANGE, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import Block, Launch
 

@@ -11,7 +11,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.local_memory import MASKS
+from ptxlab.emulate.rules.initcheck_local import MASKS
 from ptxlab.emulate.rules.records import BLOCKS, RANKS, REMEMBERED, Block, Launch, Mates, Published, Remembered
 from ptxlab.emulate.runtime import report
 
@@ -41,7 +41,7 @@ def begin(program: Program, launch: report.Launch) -> Launch:
 
 def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     """The record of the blocks that run in one place, with the memory that the checks need beside it: what is known of
-    one of them is cleared when the next begins (`blocks.started`)."""
+    one of them is cleared when the next begins (`block_reset.started`)."""
     record = Block.new()
     record.warps, record.shared_size = launch.warps, shared_size
     record.synchronized = int("synccheck" in launch.checks)

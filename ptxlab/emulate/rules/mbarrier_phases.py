@@ -12,13 +12,12 @@ An arrival is too early if no wait of any thread has seen the phase before over:
 
 Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has waited for the phase they arrived in.
 
-What is rare is left to Python (`mbarrier_book`): notes, and mbarriers that begin and end.
+What is rare is left to Python (`mbarrier_lifetimes`): notes, and mbarriers that begin and end.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.kinds import TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
     KEPT,
@@ -49,10 +48,11 @@ from ptxlab.emulate.rules.mbarrier_reports import (
 )
 from ptxlab.emulate.rules.mbarrier_waits import learned, waited
 from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, FINE, SPIN, UPDATE, WAIT, bytes_pending
+from ptxlab.emulate.rules.note_kinds import TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import release
 from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.runtime.bulk_transfers import ROOM, Transfer
 from ptxlab.emulate.runtime.state import Context
-from ptxlab.emulate.runtime.transfers import ROOM, Transfer
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import PHASE_SHIFT
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.kinds import PHASE
 from ptxlab.emulate.rules.mbarrier_records import CODE, NOBODY, THREADS, WARPS, Mbarrier, Mbarriers, Seat, first_arrival
 from ptxlab.emulate.rules.mbarrier_reports import EARLY, comes_after_init, next_order, report, reports_to
+from ptxlab.emulate.rules.note_kinds import PHASE
 from ptxlab.emulate.rules.race_order import learn
 from ptxlab.emulate.rules.records import RANKS, Block, Launch
-from ptxlab.emulate.runtime.transfers import ROOM
+from ptxlab.emulate.runtime.bulk_transfers import ROOM
 
 
 @rule

@@ -9,8 +9,8 @@ INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
 """What an operation does."""
 DROP, NO_COMPLETE, SPIN, ARRIVES, ANNOUNCES, COPIES = 1, 2, 4, 8, 16, 32
 """Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
-fails (see `ptxlab.emulate.rules.spinning`). For the checks: it arrives; it announces bytes; its copies of cp.async
-do."""
+fails (see `ptxlab.emulate.rules.mbarrier_deadlocks`). For the checks: it arrives; it announces bytes; its copies of
+cp.async do."""
 FINE = 0
 FRESH = TAG << TAG_SHIFT
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules.bulk import complete_at
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.clusters import others_run
+from ptxlab.emulate.rules.lane_scheduling import tried
 from ptxlab.emulate.rules.mbarrier_words import (
     ANNOUNCES,
     ARRIVES,
@@ -28,7 +29,6 @@ from ptxlab.emulate.rules.mbarrier_words import (
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import Block
-from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
     CLUSTER,

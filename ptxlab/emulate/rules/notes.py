@@ -13,7 +13,7 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
-from ptxlab.emulate.rules.kinds import DIVERGENT, Note
+from ptxlab.emulate.rules.note_kinds import DIVERGENT, Note
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,

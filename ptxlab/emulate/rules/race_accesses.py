@@ -11,9 +11,10 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.kinds import SAME
+from ptxlab.emulate.rules.note_kinds import SAME
 from ptxlab.emulate.rules.notes import note, serial, taking_part
-from ptxlab.emulate.rules.race_later import (
+from ptxlab.emulate.rules.race_deferred import reads_alone, watched, watched_word
+from ptxlab.emulate.rules.race_deferred_reads import (
     EACH,
     NOTED_WRITE,
     NOW,
@@ -25,8 +26,8 @@ from ptxlab.emulate.rules.race_later import (
     WATCHED,
     put_off,
 )
-from ptxlab.emulate.rules.race_lines import accessed, disturbed
-from ptxlab.emulate.rules.race_parts import ALL
+from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
+from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
     close_lanes,
@@ -39,9 +40,8 @@ from ptxlab.emulate.rules.race_patterns import (
     of_all_lanes,
 )
 from ptxlab.emulate.rules.race_repeats import note_again, repeated, repeated_each
-from ptxlab.emulate.rules.race_rows import LATER, SCATTERED, by_words
 from ptxlab.emulate.rules.race_strides import joint_lines
-from ptxlab.emulate.rules.race_watch import reads_alone, watched, watched_word
+from ptxlab.emulate.rules.race_summaries import accessed, disturbed
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
 from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Launch, Put

@@ -1,15 +1,16 @@
 """racecheck on stores of neighbouring words by each lane of a warp, all of them at once: structures, colours, chunks.
 
 Each of these stores is scattered. But together the lanes, side by side, cover whole lines, and as long as nobody else
-has accessed these, each line needs one record (`race_rows`, woven lines) that the first of the stores makes for all.
+has accessed these, each line needs one record (`race_line_records`, woven lines) that the first of the stores makes for
+all.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.race_lines import accessed
-from ptxlab.emulate.rules.race_rows import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
+from ptxlab.emulate.rules.race_line_records import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
+from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import ID, Block, Launch
 
 MOST = 31

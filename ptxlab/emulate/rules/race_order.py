@@ -9,7 +9,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.clock import tick
-from ptxlab.emulate.rules.race_later import synchronized
+from ptxlab.emulate.rules.race_deferred_reads import synchronized
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,

@@ -13,10 +13,10 @@ from ptxlab.emulate.rules.accesses import (
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.race_lines import accessed, lines_hold, none_read, none_written, row_settled, settle
-from ptxlab.emulate.rules.race_parts import ALL, part_of_line, stretch, whole_lines
-from ptxlab.emulate.rules.race_reads import read_together
-from ptxlab.emulate.rules.race_rows import LINE, by_rows
+from ptxlab.emulate.rules.race_line_records import LINE, by_rows
+from ptxlab.emulate.rules.race_partial_lines import ALL, part_of_line, stretch, whole_lines
+from ptxlab.emulate.rules.race_row_reads import read_together
+from ptxlab.emulate.rules.race_summaries import accessed, lines_hold, none_read, none_written, row_settled, settle
 from ptxlab.emulate.rules.race_words import OF_MANY
 from ptxlab.emulate.rules.records import BLOCK, WARP, Block, Launch
 

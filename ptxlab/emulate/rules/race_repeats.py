@@ -2,7 +2,7 @@
 
 Nearly all blocks of a grid do the same, if with other values: between two barriers the same warps make the same
 accesses in the same order, at the same offsets. Whether any of these is a hazard follows from that alone. So the
-accesses of an interval in which all of them could be put off, which shows that none was one (`race_watch`), are
+accesses of an interval in which all of them could be put off, which shows that none was one (`race_deferred`), are
 remembered, and where a later block is in the same interval each access is only compared with the one that is to come.
 As long as they are the same nothing is noted. The first one that is another has all those before it noted, as they
 would have been; then the interval goes on as if nothing had been remembered.
@@ -18,7 +18,7 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.notes import taking_part
-from ptxlab.emulate.rules.race_later import (
+from ptxlab.emulate.rules.race_deferred_reads import (
     EACH,
     LAST_INTERVAL,
     NOTED_WRITE,
@@ -30,7 +30,7 @@ from ptxlab.emulate.rules.race_later import (
     equally_far,
     laid,
 )
-from ptxlab.emulate.rules.race_rows import LATER
+from ptxlab.emulate.rules.race_line_records import LATER
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,

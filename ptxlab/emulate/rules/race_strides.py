@@ -1,15 +1,14 @@
 """racecheck on the lanes of a warp that each access lines of their own, equally far apart: one record for all of them.
 
 Where each thread has its row of a matrix, 32 lanes touch 32 lines, all in the same way. As long as nobody else accesses
-these, the line of lane 0 and that of lane 1 tell about all (`race_rows`, joint lines), so that such an access, a write
-as well as a read, takes as long as that of one lane.
+these, the line of lane 0 and that of lane 1 tell about all (`race_line_records`, joint lines), so that such an access,
+a write as well as a read, takes as long as that of one lane.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.race_lines import accessed
-from ptxlab.emulate.rules.race_rows import (
+from ptxlab.emulate.rules.race_line_records import (
     AGE,
     DISSOLVED,
     EPOCH,
@@ -21,6 +20,7 @@ from ptxlab.emulate.rules.race_rows import (
     by_rows,
     line_of,
 )
+from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, Block, Launch
 
 ROW = 1 << LINE

@@ -8,7 +8,10 @@ rest to `hazard` and `remember`.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.race_lines import (
+from ptxlab.emulate.rules.race_line_records import (
+    by_words,
+)
+from ptxlab.emulate.rules.race_summaries import (
     accessed,
     disturbed,
     lanes_settled,
@@ -16,9 +19,6 @@ from ptxlab.emulate.rules.race_lines import (
     none_read,
     none_written,
     settle,
-)
-from ptxlab.emulate.rules.race_rows import (
-    by_words,
 )
 from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, MANY, TIME, WARP, Block, Launch

@@ -71,7 +71,7 @@ class Store(Record):
 
 
 class Put(Record):
-    """An access of a warp to shared memory that is not recorded yet: see `race_later`."""
+    """An access of a warp to shared memory that is not recorded yet: see `race_deferred_reads`."""
 
     stamp: u64  # the block, its clock and the warp as in a record; in place of the code the time of its last barrier
     # of all, in place of the lane the pattern
@@ -94,7 +94,7 @@ class Later(Record):
     limit: u64  # how many there may be
     spared: u64  # how many were never recorded
     wasted: u64  # and how many were
-    who: Pointer[u32]  # who has accessed each word since the last barrier (`race_alone`)
+    who: Pointer[u32]  # who has accessed each word since the last barrier (`race_owners`)
     narrow: Pointer[u32]  # and each granule that is narrower, behind those
     words: u64  # how many numbers these are
     interval: u64  # the number of the interval that is under way
@@ -153,7 +153,7 @@ class Launch(Record):
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
     unwritten: u64  # initcheck: whether there is a buffer in global memory of which it is followed what is written
-    summaries: boolean  # whether racecheck keeps what `race_lines` and `race_rows` describe
+    summaries: boolean  # whether racecheck keeps what `race_summaries` and `race_line_records` describe
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     lines: Pointer[u32]  # for each code index its line

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
-from ptxlab.emulate.rules.beginning import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
-from ptxlab.emulate.rules.bulk import complete_all
+from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
+from ptxlab.emulate.rules.bulk_copies import complete_all
+from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.rules.rounds import tell_checks, waits_whole
-from ptxlab.emulate.rules.turns import count_ends, may_resume
+from ptxlab.emulate.rules.scheduling_rounds import tell_checks, waits_whole
 from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,

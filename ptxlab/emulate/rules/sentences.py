@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
-from ptxlab.emulate.rules.kinds import *
+from ptxlab.emulate.rules.note_kinds import *
 from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.isa.actions import AsyncGroup
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.memory import Memory

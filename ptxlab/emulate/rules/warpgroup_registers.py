@@ -6,7 +6,7 @@ Which instructions are looked at, and for which products, is said in `program.wa
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.kinds import TOUCHED_EARLY, UNFENCED
+from ptxlab.emulate.rules.note_kinds import TOUCHED_EARLY, UNFENCED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import IN_FLIGHT, Products

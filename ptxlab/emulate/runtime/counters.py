@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.runtime.transfers import MOVED
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.isa.actions import Action
 
 FIELDS = (

@@ -8,7 +8,7 @@ and beside them one scalar for those that are uniform while the warp is converge
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
-from ptxlab.emulate.runtime.transfers import Queue
+from ptxlab.emulate.runtime.bulk_transfers import Queue
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
 SPACES = {
@@ -160,7 +160,7 @@ class Cta(Record, align=64):
     cluster: Ref[Cluster]
     rank: u32  # in its cluster
     converged: u32  # whether no warp has diverged here since the states of all warps were last reset
-    thinned: u32  # whether lanes of a converged warp have exited before others of it since the CTA began
+    partly_exited: u32  # whether lanes of a converged warp have exited before others of it since the CTA began
     # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
     bar_arrived: Array[u32] = array(16)
@@ -261,7 +261,9 @@ class Context(Record, align=64):
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
-    moved: Pointer[u64] | None  # of each instruction what its bulk copies move (`transfers.MOVED`); None: not counted
+    moved: (
+        Pointer[u64] | None
+    )  # of each instruction what its bulk copies move (`bulk_transfers.MOVED`); None: not counted
     check: Pointer[u8]  # the checks' record of the launch
     phases: u64  # the function that reports operations on mbarriers to the checks
     combine: u64  # the function that does the reductions of bulk copies
@@ -284,7 +286,7 @@ class Context(Record, align=64):
 
 
 class Turns(Record, align=4):
-    """Whose turn it is in a diverged warp (see `ptxlab.emulate.rules.turns`)."""
+    """Whose turn it is in a diverged warp (see `ptxlab.emulate.rules.lane_scheduling`)."""
 
     rounds: u32  # of loops, since the last turn was given or the warp has diverged
     left: u32  # of the turn that lasts
@@ -319,7 +321,7 @@ class Warp(Record, align=64):
     cluster_arrived: u32  # lanes that have arrived at the barrier of the cluster, those whose arrival's phase is over,
     cluster_passed: u32  # and those that wait there
     cluster_waits: u32
-    spins: u32  # lanes whose wait for an mbarrier failed and that can only wait again (see `rules.spinning`)
+    spins: u32  # lanes whose wait for an mbarrier failed and that can only wait again (see `rules.mbarrier_deadlocks`)
     yes: u32  # the result of the last `bar.red`
     asked: u32
     first_live: u32  # the lanes that a CTA begins with
@@ -330,7 +332,7 @@ class Warp(Record, align=64):
     products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (`jit.matrices.dot_products`)
     local: Pointer[u8]
-    filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.filling`)
+    filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.lazy_fill`)
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(16, align=64)

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules.bulk import flushed
+from ptxlab.emulate.rules.bulk_copies import flushed
 from ptxlab.emulate.rules.faults import access_fault
 from ptxlab.emulate.rules.memcheck import FINE, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
+from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
-from ptxlab.emulate.step.regions import Region
-from ptxlab.emulate.step.spaces import Spaces
+from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
 from ptxlab.isa.matching import form

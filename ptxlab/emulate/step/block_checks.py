@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import barriers, launches, race_order
-from ptxlab.emulate.rules.blocks import started
-from ptxlab.emulate.rules.mbarrier_book import Phases
+from ptxlab.emulate.rules.block_reset import started
+from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
-from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 

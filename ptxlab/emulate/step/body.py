@@ -16,7 +16,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator

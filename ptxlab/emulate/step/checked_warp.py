@@ -9,17 +9,17 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, race_order, races
+from ptxlab.emulate.rules import async_proxy, initcheck, initcheck_local, race_accesses, race_order, races
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.regions import Region
-from ptxlab.emulate.step.spaces import Spaces
+from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
@@ -140,9 +140,9 @@ class CheckedWarp(Warp):
         checker.offsets.array[:] = start
         if what != "store" and code.index not in checker.flow.carried:
             given = mask, checker.offsets, size, code.index, int(region.base)
-            local_memory.loaded(checker.record, block, self.warp, *given)
+            initcheck_local.loaded(checker.record, block, self.warp, *given)
         if what != "load":
-            local_memory.stored(block, self.warp, mask, checker.offsets, size)
+            initcheck_local.stored(block, self.warp, mask, checker.offsets, size)
 
     def _initialised(
         self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str

@@ -11,20 +11,20 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import (
     async_proxy,
     barriers,
+    initcheck_registers,
     lane_masks,
     race_order,
-    register_values,
     warpgroup_registers,
 )
+from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
-from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.step.bodies import body_of
 from ptxlab.emulate.step.body import Look
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -113,7 +113,7 @@ class CheckedSteps:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block = w.spaces.check.record
-            register_values.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
+            initcheck_registers.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
 
         return look
 

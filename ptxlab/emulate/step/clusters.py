@@ -7,14 +7,14 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import clusters
-from ptxlab.emulate.rules.mbarrier_book import Phases
+from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.records import Mates
-from ptxlab.emulate.runtime.transfers import Queue
-from ptxlab.emulate.step.bulk import BulkContext
-from ptxlab.emulate.step.flow import CLUSTER_BARRIER
+from ptxlab.emulate.runtime.bulk_transfers import Queue
+from ptxlab.emulate.step.block_memory import Cluster, Spaces
+from ptxlab.emulate.step.bulk_records import BulkContext
+from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_state import LaunchState
-from ptxlab.emulate.step.spaces import Cluster, Spaces
 from ptxlab.emulate.step.warp import LaneGroup, Warp
 
 

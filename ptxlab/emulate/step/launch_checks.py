@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
-from ptxlab.emulate.rules import launches, race_rows, race_words, races, records
-from ptxlab.emulate.rules.kinds import Note
-from ptxlab.emulate.rules.mbarrier_book import Early, passed_early
+from ptxlab.emulate.rules import launches, race_line_records, race_words, races, records
+from ptxlab.emulate.rules.mbarrier_lifetimes import Early, passed_early
+from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.runtime.report import Launch
-from ptxlab.emulate.step.regions import Region
+from ptxlab.emulate.step.memory_ranges import Region
 
 
 class LaunchChecks:
@@ -99,7 +99,7 @@ class LaunchChecks:
         its cluster."""
         race, _ = self.shadow(region)
         if race is not None:
-            race.records[3 * race.stride + race_rows.OF_A_BLOCK] = True
+            race.records[3 * race.stride + race_line_records.OF_A_BLOCK] = True
         self._shadows[id(region.data)] = region.data, race, written
         return race
 

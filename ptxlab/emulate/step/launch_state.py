@@ -8,11 +8,11 @@ from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import copies_in_bulk
 from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch
-from ptxlab.emulate.runtime.transfers import MOVED
 from ptxlab.emulate.step.launch_checks import LaunchChecks
-from ptxlab.emulate.step.regions import Region, region_of
+from ptxlab.emulate.step.memory_ranges import Region, region_of
 from ptxlab.isa.actions import Action
 
 

@@ -18,13 +18,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code, Group, Reg
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.program.model import Code, Group, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
-from ptxlab.emulate.runtime.collected import collect
+from ptxlab.emulate.runtime.counter_totals import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report, by_line

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.lane_types import DTYPE
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.step.lanes import SIGNED, constant
 from ptxlab.emulate.step.warp import Warp

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import cluster_ends
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
-from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
+from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
 from ptxlab.emulate.rules.warpgroup_products import alike
 from ptxlab.emulate.step.block_checks import BlockChecks
+from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
-from ptxlab.emulate.step.flow import CLUSTER_BARRIER, waiting_for
+from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_state import LaunchState
-from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code, Mem
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code, Mem
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.faults import unsupported
-from ptxlab.emulate.step import flow
+from ptxlab.emulate.step import control_flow
 from ptxlab.emulate.step.access import Site
 from ptxlab.emulate.step.bodies import body_of, step_of
 from ptxlab.emulate.step.operands import Read, Step, Translator, Write
@@ -75,7 +75,7 @@ def _step(t: Translator, code: Code) -> Step:
     elif code.action is Action.TAKE_REDUCED:  # the barrier itself has written its result
         step = _nothing
     elif code.form.op.kind == "flow":
-        return flow.translate(t, code)
+        return control_flow.translate(t, code)
     elif code.form.op.kind == "none":
         step = _nothing
     elif (body := body_of(code)) is not None:
@@ -85,7 +85,7 @@ def _step(t: Translator, code: Code) -> Step:
     elif code.form.op.sem is None:
         raise unsupported(t.program, code)
     elif (members := t.members(code)) is not None:
-        return flow.converging(t, code, t.readers(code), t.write(code), members)
+        return control_flow.converging(t, code, t.readers(code), t.write(code), members)
     else:
         step = _computed(t, code)
     return step if code.guard is None else guarded(step, *code.guard)

@@ -1,8 +1,8 @@
 """One warp of the stepping engine: 32 lanes, their registers, and the groups into which a diverged warp falls.
 
 Lanes at the same program counter form a group. One group runs; the others wait for their turn, for a barrier of the
-block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.turns` chooses the next
-group, at the end of each basic block and after each instruction that synchronizes lanes.
+block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.lane_scheduling`
+chooses the next group, at the end of each basic block and after each instruction that synchronizes lanes.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules.turns import NOWHERE, forget, next_lane, smallest_goes
+from ptxlab.emulate.rules.lane_scheduling import NOWHERE, forget, next_lane, smallest_goes
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access
+from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.spaces import Spaces
 from ptxlab.isa.machine import Value
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 
 GONE = -1
 """Instead of a program counter: the group that ran has exited, or waits."""

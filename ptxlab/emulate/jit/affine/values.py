@@ -45,7 +45,7 @@ from ptxlab.emulate.jit.affine.forms import (
     signed,
     times_of,
 )
-from ptxlab.emulate.jit.llvm.irtext import USUAL, Text, W
+from ptxlab.emulate.jit.llvm.ir_text import USUAL, Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.jit.llvm.wide_operations import WideOps
 

@@ -26,8 +26,8 @@ from ptxlab.emulate.jit.emitter.operands import Operands
 from ptxlab.emulate.jit.emitter.registers import Registers
 from ptxlab.emulate.jit.emitter.semantics import Semantics
 from ptxlab.emulate.jit.llvm.values import BITS, Value
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.liveness import registers_of, writes
-from ptxlab.emulate.program.model import Code, Literal, Reg, Source
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 

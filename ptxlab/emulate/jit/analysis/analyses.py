@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.analysis.affine_registers import affine_registers, still
 from ptxlab.emulate.jit.analysis.known_scalars import known_scalars
 from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.program.liveness import live_in
+from ptxlab.emulate.program.needless_saves import needless_saves
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.saves import needless_saves
 
 
 class Analyses:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ptxlab.emulate.program.block_order import components, reachable
+from ptxlab.emulate.program.flat_program import Block, Code, Group, Reg
 from ptxlab.emulate.program.liveness import successors, writes
-from ptxlab.emulate.program.model import Block, Code, Group, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import Action
@@ -75,8 +75,8 @@ def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
     found = []
     for at in apart:
         between = _reached(ways, ways[at], meeting[at])
-        stops = {to for b in (at, *between) for to in onward(codes, blocks[b]) if _stops(codes, blocks[to])}
-        between |= {to for to in stops if to < meeting[at]}
+        faults = {to for b in (at, *between) for to in onward(codes, blocks[b]) if _stops(codes, blocks[to])}
+        between |= {to for to in faults if to < meeting[at]}
         found.append(Region(at, frozenset(bodies(codes, blocks, between)), meeting[at]))
     return found
 

@@ -15,8 +15,8 @@ from typing import Any
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import ALL, MOST, Known, low_zeros, no_more
 from ptxlab.emulate.jit.affine.forms import ANY as NOTHING
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Special
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Code, Literal, Reg, Special
 from ptxlab.emulate.program.program import Program
 
 COUNTS = range(64)

@@ -11,12 +11,12 @@ from typing import Any
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.divergence import in_loops, written_apart
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.liveness import registers_of, writes
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 
 
 class Uniform:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.atomics.elements import element, in_a_row, new_value, raw_sum, whole
-from ptxlab.emulate.jit.atomics.lanes import AtomicLanes
 from ptxlab.emulate.jit.atomics.rows import IN_A_ROW, AtomicRows
+from ptxlab.emulate.jit.atomics.scattered_atomics import AtomicLanes
 from ptxlab.emulate.jit.atomics.sums import (
     CELL,
     NEUTRAL,
@@ -36,11 +36,11 @@ from ptxlab.emulate.jit.atomics.sums import (
 )
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, Text, W
+from ptxlab.emulate.jit.llvm.ir_text import COLD, Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import call
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.liveness import reads, registers_of
 from ptxlab.emulate.rules.memcheck import find_lanes, find_together
@@ -144,7 +144,7 @@ class Atomics(Part):
             f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
             f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
         )
-        self.e.stops.if_called(result)
+        self.e.faults.if_called(result)
 
     @contextmanager
     def _summed(self, form: Form, word: str, lane: str, at: str, given: Value, site: str) -> Iterator[None]:
@@ -261,8 +261,8 @@ def _find(t: Text, size: int) -> None:
     t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
     t.go("found")
     t.at("apart")
-    stops = t.let(call(find_lanes, *given, "%code", "%places"))
-    t.do(f"br i1 {stops}, label %fault, label %placed")
+    wrong = t.let(call(find_lanes, *given, "%code", "%places"))
+    t.do(f"br i1 {wrong}, label %fault, label %placed")
     t.at("placed")
     words = Place.size // 8  # of a place, the first of which is the pointer
     every = t.let(f"load <{words * W} x i64>, ptr %places, align 64")

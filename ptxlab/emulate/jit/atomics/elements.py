@@ -7,7 +7,7 @@ all lanes.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.atomics.sums import CELL, cell_of, sum_may_flush
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.runtime import state as S

@@ -15,7 +15,7 @@ from ptxlab.emulate.jit.atomics.elements import in_a_row
 from ptxlab.emulate.jit.atomics.sums import flushing
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.runtime import state as S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.isa.table import Form

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import Function
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.translation.rule_calls import Function
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.isa.accesses import ALL_LANES, Access
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.checks.check_instrument import Checks
     from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.emulate.jit.emitter.instrument import After
     from ptxlab.emulate.jit.instruments.counting import Counting

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.llvm.irtext import W
-from ptxlab.emulate.jit.translation.rulecode import call
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.discards import discard
 
 

@@ -15,19 +15,19 @@ from ptxlab.emulate.jit.bodies.body import Body, Others
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.emitter.registers import LateReaders
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.matrices import half_forms, tiles
+from ptxlab.emulate.jit.matrices.deferred_products import DeferredProduct, DeferredProducts
 from ptxlab.emulate.jit.matrices.half_forms import is_half_product
 from ptxlab.emulate.jit.matrices.half_operands import at
 from ptxlab.emulate.jit.matrices.half_products import REGISTER
-from ptxlab.emulate.jit.matrices.late_products import Late, LateProducts
 from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import ANYWHERE
+from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE
+from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, metadata
-from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.rules import matrix_access
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
@@ -37,7 +37,7 @@ from ptxlab.isa.fragments import Fragment, Product
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.checks.check_instrument import Checks
     from ptxlab.emulate.jit.emitter.emitter import Emitter
     from ptxlab.emulate.jit.instruments.counting import Counting
 
@@ -60,7 +60,7 @@ class Matrices(Body, LateReaders):
         """The lanes' mask where the products began that left these registers."""
         self._left: frozenset[int] = frozenset()
         self.wide = WideOperands(e, lambda: self.late.finish())
-        self.late = LateProducts(e, self.wide)
+        self.late = DeferredProducts(e, self.wide)
         e.registers.readers = self
         self._apart = 0
         """Registers of C that a product takes from elsewhere, at most."""
@@ -96,7 +96,7 @@ class Matrices(Body, LateReaders):
         call = self._prepare(code, form, literals)
         if code.guard is None:
             if self._whole != self.active.bits:
-                self.e.stops.unless_all_lanes(code, "")
+                self.e.faults.unless_all_lanes(code, "")
                 self._whole = self.active.bits
             call(table)
         else:
@@ -104,7 +104,7 @@ class Matrices(Body, LateReaders):
                 if r in registers.dirty:
                     registers.settle(r)
             with self.t.unless(self.active.none()), self.m.own_splats():
-                self.e.stops.unless_all_lanes(code, self.active.block_bits)
+                self.e.faults.unless_all_lanes(code, self.active.block_bits)
                 call(table)
         for r in written:
             registers.forget(r)
@@ -211,7 +211,9 @@ class Matrices(Body, LateReaders):
                 written, read = (
                     frozenset(e.index for e in of if isinstance(e, Reg)) for of in (held["d"][some], held["c"][others])
                 )
-                each = Late(unit, tuple(d[some]), tuple(c[others]), written, read, known if not k else known & 1)
+                each = DeferredProduct(
+                    unit, tuple(d[some]), tuple(c[others]), written, read, known if not k else known & 1
+                )
                 top, left = divmod(k, across)
                 own_a = at(self.t, a.pointer, top * unit.a_bytes(form))
                 own_b = at(self.t, b.pointer, left * unit.b_bytes(form))
@@ -274,7 +276,7 @@ class Matrices(Body, LateReaders):
             given = f"ptr {where}, i32 {offset}, ptr %shared, i64 %shared.size{more}"
             bad = t.let(f"call i32 @{name}(ptr %ws, ptr {table}, {given})")
             if at is not None and at.type != "i32":
-                self.e.stops.if_any(bad, at)
+                self.e.faults.if_any(bad, at)
                 return
             with t.unless(t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
                 known = Given({"ctx": ("ptr", "%ctx"), "ws": ("ptr", "%ws"), "bad": ("i32", bad), "at": ("ptr", where)})
@@ -289,7 +291,7 @@ class Matrices(Body, LateReaders):
         t, lane = self.t, self.active.first("%bad")
         place = t.let(f"getelementptr i32, ptr %at, i32 {lane}")
         address = t.let(f"add i32 {t.let(f'load i32, ptr {place}')}, %offset")
-        self.e.stops.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.let(f"zext i32 {address} to i64"))
+        self.e.faults.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.let(f"zext i32 {address} to i64"))
 
     def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.matrix == "d"
@@ -305,7 +307,7 @@ class Matrices(Body, LateReaders):
 
         def call(table: str) -> None:
             for value in (at, stride):
-                self.e.stops.unless_same(code, value)
+                self.e.faults.unless_same(code, value)
             step = str(default * f.bits // 8)
             if stride is not None:
                 step = self.m.lshr(self.m.mul(self.m.lane_0(stride), each), self.m.const("i64", 3)).text
@@ -313,7 +315,7 @@ class Matrices(Body, LateReaders):
                 f"call i32 @{name}(ptr %ws, ptr {table}, ptr %ctx, ptr %cta, i64 {self.m.lane_0(at).text}, i64 {step}, "
                 f"i32 {S.SPACES[code.space]}, i32 {code.index})"
             )
-            self.e.stops.if_called(result)
+            self.e.faults.if_called(result)
             for instrument in reversed(self.e.instruments):
                 instrument.tile(code, at, stride)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.translation.rulecode import THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.language.rules import rule_of
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.accesses import CHANGES, WRITES
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
@@ -19,7 +19,7 @@ from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.checks.check_instrument import Checks
 
 
 class Mbarriers(Body):
@@ -47,11 +47,11 @@ class Mbarriers(Body):
             t.do(f"store <{W} x i64> {self.m.vector(value)}, ptr {buffer}, align 64")
         flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
         checks = THERE[1] if self.e.checked else "null"
-        stops = t.let(call(
+        faults = t.let(call(
             operate, "%ctx", "%cta", "%ws", checks, self.active.bits, "%addrs", "%data", self._second(),
             "%out", str(what.action), str(flags), str(S.SPACES[code.space]), str(code.index),
         ))  # fmt: skip
-        t.fault_if(stops)
+        t.fault_if(faults)
         if not code.dests:
             return
         out = Value(t.let(f"load <{W} x i64>, ptr %out, align 64"), "i64", False)

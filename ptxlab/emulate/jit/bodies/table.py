@@ -9,16 +9,18 @@ from collections.abc import Iterable
 from ptxlab.emulate.jit.bodies.body import B, Body
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import Function
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.translation.rule_calls import Function
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.isa.actions import MBARRIER, Action, AsyncGroup
 
 A = Action
-_OF_GROUPS = {(action, AsyncGroup.CP_ASYNC): "copies.Copies" for action in (A.COPY, A.COMMIT, A.WAIT_GROUP, A.WAIT_ALL)}
+_OF_GROUPS = {
+    (action, AsyncGroup.CP_ASYNC): "async_copies.Copies" for action in (A.COPY, A.COMMIT, A.WAIT_GROUP, A.WAIT_ALL)
+}
 _OF_ACTIONS = {
     action: place
     for place, actions in {
-        "bulk.Bulk": (A.COPY, A.COPY_REDUCE, A.PREFETCH_TILE, A.COMMIT, A.WAIT_GROUP),
+        "bulk_copies.Bulk": (A.COPY, A.COPY_REDUCE, A.PREFETCH_TILE, A.COMMIT, A.WAIT_GROUP),
         "discards.Discards": (A.DISCARD,),
         "matrices.Matrices": (
             A.MATRIX_PRODUCT, A.FRAGMENT_PRODUCT, A.TRANSPOSE, A.LOAD_ROWS, A.STORE_ROWS, A.LOAD_FRAGMENT,

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.bodies.body import Body, Others
 from ptxlab.emulate.jit.bodies.matrices import SINK, Matrices
 from ptxlab.emulate.jit.emitter.instrument import After
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import is_half_product
 from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.program.flat_program import Code, Reg
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
-from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, product_operands, tile_a, tile_b
@@ -29,7 +29,7 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Product, accumulator, operand_b
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.checks.checked import Checks
+    from ptxlab.emulate.jit.checks.check_instrument import Checks
     from ptxlab.emulate.jit.emitter.emitter import Emitter
 
 
@@ -81,9 +81,9 @@ class Warpgroups(Body):
         with_guard = self.t.let(f"icmp eq i32 {self.active.bits}, 0") if came else ""
         if with_guard:
             with self.t.unless(with_guard):
-                self.e.stops.unless_all_lanes(code, came)
+                self.e.faults.unless_all_lanes(code, came)
         else:
-            self.e.stops.unless_all_lanes(code, "")
+            self.e.faults.unless_all_lanes(code, "")
 
     def _execute(self, code: Code) -> None:
         t, queue = self.t, self._queue(self.t)
@@ -106,13 +106,13 @@ class Warpgroups(Body):
         first = t.let(f"and i32 {number}, {-WARPS}")
         behind = t.let(f"zext i32 {t.let(f'add i32 {first}, {WARPS}')} to i64")
         with t.unless(t.let(f"icmp ule i64 {behind}, %warps"), cold=True, to="fault"):
-            self.e.stops.record(S.NO_WARPGROUP, str(code.index), "0", "0")
+            self.e.faults.record(S.NO_WARPGROUP, str(code.index), "0", "0")
         descriptors = {False: "0", True: "0"}
         for source, of_b, mn_major in ((of.a, False, of.a_mn), (of.b, True, of.b_mn)):
             if source is None:
                 continue
             value = operands.read(source, "b64")
-            self.e.stops.unless_same(code, value)
+            self.e.faults.unless_same(code, value)
             descriptors[of_b] = self.m.lane_0(value).text
             tile = tile_b(code, mn_major) if of_b else tile_a(code, 0, mn_major)
             self._reaches(code, descriptors[of_b], tile, of_b, mn_major, number)
@@ -140,7 +140,7 @@ class Warpgroups(Body):
         ))  # fmt: skip
         with t.unless(t.let(f"icmp eq i64 {bad}, 0"), cold=True, to="fault"):
             at = t.let(f"add i64 {bad}, {(S.DESCRIPTOR_B if of_b else 0) - 1}")
-            self.e.stops.record(S.BAD_DESCRIPTOR, str(code.index), "0", at)
+            self.e.faults.record(S.BAD_DESCRIPTOR, str(code.index), "0", at)
 
     # -- products are computed -----------------------------------------------------------------------------------------
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from ptxlab.collection import resting
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.building.crowding import Crowding
-from ptxlab.emulate.jit.building.outline import Outline
+from ptxlab.emulate.jit.building.atomic_contention import Contention
+from ptxlab.emulate.jit.building.program_summary import ProgramSummary
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
-from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 HOT = 4_000_000
 """The work that a program may do in QUICK code before it is built again, in the background. It is counted, not timed:
-two runs do the same on a busy machine. The unit is a warp-instruction as `Outline.block_work` weighs them; this is
-about 0.1 seconds of most kernels."""
+two runs do the same on a busy machine. The unit is a warp-instruction as `ProgramSummary.block_work` weighs them; this
+is about 0.1 seconds of most kernels."""
 SHORT = 160
 """PTX instructions of a program whose function for diverged warps is built again, too, if nothing is checked.
 `recursion`, which runs in it nearly all of the time, then takes three quarters of it."""
@@ -51,7 +51,7 @@ class Half(NamedTuple):
     """The rules that are loaded beside it."""
     clears: bool
     """Whether warps begin with registers that must be cleared, or the carry flag."""
-    outline: Outline
+    summary: ProgramSummary
     recalled: bool = False
     """Whether it was on disk."""
 
@@ -60,7 +60,7 @@ def _notes(half: Half) -> dict[str, Any]:
     """What is kept beside its code in the cache."""
     notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
     notes |= {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
-    return notes | {"outline": half.outline._asdict()}
+    return notes | {"summary": half.summary._asdict()}
 
 
 Begun = tuple["ModuleText", list[Callable[[], bytes]]]
@@ -90,11 +90,11 @@ class Loaded:
         recalled = self._recalled("fast")
         if recalled is not None:
             self._halves["fast"] = recalled
-        self.outline = recalled.outline if recalled is not None else Outline.of(program)
-        self.block_work, self.scheduled = np.array(self.outline.block_work, np.int64), self.outline.scheduled
-        self.bulk, self.crowding = (
+        self.summary = recalled.summary if recalled is not None else ProgramSummary.of(program)
+        self.block_work, self.scheduled = np.array(self.summary.block_work, np.int64), self.summary.scheduled
+        self.bulk, self.contention = (
             self.scheduled["Context.bulk_copies"],
-            Crowding(self.outline.contended, self.block_work),
+            Contention(self.summary.contended, self.block_work),
         )
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
@@ -128,7 +128,7 @@ class Loaded:
                 wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
             codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
         built = tuple(blob() for blob in blobs)
-        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears, self.outline), codes
+        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears, self.summary), codes
 
     def _begin(self, which: str, quality: int) -> Begun:
         """Begins to build one of the functions."""
@@ -158,8 +158,8 @@ class Loaded:
         ends = list(itertools.accumulate(notes.pop("sizes"), initial=0))
         blobs = tuple(code[first:end] for first, end in itertools.pairwise(ends))
         rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
-        outline = Outline(**notes.pop("outline"))
-        return Half(blobs, **notes | {"rules": rules}, outline=outline, recalled=True)
+        summary = ProgramSummary(**notes.pop("summary"))
+        return Half(blobs, **notes | {"rules": rules}, summary=summary, recalled=True)
 
     @functools.cached_property
     def recorded(self) -> Flat:
@@ -194,7 +194,7 @@ class Loaded:
     @property
     def _best_slow(self) -> int:
         """The best quality in which the function for diverged warps is built. Its text is that of QUICK code anyway."""
-        return GOOD if self.outline.instructions <= SHORT and not self.instruments.checks else QUICK
+        return GOOD if self.summary.instructions <= SHORT and not self.instruments.checks else QUICK
 
     def ran(self, work: int) -> None:
         """Notes that the code did so much work; hot QUICK code is built again while the caller goes on."""

@@ -8,19 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_parts import Part
-from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
-from ptxlab.emulate.jit.translation.rulecode import Function
+from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.language.rules import rule_named, rule_of
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import (
     clusters,
     diverging,
-    filling,
-    halves,
+    half_conversions,
+    lane_scheduling,
+    lazy_fill,
     memcheck,
-    turns,
 )
 from ptxlab.emulate.rules.instructions import scheduled
 
@@ -28,9 +28,9 @@ Functions = tuple[Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, diverging.spread, diverging.gather_up,
-    diverging.sync_lanes, diverging.sync_waiting, filling.fill_to, turns.go_on, clusters.arrive, clusters.wait,
-    halves.widened, halves.narrowed,
+    memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes, diverging.sync_waiting,
+    lazy_fill.fill_to, lane_scheduling.go_on, clusters.arrive, clusters.wait,
+    half_conversions.widened, half_conversions.narrowed,
 )  # fmt: skip
 """Of every build. Programs with instructions that have bodies call the rules of these besides."""
 SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
@@ -38,9 +38,13 @@ SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
 GRID = (
-    "grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment",
-    "turns.count_ends",
-)  # fmt: skip
+    "grid",
+    "scheduling_rounds.end_alike",
+    "scheduling_rounds.begin_in_place",
+    "scheduling_rounds.leave_round",
+    "scheduling_rounds.leave_segment",
+    "lane_scheduling.count_ends",
+)
 """The scheduler, which calls the fast function; and what the fast function's loop over warps calls. Their symbols, as
 the rules themselves are imported to be translated."""
 
@@ -56,7 +60,7 @@ def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Funct
     builds have neither, and do not load these rules."""
     if instruments is not None and not instruments.counters and not instruments.checks:
         return (), ()
-    from ptxlab.emulate.jit.building.asked_rules import CHECKS, COUNTERS
+    from ptxlab.emulate.jit.building.observer_rules import CHECKS, COUNTERS
 
     if instruments is None:
         return COUNTERS, CHECKS

@@ -14,17 +14,17 @@ from ptxlab.emulate.jit.analysis.analyses import analyses
 from ptxlab.emulate.jit.building.linked_rules import called
 from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.blocks import Blocks
-from ptxlab.emulate.jit.control.fast import Fast
+from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.function import Build
-from ptxlab.emulate.jit.instruments.chosen import Instruments
+from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.jit.native.code import Cpu
-from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.beginning import clear_registers
-from ptxlab.emulate.rules.halves import narrowed, widened
+from ptxlab.emulate.rules.block_start import clear_registers
+from ptxlab.emulate.rules.half_conversions import narrowed, widened
 from ptxlab.emulate.rules.warpgroup_products import Products
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
@@ -66,11 +66,13 @@ def module_text(
     e = Emitter(build)
     blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
     if slow:
-        from ptxlab.emulate.jit.control.slow import Slow  # here, as in a short launch no warp diverges
+        from ptxlab.emulate.jit.control.diverged_function import (
+            DivergedFunction,  # here, as in a short launch no warp diverges
+        )
 
-        function = Slow(blocks, only).function()
+        function = DivergedFunction(blocks, only).function()
     else:
-        function = Fast(blocks).function()
+        function = ConvergedFunction(blocks).function()
     file, alive, uniform = e.file, found.alive, found.uniform
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])

@@ -8,11 +8,11 @@ from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
-from ptxlab.emulate.jit.instruments.chosen import Instruments
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.instruments.selection import Instruments
+from ptxlab.emulate.program.flat_program import Code
 
 
-class OfBodies(Instrument):
+class BodyHooks(Instrument):
     """Counts or checks instructions that have a body, as the body says (see `bodies.body`)."""
 
     in_loop = lazy = True
@@ -37,16 +37,16 @@ def observers(instruments: Instruments, blocks: Blocks) -> list[Instrument]:
         from ptxlab.emulate.jit.instruments.counting import Counting
 
         counting = Counting(e, blocks.memory)
-        out += [counting, OfBodies(blocks.bodies, lambda body, code: body.count(code, counting))]
+        out += [counting, BodyHooks(blocks.bodies, lambda body, code: body.count(code, counting))]
     if instruments.checks:
         from ptxlab.emulate.jit.checks.accesses import CheckedAccesses
-        from ptxlab.emulate.jit.checks.checked import Checks
-        from ptxlab.emulate.jit.checks.control import CheckedControl
-        from ptxlab.emulate.jit.checks.local import CheckedLocal
+        from ptxlab.emulate.jit.checks.check_instrument import Checks
+        from ptxlab.emulate.jit.checks.local_memory import CheckedLocal
         from ptxlab.emulate.jit.checks.registers import CheckedRegisters
+        from ptxlab.emulate.jit.checks.synchronization import CheckedControl
 
         checks = Checks(e, instruments.checks, blocks.memory)
-        of_bodies = OfBodies(blocks.bodies, lambda body, code: body.check(code, checks))
+        of_bodies = BodyHooks(blocks.bodies, lambda body, code: body.check(code, checks))
         out += [CheckedControl(e, checks), of_bodies, CheckedAccesses(e, checks, blocks.memory)]
         out += [CheckedLocal(e, checks), CheckedRegisters(e, checks)]
     return out

@@ -1,6 +1,6 @@
 """The rules that nearly all programs call, as LLVM text beside the sources: a first launch need not translate them.
 
-`python -m ptxlab.emulate.jit.building.ahead` writes it; a test fails when that is due. LLVM has simplified
+`python -m ptxlab.emulate.jit.building.ahead_of_time` writes it; a test fails when that is due. LLVM has simplified
 the text already (level 1, for no CPU in particular), so that it takes LLVM two thirds of the time. A text is used as
 long as the files that it was made of have not changed: whoever changes a rule runs the changed one.
 """

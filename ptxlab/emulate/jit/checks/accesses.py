@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from ptxlab.emulate.jit.checks.checked import CheckInstrument, Checks, Members
-from ptxlab.emulate.jit.checks.put_off import PutOff
-from ptxlab.emulate.jit.checks.recorded_atomics import RecordedAtomics
+from ptxlab.emulate.jit.checks.atomic_races import RecordedAtomics
+from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument, Checks, Members
+from ptxlab.emulate.jit.checks.deferred_reads import DeferredReads
+from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.instrument import After
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import THERE, call
-from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import initcheck, race_accesses, race_chunks, races, written_before
+from ptxlab.emulate.jit.translation.rule_calls import THERE, call
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules import initcheck, initcheck_repeats, race_accesses, race_chunks, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -56,7 +56,7 @@ class CheckedAccesses(CheckInstrument):
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
-        self._put_off = PutOff(e, checks)
+        self._deferred_reads = DeferredReads(e, checks)
         self._atomics = RecordedAtomics(e, checks, memory)
         self._written = checks.written
 
@@ -140,7 +140,10 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.race:
             first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}") if write else ""
             with (
-                self._put_off.around(seen, members, (race, stride), (off, off), str(ALL_THE_SAME)) as (rows, pieces),
+                self._deferred_reads.around(seen, members, (race, stride), (off, off), str(ALL_THE_SAME)) as (
+                    rows,
+                    pieces,
+                ),
                 self._telling(seen, memory, start, first),
             ):
                 t.do(
@@ -238,8 +241,11 @@ class CheckedAccesses(CheckInstrument):
         race, stride, start, written, memory = self._roots[id(group)]
         if self.checks.race:
             with (
-                self._put_off.around(seen, members, (race, stride), group.halves, group.pattern) as (table, pieces),
-                self._put_off.unless_watched(seen, members, (race, stride)),
+                self._deferred_reads.around(seen, members, (race, stride), group.halves, group.pattern) as (
+                    table,
+                    pieces,
+                ),
+                self._deferred_reads.unless_watched(seen, members, (race, stride)),
                 self.m.own_splats(),
             ):
                 write, done = str(int(seen.write)), "false"
@@ -269,7 +275,7 @@ class CheckedAccesses(CheckInstrument):
                 self._offsets(group)
                 tables = self.checks.ranges(members), self.checks.members(members)
                 reads = self.active.bits, "%addrs", group.pattern, *tables
-                good = t.let(call(written_before.all_before, "%check.block", stretch, *reads))
+                good = t.let(call(initcheck_repeats.all_before, "%check.block", stretch, *reads))
                 with t.unless(good, cold=True):
                     self._report(written, start, members)
         elif self.checks.init and not seen.write:

@@ -6,13 +6,13 @@ lie in one allocation, and there is nothing to report, it leaves the same record
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.checks.records_at_once import CODE_FIELD, recorded_as_one, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.checks.scattered_races import CODE_FIELD, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
-from ptxlab.emulate.rules.kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import FAR, resolve
+from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial, taking_part
 from ptxlab.emulate.rules.records import (
     ATOMIC,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.checks.checked import CheckInstrument
-from ptxlab.emulate.jit.translation.rulecode import THERE, call
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument
+from ptxlab.emulate.jit.translation.rule_calls import THERE, call
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.register_flow import Flow
-from ptxlab.emulate.rules import register_values, warpgroup_registers
+from ptxlab.emulate.rules import initcheck_registers, warpgroup_registers
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -49,4 +49,4 @@ class CheckedRegisters(CheckInstrument):
 
     def _follow(self, flow: Flow, mask: str, code: Code) -> None:
         table = self.e.constant("followed", "i32", flow.table())
-        self.t.do(call(register_values.executed, *THERE, mask, str(code.index), table))
+        self.t.do(call(initcheck_registers.executed, *THERE, mask, str(code.index), table))

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.control.execution import Execution
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, PREDICTED, TURN, TURN_SIGNATURE, WarpLoop
-from ptxlab.emulate.jit.emitter import tabled
+from ptxlab.emulate.jit.emitter import instruction_tables
+from ptxlab.emulate.jit.emitter.access_groups import plan_groups
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import plan_groups
+from ptxlab.emulate.jit.emitter.instruction_tables import InstructionTables
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.machine import Accesses
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.emitter.tabled import Tabled
-from ptxlab.emulate.jit.llvm.irtext import HELD, SIGNATURE, W
+from ptxlab.emulate.jit.llvm.ir_text import HELD, SIGNATURE, W
 from ptxlab.emulate.jit.llvm.values import Address
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.memory.called_access import PLACED
-from ptxlab.emulate.jit.memory.neighbours import ROOM, plan_bundles
-from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.jit.memory.called_resolution import PLACED
+from ptxlab.emulate.jit.memory.merged_loads import ROOM, plan_bundles
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.table import Form
 
@@ -71,9 +71,11 @@ class Blocks(Part):
         self.bodies = Bodies(e, self.memory)
         e.instruments = instruments(self)
         e.by_warpgroup = any(each.by_warpgroup for each in e.instruments)
-        in_table = e.small and len(self.program.codes) > tabled.LONG and not e.instruments and not e.file.products
-        self.tabled = Tabled(e) if in_table else None
-        self.execution = Execution(e, self.memory, self.bodies, self.tabled)
+        in_table = (
+            e.small and len(self.program.codes) > instruction_tables.LONG and not e.instruments and not e.file.products
+        )
+        self.instruction_tables = InstructionTables(e) if in_table else None
+        self.execution = Execution(e, self.memory, self.bodies, self.instruction_tables)
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
         self.sites_of: list[int] = []
@@ -102,8 +104,8 @@ class Blocks(Part):
         given = f"{SIGNATURE}%ws" if loop is None else TURN_SIGNATURE
         lines = [f"define {name}({given}) nounwind alignstack(64) {PREDICTED} {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
-        tables = self.e.constants + (self.e.far.text() if self.e.far is not None else [])
-        tables += self.tabled.text() if self.tabled is not None else []
+        tables = self.e.constants + (self.e.constant_pool.text() if self.e.constant_pool is not None else [])
+        tables += self.instruction_tables.text() if self.instruction_tables is not None else []
         looping = "" if loop is None else loop.function()
         return "\n".join(tables) + "\n" + "\n".join(lines) + "\n" + looping
 
@@ -174,7 +176,7 @@ class Blocks(Part):
         for body in self.bodies.all():
             body.before(code)
         self.e.code = code
-        if self.tabled is not None and self.tabled.has(code):
+        if self.instruction_tables is not None and self.instruction_tables.has(code):
             return
         if self.e.small and self.uncut == CUT:
             self.uncut = 0

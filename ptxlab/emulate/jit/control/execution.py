@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.instruction_tables import InstructionTables
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.emitter.semantics import Semantics
-from ptxlab.emulate.jit.emitter.tabled import Tabled
 from ptxlab.emulate.jit.llvm.values import Address
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rulecode import call
-from ptxlab.emulate.program.model import Code, Mem
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.program.flat_program import Code, Mem
 from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
@@ -19,9 +19,11 @@ from ptxlab.isa.actions import BODIED, Action
 class Execution(Part):
     """Instructions between labels."""
 
-    def __init__(self, e: Emitter, memory: Memory, bodies: Bodies, tabled: Tabled | None) -> None:
+    def __init__(
+        self, e: Emitter, memory: Memory, bodies: Bodies, instruction_tables: InstructionTables | None
+    ) -> None:
         super().__init__(e)
-        self.memory, self.bodies, self.tabled = memory, bodies, tabled
+        self.memory, self.bodies, self.instruction_tables = memory, bodies, instruction_tables
         self.semantics = Semantics(e, e.machine, e.operands)
 
     def emit(self, code: Code) -> None:
@@ -31,8 +33,8 @@ class Execution(Part):
                 mem = next(s for s in code.sources if isinstance(s, Mem))
                 self.memory.local.check(Address(self.e.operands.base(mem), mem.offset))
             return
-        if self.tabled is not None and self.tabled.has(code):
-            self.tabled.emit(code)
+        if self.instruction_tables is not None and self.instruction_tables.has(code):
+            self.instruction_tables.emit(code)
             return
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
         self._emit(code)

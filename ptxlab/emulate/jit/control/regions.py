@@ -9,10 +9,10 @@ that tells which lanes wait to run it:
                              if some of them go backwards, go on at the block where they wait
     all lanes are at the join
 
-This is the order that `ptxlab.emulate.rules.turns` asks for, smallest program counter first, with everything about it
-decided when the kernel is built. Where the rule gives turns otherwise (lanes have made `PATIENCE` rounds), or where the
-quantum is spent, each lane gets its program counter and the function for diverged warps goes on. With the warp's next
-quantum the region goes on where its lanes are by then, if they are all in it.
+This is the order that `ptxlab.emulate.rules.lane_scheduling` asks for, smallest program counter first, with everything
+about it decided when the kernel is built. Where the rule gives turns otherwise (lanes have made `PATIENCE` rounds), or
+where the quantum is spent, each lane gets its program counter and the function for diverged warps goes on. With the
+warp's next quantum the region goes on where its lanes are by then, if they are all in it.
 
 A call in a region is a jump to a block of the region, and a return leads each lane to one of the blocks behind calls. A
 function that diverges in itself, as a recursive one does, is a region, too: all of its blocks, until all lanes are at
@@ -25,16 +25,16 @@ have to be the same in all lanes there, or the warp stays diverged.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.control.blocks import Blocks
-from ptxlab.emulate.jit.control.control import Control
-from ptxlab.emulate.jit.control.converged import Converged
-from ptxlab.emulate.jit.control.masked import Masked, masked_regions
+from ptxlab.emulate.jit.control.control_flow import ControlFlow
+from ptxlab.emulate.jit.control.converged_flow import ConvergedFlow
+from ptxlab.emulate.jit.control.masked_regions import MaskedRegion, masked_regions
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import bit_set, successors
-from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.instructions import members_of
-from ptxlab.emulate.rules.turns import PATIENCE
+from ptxlab.emulate.rules.lane_scheduling import PATIENCE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -46,20 +46,20 @@ for others, so that the warp does not go on in it; the warp's turn is over."""
 class Regions(Part):
     """Writes the masked copies of blocks, and the ways in and out."""
 
-    def __init__(self, blocks: Blocks, control: Control, converged: Converged) -> None:
+    def __init__(self, blocks: Blocks, control: ControlFlow, converged: ConvergedFlow) -> None:
         super().__init__(blocks.e)
         self.blocks = blocks
         self.control, self.converged = control, converged
         self.of = {} if self.e.slow else self._regions()
         """The regions by the block of their branch."""
-        self.entered: dict[int, Masked] = {}
+        self.entered: dict[int, MaskedRegion] = {}
         """Those that are needed, by their numbers."""
         self.leaves: set[tuple[str, int]] = set()
         """In which other ways than by giving up which of them may be left before all lanes have met."""
         self.resumed: dict[int, str] = {}
         """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
 
-    def _regions(self) -> dict[int, Masked]:
+    def _regions(self) -> dict[int, MaskedRegion]:
         """Those of the program. Instruments see an exchange once, so with them lanes exchange nothing in a region."""
         return masked_regions(self.program, self.e.uniform, self.e.scalars, exchanges=not self.e.instruments)
 
@@ -82,7 +82,7 @@ class Regions(Part):
         if region is not None and self._repeats(region):
             self.t.do(f"store i32 {self._resumes_at(region)}, ptr {self.t.field(S.Warp, 'region')}")
 
-    def _enter(self, block: Block, region: Masked, target: Value) -> None:
+    def _enter(self, block: Block, region: MaskedRegion, target: Value) -> None:
         t, code = self.t, self.e.code
         waiting, others = self._ways(region, block, target)
         if others:
@@ -104,7 +104,7 @@ class Regions(Part):
         else:
             self._go_back(region, first)
 
-    def _ways(self, region: Masked, block: Block, target: Value | None) -> tuple[dict[int, str], str]:
+    def _ways(self, region: MaskedRegion, block: Block, target: Value | None) -> tuple[dict[int, str], str]:
         """At the end of a block: which lanes go to which block, and those that leave the region elsewhere, if any may.
         target: the program counter of those that jump, None where nobody does."""
         if self.e.code.leaves >= 0:
@@ -154,7 +154,7 @@ class Regions(Part):
             if self._repeats(region):
                 self._resume(region)
 
-    def _block(self, region: Masked, block: Block) -> None:
+    def _block(self, region: MaskedRegion, block: Block) -> None:
         """The copy of a block for the lanes that wait at it."""
         t = self.t
         t.at(region.label(block.index))
@@ -171,7 +171,7 @@ class Regions(Part):
         self.blocks.count(block, bits)
         for code in self.program.codes[block.first : block.last]:
             self.blocks.instruction(code)
-            if Control.is_control(code):
+            if ControlFlow.is_control(code):
                 target = self._end(block, code)
                 continue
             if code.properties.converges:
@@ -180,7 +180,7 @@ class Regions(Part):
         self.e.registers.flush(self.e.alive_after(block))
         self._lead_on(region, block, target, after)
 
-    def _unless_others_are_named(self, region: Masked, block: Block, code: Code) -> None:
+    def _unless_others_are_named(self, region: MaskedRegion, block: Block, code: Code) -> None:
         """Before an exchange: lanes that name others which are not here wait for them in the function for diverged
         warps, to which they go from the start of the block. Nothing but registers has changed since, which are not
         written yet."""
@@ -209,9 +209,9 @@ class Regions(Part):
         with t.unless(self.active.none()):
             self.control.end_by_branch(self.e.code)
             t.bump("%live.at", "and i32", t.let(f"xor i32 {self.active.bits}, -1"))
-            t.do(f"store i32 1, ptr {t.field(S.Cta, 'thinned')}")
+            t.do(f"store i32 1, ptr {t.field(S.Cta, 'partly_exited')}")
 
-    def _lead_on(self, region: Masked, block: Block, target: Value | None, after: str) -> None:
+    def _lead_on(self, region: MaskedRegion, block: Block, target: Value | None, after: str) -> None:
         """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
         have gone backwards."""
         t, code = self.t, self.e.code
@@ -240,14 +240,14 @@ class Regions(Part):
                     self._go_back(region, successor)
         t.go(after)
 
-    def _end_turn(self, region: Masked, lanes: str) -> None:
+    def _end_turn(self, region: MaskedRegion, lanes: str) -> None:
         """Where these lanes are all that live, the warp's turn may be over."""
         if self.e.code.ends_turn:
             of_all = self.t.let(f"icmp eq i32 {lanes}, {self.t.let('load i32, ptr %live.at')}")
             with self.t.ends_if(of_all):
                 self._leave_for(YIELDS, region)
 
-    def _go_back(self, region: Masked, block: int) -> None:
+    def _go_back(self, region: MaskedRegion, block: int) -> None:
         """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
         t = self.t
         left = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
@@ -255,7 +255,7 @@ class Regions(Part):
         goes_on = t.let(f"and i1 {left}, {t.let(f'icmp ult i32 {rounds}, {PATIENCE * W}')}")
         t.do(f"br i1 {goes_on}, label %{region.label(block)}, label %given.up{region.number}{COLD}")
 
-    def _join(self, region: Masked) -> None:
+    def _join(self, region: MaskedRegion) -> None:
         """Nobody waits at a block of the region any more: the warp converges where all lanes are at one join."""
         t = self.t
         t.at(region.label(region.joins[0]))
@@ -272,7 +272,7 @@ class Regions(Part):
                 self._meet(region, join)
         t.go(f"given.up{region.number}")
 
-    def _meet(self, region: Masked, join: int) -> None:
+    def _meet(self, region: MaskedRegion, join: int) -> None:
         """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
         it."""
         t = self.t
@@ -293,12 +293,12 @@ class Regions(Part):
             loops.begin(before)
         t.go(f"given.up{region.number}")
 
-    def _leave_for(self, how: str, region: Masked) -> None:
+    def _leave_for(self, how: str, region: MaskedRegion) -> None:
         """The warp leaves a region in this way."""
         self.leaves.add((how, region.number))
         self.t.go(f"{how}{region.number}")
 
-    def _give_up(self, region: Masked, how: str = "given.up") -> None:
+    def _give_up(self, region: MaskedRegion, how: str = "given.up") -> None:
         """The warp stays diverged: each lane gets its program counter, and all its registers."""
         t = self.t
         t.at(f"{how}{region.number}")
@@ -329,7 +329,7 @@ class Regions(Part):
             changed |= 1 << r % 64
         self.converged.diverge(pcs, alive, changed, S.DIVERGED_DONE if how == YIELDS else S.DIVERGED)
 
-    def _resume(self, region: Masked) -> None:
+    def _resume(self, region: MaskedRegion) -> None:
         """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""
         t, kept = self.t, self._kept(region)
         label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
@@ -370,11 +370,11 @@ class Regions(Part):
         t.at(stays)
         t.do(f"ret i32 {S.DIVERGED}")
 
-    def _repeats(self, region: Masked) -> bool:
+    def _repeats(self, region: MaskedRegion) -> bool:
         """Whether lanes may go back in a region, so that it may last."""
         return any(to <= at for at in region.blocks for to in successors(self.program, at))
 
-    def _resumes_at(self, region: Masked) -> int:
+    def _resumes_at(self, region: MaskedRegion) -> int:
         """What stands for the program counter of a warp that goes on in a region: no instruction has it."""
         return 2 * (len(self.program.codes) + 1 + region.number)
 
@@ -382,7 +382,7 @@ class Regions(Part):
         """What a block ends with."""
         return self.program.codes[self.program.blocks[block].last - 1]
 
-    def _forget_rounds(self, region: Masked, bits: str) -> None:
+    def _forget_rounds(self, region: MaskedRegion, bits: str) -> None:
         """Where all lanes have met, rounds are counted anew."""
         if any(self._last(b).rounds for b in region.blocks):
             t = self.t
@@ -390,13 +390,13 @@ class Regions(Part):
             rounds = t.let(f"load i32, ptr {self._rounds(region)}")
             t.do(f"store i32 {t.let(f'select i1 {all_}, i32 0, i32 {rounds}')}, ptr {self._rounds(region)}")
 
-    def _kept(self, region: Masked) -> int:
+    def _kept(self, region: MaskedRegion) -> int:
         """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""
         kept = 0
         for block in region.blocks:
             kept |= self.e.loops.of[block]
         return kept
 
-    def _rounds(self, region: Masked) -> str:
+    def _rounds(self, region: MaskedRegion) -> str:
         """The word that counts rounds of loops, in units of 32; and the lane that had a turn last (`Turns.lane`)."""
         return f"%rounds{region.number}"

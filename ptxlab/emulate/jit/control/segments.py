@@ -14,28 +14,36 @@ diverges, faults, some of its lanes exit) the function says so, and which warp i
 
 In full quality only. Segments are code without loops, calls, and what has a body of its own (see `body`), with one
 kind of end: no warp has to be told from the others. The round of a grid-stride loop is one, too, which its function
-repeats (`side_by_side`).
+repeats (`grid_stride`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.analysis.sides import sides_of
+from ptxlab.emulate.jit.analysis.if_conversion import sides_of
 from ptxlab.emulate.jit.control.blocks import Blocks
-from ptxlab.emulate.jit.control.converged import Converged
-from ptxlab.emulate.jit.control.known_sides import KnownSides, Side, leaving
+from ptxlab.emulate.jit.control.converged_flow import ConvergedFlow
+from ptxlab.emulate.jit.control.grid_stride_segments import GridStrideSegment
+from ptxlab.emulate.jit.control.partial_exits import PartialExits
 from ptxlab.emulate.jit.control.regions import Regions
-from ptxlab.emulate.jit.control.side_by_side import SideBySide
-from ptxlab.emulate.jit.control.thinned import Thinned
+from ptxlab.emulate.jit.control.thread_index_segments import Side, ThreadIndexSegments, leaving
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, KEPT, W
-from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.jit.llvm.ir_text import COLD, KEPT, W
+from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.flat_program import Block, Code, Special
 from ptxlab.emulate.program.liveness import successors
-from ptxlab.emulate.program.model import Block, Code, Special
-from ptxlab.emulate.rules.rounds import AT_BARRIER, EXITED, NONE, UNKNOWN, YIELDED, begin_in_place, leave_segment
+from ptxlab.emulate.rules.scheduling_rounds import (
+    AT_BARRIER,
+    EXITED,
+    NONE,
+    UNKNOWN,
+    YIELDED,
+    begin_in_place,
+    leave_segment,
+)
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
 
@@ -55,22 +63,27 @@ class Segments(Part):
     """Finds segments and writes their functions."""
 
     def __init__(
-        self, blocks: Blocks, converged: Converged, regions: Regions, block: Callable[[Block], None],
-        thinned: Callable[[Block, str], None], side: Side,
+        self, blocks: Blocks, converged: ConvergedFlow, regions: Regions, block: Callable[[Block], None],
+        partial_exits: Callable[[Block, str], None], side: Side,
     ) -> None:  # fmt: skip
         super().__init__(blocks.e)
         self.blocks = blocks
         self.converged, self.regions, self.block = converged, regions, block
         self.found: list[Segment] = []
         self.texts: list[str] = []
-        self.known_sides, self.side_by_side = KnownSides(blocks, side), SideBySide(blocks.e)
-        self.thinned = Thinned(blocks, thinned)
+        self.thread_index_segments, self.grid_stride = ThreadIndexSegments(blocks, side), GridStrideSegment(blocks.e)
+        self.partial_exits = PartialExits(blocks, partial_exits)
         self.barriers_pass = False
         """See `WarpLoop.barriers_pass`."""
 
     def find(self) -> None:
         """Finds all segments, before the rest of the code is written."""
-        if self.e.small or self.e.far is not None or self.converged.loop is None or not self.converged.loop.lazy:
+        if (
+            self.e.small
+            or self.e.constant_pool is not None
+            or self.converged.loop is None
+            or not self.converged.loop.lazy
+        ):
             return
         barriers = [code for code in self.program.codes if code.action is Action.BARRIER]
         self.barriers_pass = not self.e.instruments and all(self.converged.barrier(code) != NONE for code in barriers)
@@ -213,13 +226,13 @@ class Segments(Part):
     def _function(self, segment: Segment) -> None:
         t, e, start = self.t, self.e, self.e.pc(segment.start)
         t.lines = []
-        self.thinned.plan(segment)
+        self.partial_exits.plan(segment)
         for at in segment.blocks:
             e.sites = self.blocks.sites_of[at]
             block = self.program.blocks[at]
             self.blocks.plan(block)
             self.block(block)
-        self.thinned.emit()
+        self.partial_exits.emit()
         for at in segment.left:
             t.at(f"b{at}")
             t.do(f"store i32 {e.pc(at)}, ptr %fast.pc.at")
@@ -232,19 +245,19 @@ class Segments(Part):
             t.do(f"store i64 0, ptr {self._ran(at)}")
         if segment.ended == YIELDED:
             self._first_warp()
-            self.side_by_side.declare()
+            self.grid_stride.declare()
         self._surely_there()
         t.do(f"%{KEPT}.result = alloca i32")
         t.do(f"%{KEPT}.ws = alloca ptr")
         before, t.lines = t.lines, []
         self.blocks.enter_warp()
         entering, t.lines = t.lines, before
-        first, assured = "%first, %entry", segment.whole and not e.instruments
-        if assured:
+        first, versioned = "%first, %entry", segment.whole and not e.instruments
+        if versioned:
             self._assured([blocks[0], *entering, *blocks[1:]])
             first = "%fw.0, %begin], [%fw.0, %ask"
         else:
-            if not self.known_sides.emit(segment, entering):
+            if not self.thread_index_segments.emit(segment, entering):
                 t.go("warp")
             if segment.ended == YIELDED:
                 first += "], [%warp.0, %side.by.side"
@@ -282,7 +295,7 @@ class Segments(Part):
         self._result(str(S.FAULT))
         t.at("through")
         if segment.ended == YIELDED:
-            self.side_by_side.again(lambda: self._count_anew(segment))
+            self.grid_stride.again(lambda: self._count_anew(segment))
         if segment.whole:
             t.do("br i1 %known, label %place, label %over")
             t.at("place")
@@ -294,7 +307,7 @@ class Segments(Part):
                     self._count_anew(segment)
                 t.go("next.block")
                 t.at("next.block")
-            if assured:
+            if versioned:
                 t.go("begin")
             else:
                 self._first_warp()
@@ -318,10 +331,10 @@ class Segments(Part):
     def _surely_there(self) -> None:
         """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
         t = self.t
-        thinned = t.let(f"load i32, ptr {t.field(S.Cta, 'thinned')}")
+        partly = t.let(f"load i32, ptr {t.field(S.Cta, 'partly_exited')}")
         live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
         full = t.let(f"icmp eq i32 {live}, -1")
-        whole = t.let(f"and i1 {full}, {t.let(f'icmp eq i32 {thinned}, 0')}")
+        whole = t.let(f"and i1 {full}, {t.let(f'icmp eq i32 {partly}, 0')}")
         t.do(f"%there = and i1 %known, {whole}")
 
     def _next_group(self, segment: Segment) -> None:
@@ -347,7 +360,7 @@ class Segments(Part):
     def _assured(self, lines: list[str]) -> None:
         """The loop for CTAs of which all is known before; others go on at the label `warp`. Both begin with the warp
         `%fw.0`."""
-        from ptxlab.emulate.jit.control.assured import Assured  # here, as most programs have no such loop
+        from ptxlab.emulate.jit.control.loop_versioning import VersionedLoop  # here, as most programs have no such loop
 
         t, e, width = self.t, self.e, self.e.rows.width
         along_y = f"ptr %ws, i64 {S.Warp.offset('tid_y')}"
@@ -355,7 +368,7 @@ class Segments(Part):
         # Whether warps lie along x, or along y and z.
         line = width == W and not slices and not any(along_y in text for text in lines)
         steps, log2 = ((W, 0), 0) if line else ((0, W // (width or W)), W.bit_length() - (width or W).bit_length())
-        assured = Assured(lines, S.Warp.size, steps, slices=slices)
+        versioned = VersionedLoop(lines, S.Warp.size, steps, slices=slices)
         self._first_warp()
         x, y, z = (t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}") for axis in "xyz")
         live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
@@ -379,23 +392,23 @@ class Segments(Part):
         t.do("%fw.0 = phi ptr [%first, %entry], [%warp.0, %another]")
         t.do(f"br i1 {steady}, label %ask, label %warp")
         t.at("ask")
-        t.lines += assured.before
-        t.do(f"br i1 {assured.sure}, label %swift, label %warp")
+        t.lines += versioned.before
+        t.do(f"br i1 {versioned.sure}, label %swift, label %warp")
         t.at("swift")
         t.do("%fw = phi ptr [%fw.0, %ask], [%fw.next, %swift.next]")
-        t.lines += assured.counted
+        t.lines += versioned.counted
         if slices:
             t.do("%number = phi i64 [0, %ask], [%number.next, %swift.next]")
         t.do(f"store ptr %fw, ptr %{KEPT}.ws")
         t.go(f"{lines[0][:-1]}.f")
-        t.lines += assured.body
+        t.lines += versioned.body
         t.at("warp.done.f")
         t.do(f"br i1 {t.let('icmp eq ptr %fw, %last')}, label %through, label %swift.next")
         t.at("swift.next")
         if slices:
             t.do("%turns = icmp eq i64 %number, %beyond")
             t.do(f"%number.next = select i1 %turns, i64 0, i64 {t.let('add i64 %number, 1')}")
-        t.lines += assured.onward
+        t.lines += versioned.onward
         t.do(f"%fw.next = getelementptr i8, ptr %fw, i64 {e.file.size}")
         t.go("swift")
 

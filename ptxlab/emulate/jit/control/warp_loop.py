@@ -2,7 +2,7 @@
 
     for each warp from the one that the function was called with:
         run it from its program counter until it has exited or waits at a barrier
-        if it was the last, and all turns of the round ended alike: end the round (`rules.rounds.end_alike`)
+        if it was the last, and all turns of the round ended alike: end the round (`rules.scheduling_rounds.end_alike`)
 
 If they did, there is another loop for the rounds that follow (`_rounds`), as long as they do so: there the warps are
 known to be able to run, and their states need not say how their turns have ended.
@@ -21,11 +21,20 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, SIGNATURE
-from ptxlab.emulate.jit.translation.rulecode import call, declaration
+from ptxlab.emulate.jit.llvm.ir_text import COLD, SIGNATURE
+from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.rules.instructions import scheduled
-from ptxlab.emulate.rules.rounds import ANY, AT_BARRIER, EXITED, NONE, UNKNOWN, YIELDED, end_alike, leave_round
-from ptxlab.emulate.rules.turns import count_ends
+from ptxlab.emulate.rules.lane_scheduling import count_ends
+from ptxlab.emulate.rules.scheduling_rounds import (
+    ANY,
+    AT_BARRIER,
+    EXITED,
+    NONE,
+    UNKNOWN,
+    YIELDED,
+    end_alike,
+    leave_round,
+)
 from ptxlab.emulate.runtime import state as S
 
 FIRST = "%first"
@@ -39,8 +48,8 @@ CONVENTION = "preserve_nonecc " if _SAVES_NONE else ""
 """How it is called. The loop has fewer registers to keep than the function, and a turn may be short: so the loop saves
 them, where LLVM has a calling convention for that."""
 OVER = 16
-"""The smallest result of a turn after which the next warp may have its own: how it ended is added (see `rules.rounds`),
-others are those of the function."""
+"""The smallest result of a turn after which the next warp may have its own: how it ended is added (see
+`rules.scheduling_rounds`), others are those of the function."""
 ELSEWHERE = OVER - 1
 """The result of a segment where a warp has to go on from its program counter elsewhere."""
 FEW = 3
@@ -53,10 +62,10 @@ of a warp on Zen 4)."""
 
 class Segment(NamedTuple):
     """What warps run from the start of a turn to its end (see `segments`): its blocks, the one where it starts first,
-    and how it ends (see `rules.rounds`). goes_back: whether it has a branch backwards. whole: whether it is all that
-    the warps of a CTA run, so that the next CTA may follow in its function. sure: whether only CTAs of which all is
-    known before run in it. behind: the program counter at which all warps go on, `UNKNOWN` where they exit, or where
-    their states have to say it. left: blocks behind the ends of loops, at which warps go on elsewhere."""
+    and how it ends (see `rules.scheduling_rounds`). goes_back: whether it has a branch backwards. whole: whether it is
+    all that the warps of a CTA run, so that the next CTA may follow in its function. sure: whether only CTAs of which
+    all is known before run in it. behind: the program counter at which all warps go on, `UNKNOWN` where they exit, or
+    where their states have to say it. left: blocks behind the ends of loops, at which warps go on elsewhere."""
 
     blocks: tuple[int, ...]
     ended: int
@@ -97,7 +106,8 @@ class WarpLoop(Part):
         other warp asks for that."""
 
     def next_warp(self, ended: int, *, in_segment: bool) -> None:
-        """The end of a turn (see `rules.rounds`). in_segment: its function goes on with the next warp itself."""
+        """The end of a turn (see `rules.scheduling_rounds`). in_segment: its function goes on with the next warp
+        itself."""
         if ended == EXITED and self.program.exits and not in_segment:
             bits = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'ended')}")
             with self.t.unless(self.t.let(f"icmp eq i32 {bits}, 0"), cold=True):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.emitter.access_groups import Group
+from ptxlab.emulate.jit.emitter.fault_exits import FaultExits
 from ptxlab.emulate.jit.emitter.function import Build, Function
-from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.operands import Operands
 from ptxlab.emulate.jit.emitter.registers import Registers
-from ptxlab.emulate.jit.emitter.stops import Stops
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.runtime import state as S
 
 
@@ -24,7 +24,7 @@ class Emitter(Function):
         self.loops = LoopRegisters(self)
         self.registers = Registers(self, self.machine, self.loops)
         self.operands = Operands(self, self.machine, self.registers)
-        self.stops = Stops(self, self.machine)
+        self.faults = FaultExits(self, self.machine)
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
         own = [code.index for code in self.program.codes if code.properties.atomic or code.properties.lane_copy]

@@ -11,12 +11,12 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import Form, Known
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.register_file import RegisterFile
-from ptxlab.emulate.jit.llvm.far_constants import LONG, FarConstants
-from ptxlab.emulate.jit.llvm.irtext import HELD, Text, W
+from ptxlab.emulate.jit.llvm.constant_pool import LONG, ConstantPool
+from ptxlab.emulate.jit.llvm.ir_text import HELD, Text, W
 from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.language import Record
+from ptxlab.emulate.program.flat_program import Block
 from ptxlab.emulate.program.liveness import bit_set, numbers, successors
-from ptxlab.emulate.program.model import Block
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import ScalarRegister
@@ -80,7 +80,7 @@ class Function:
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
         self.t = Text()
-        self.far = FarConstants(self.t, self.name) if len(program.codes) > LONG else None
+        self.constant_pool = ConstantPool(self.t, self.name) if len(program.codes) > LONG else None
 
     def of_warpgroup(self, all_: str, each: int) -> str:
         """A pointer to the warpgroup's part of `Executions`, of which each has so many."""

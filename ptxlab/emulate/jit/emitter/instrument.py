@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxlab.emulate.jit.emitter.groups import Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import Group, Seen
 from ptxlab.emulate.jit.llvm.values import Address, Value
-from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.program.flat_program import Block, Code
 
 After = Callable[[], None]
 """What a hook before an event leaves to be called after it."""

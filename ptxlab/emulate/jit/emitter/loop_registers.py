@@ -11,11 +11,11 @@ In full quality only: code that is built quickly would take longer to build.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.emitter.function import Function
-from ptxlab.emulate.jit.llvm.irtext import KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.program.block_order import components
+from ptxlab.emulate.program.flat_program import Block
 from ptxlab.emulate.program.liveness import bit_set, numbers, reads, successors, writes
-from ptxlab.emulate.program.model import Block
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import BODIED, Action
 

@@ -17,14 +17,14 @@ from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.byte_products import dot_of_bytes, pair_products
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.quotients import EXACT, by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
-from ptxlab.isa.special import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.isa.table import Form
 
 _LANES = np.arange(W, dtype=np.uint64)
@@ -67,8 +67,12 @@ class LaneMachine(AffineBits):
         """Whether the carry flag is read."""
 
     def operand(self, value: Value) -> str:
-        far = self.f.far
-        return far.lanes(value) if far is not None and far.takes(value) else self.vector(value)
+        constant_pool = self.f.constant_pool
+        return (
+            constant_pool.lanes(value)
+            if constant_pool is not None and constant_pool.takes(value)
+            else self.vector(value)
+        )
 
     # -- quotients
     def quotients(self, word: str, a: Value, b: Value) -> Value:

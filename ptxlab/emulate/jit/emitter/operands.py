@@ -9,10 +9,10 @@ import numpy as np
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.registers import Registers
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, Address, Value, constant
-from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Symbol
+from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Symbol
 from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
 

@@ -9,7 +9,7 @@ from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.program.liveness import bit_set
 from ptxlab.emulate.program.matrix_operands import warpgroup_registers

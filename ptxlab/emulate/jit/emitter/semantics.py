@@ -9,10 +9,10 @@ from typing import Any, cast
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.operands import Operands
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import LLVM, Value
 from ptxlab.emulate.jit.llvm.wide_operations import WideOps
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Machine

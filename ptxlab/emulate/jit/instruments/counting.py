@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.emitter.access_groups import STRIDED, Seen, access_shape
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import STRIDED, Seen, access_shape
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.instruments.execution_counts import leaders
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.memory.affine_access import ONES, ROWS
-from ptxlab.emulate.jit.translation.rulecode import call
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.memory_model import (
     LOG_SECTOR,
     SECTOR,

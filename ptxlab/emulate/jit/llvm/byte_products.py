@@ -7,7 +7,7 @@ odd ones: no sum of two products of bytes can overflow.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.llvm.fragments import join, shuffle
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 
 _INSTRUCTIONS = {16: ("+avx512bw", "avx512.pmaddw.d.512"), 8: ("+avx2", "avx2.pmadd.wd"), 4: ("+sse2", "sse2.pmadd.wd")}
 """By the sums that it makes: which feature a CPU needs for it, and what LLVM calls it."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.quotients import by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Mask, Value, constant
 from ptxlab.emulate.program.lane_types import DTYPE
@@ -62,7 +62,7 @@ def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
     """A method of `Ops` that combines bits. Those of predicates are combined as words without mask registers, and
-    where both are known as words: such are comparisons of affine registers, of which whole warps are `assured`."""
+    where both are known as words: such are comparisons of affine registers, of which whole warps are `versioned`."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 
 
 def joined(t: Text, ty: str, parts: list[str], width: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 

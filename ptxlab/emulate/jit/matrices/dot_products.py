@@ -10,7 +10,7 @@ The instruction begins with the upper half of a pair, where the first of two nei
 from __future__ import annotations
 
 from ptxlab.emulate.jit.llvm.fragments import slot
-from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.matrices import half_products
 from ptxlab.emulate.jit.matrices.half_forms import FLAG, PAIRS, ZERO, Unit, Vectors
 from ptxlab.emulate.jit.matrices.half_operands import at, function, none_below

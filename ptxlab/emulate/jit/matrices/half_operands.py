@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptxlab.emulate.jit.llvm.fragments import join, shuffle, slot
-from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.ir_text import Text
+from ptxlab.emulate.jit.matrices.element_conversions import widen
 from ptxlab.emulate.jit.matrices.half_forms import (
     EVEN_FIRST,
     FLAG,
@@ -22,7 +23,6 @@ from ptxlab.emulate.jit.matrices.half_forms import (
     b_bytes,
     unit_rows,
 )
-from ptxlab.emulate.jit.matrices.numbers import widen
 from ptxlab.isa.fragments import Fragment
 
 _LEAST_A, _LEAST_B = 42, 100

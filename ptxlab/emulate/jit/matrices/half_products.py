@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ptxlab.emulate.jit.llvm.fragments import join, shuffle, slot
-from ptxlab.emulate.jit.llvm.irtext import Text
+from ptxlab.emulate.jit.llvm.ir_text import Text
+from ptxlab.emulate.jit.matrices.element_conversions import fma, narrow, widen
 from ptxlab.emulate.jit.matrices.half_forms import EVEN_FIRST, FLOATS, HALVES, PAIRS, ROWS, ZERO, Unit, Vectors
 from ptxlab.emulate.jit.matrices.half_operands import at, function
-from ptxlab.emulate.jit.matrices.numbers import fma, narrow, widen
 
 REGISTER = 128
 """Bytes of a register of 32 lanes."""

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptxlab.emulate.jit.llvm.fragments import function, store
-from ptxlab.emulate.jit.llvm.irtext import Text, W
-from ptxlab.emulate.jit.matrices.numbers import bits, dot, fma, narrow
-from ptxlab.emulate.jit.matrices.packed import Operand, PackedProducts
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.matrices.element_conversions import bits, dot, fma, narrow
+from ptxlab.emulate.jit.matrices.sparse_factors import Operand, PackedProducts
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ptxlab.emulate.jit.llvm.fragments import Place, function, join, load, pick, places, shuffle, slot, store
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import COLUMNS, Vectors, b_bytes
 from ptxlab.emulate.jit.matrices.half_operands import at, put_b, transposed
-from ptxlab.emulate.jit.translation.rulecode import call
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
 from ptxlab.emulate.runtime.state import Place as Found
 from ptxlab.isa.fragments import Fragment, pieces
@@ -123,13 +123,13 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
     for k, piece in enumerate(found):
         listed[k].line, listed[k].start, listed[k].lane = piece.line, piece.start, piece.lane
     t.do(f"%places = alloca [{count * Found.size} x i8], align 64")
-    stops = t.let(
+    wrong = t.let(
         call(
             find, "%ctx", "%cta", "%ws", "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces",
             "%places",
         )
     )  # fmt: skip
-    t.do(f"br i1 {stops}, label %wrong, label %ready")
+    t.do(f"br i1 {wrong}, label %wrong, label %ready")
     t.at("wrong")
     t.do("ret i32 1")
     t.at("ready")

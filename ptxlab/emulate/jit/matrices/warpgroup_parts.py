@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.llvm.fragments import store
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import unit
 from ptxlab.emulate.jit.matrices.half_operands import at
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands

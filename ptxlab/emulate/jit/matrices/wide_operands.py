@@ -16,9 +16,9 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.matrices import dot_products, half_forms, half_operands, half_products
 from ptxlab.emulate.jit.matrices.half_forms import PAIRS, Unit, is_half_product
+from ptxlab.emulate.program.flat_program import Code, Reg
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.matrix_operands import Elements, elements
-from ptxlab.emulate.program.model import Code, Reg
 from ptxlab.isa import fragments
 from ptxlab.isa.fragments import Fragment, Product
 

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import Group, Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.jit.memory.address_buffers import LaidAddresses
+from ptxlab.emulate.jit.memory.address_resolution import AddressResolution, Placed
 from ptxlab.emulate.jit.memory.affine_access import AffineAccesses
-from ptxlab.emulate.jit.memory.called_access import CalledAccesses
-from ptxlab.emulate.jit.memory.laid_addresses import LaidAddresses
+from ptxlab.emulate.jit.memory.called_resolution import CalledResolution
+from ptxlab.emulate.jit.memory.data_transfer import Transfers
 from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
-from ptxlab.emulate.jit.memory.sites import Placed, Sites
-from ptxlab.emulate.jit.memory.transfer import Transfers
 from ptxlab.emulate.runtime import state as S
 
 _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
@@ -44,10 +44,10 @@ class Memory(Part):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        self.sites, self.rows = Sites(e), RowAddresses(e)
+        self.sites, self.rows = AddressResolution(e), RowAddresses(e)
         self.laid = LaidAddresses(e, self.sites)
         self.transfers = Transfers(e, self.sites, self.laid)
-        self.affine, self.called = AffineAccesses(e, self.sites), CalledAccesses(e, self.sites)
+        self.affine, self.called = AffineAccesses(e, self.sites), CalledResolution(e, self.sites)
         self.local = LocalMemory(e, self.transfers.scattered)
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class Memory(Part):
         at = address.offset + int(address.base.text)
         inside = at >= 0 and at + size <= self.program.param_size and at % size == 0
         if stored is not None or not inside:  # a kernel's parameters are only read
-            self.e.stops.always(at)
+            self.e.faults.always(at)
             return tuple(self.m.const(lane, 0) for _ in range(count))
         out = []
         for k in range(count):
@@ -152,7 +152,7 @@ class Memory(Part):
             fits = self.t.let(f"icmp sge i64 {last}, 0")
             ok = self.t.let(f"and i1 {low_ok}, {fits}")
             with self.t.unless(ok, cold=True, to="fault"):
-                self.e.stops.record(
+                self.e.faults.record(
                     S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | S.GROUP_FLAG}", self.active.first(), wide
                 )
             group.pointer = self.t.let(f"getelementptr i8, ptr %shared, i64 {off}")

@@ -15,14 +15,14 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, STRIDED, Group, Rows
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import IN_SHORT_ROWS, STRIDED, Group, Rows
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import COLD, W
+from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
+from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
 from ptxlab.emulate.jit.memory.short_rows import TIMES, masked, short_rows
-from ptxlab.emulate.jit.memory.sites import Sites
 
 ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
 """Patterns (see `Seen`)."""
@@ -64,7 +64,7 @@ def _steady(form: Form) -> bool:
 class AffineAccesses(Part):
     """The check of affine addresses."""
 
-    def __init__(self, e: Emitter, sites: Sites) -> None:
+    def __init__(self, e: Emitter, sites: AddressResolution) -> None:
         super().__init__(e)
         self.sites = sites
         self.prefetches = Prefetches(e, sites)

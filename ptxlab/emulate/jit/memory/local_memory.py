@@ -6,16 +6,16 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.emitter.access_groups import access_shape
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import access_shape
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, Address, Value, constant
-from ptxlab.emulate.jit.memory.frames import Span, plan_spans
+from ptxlab.emulate.jit.memory.frame_accesses import Span, plan_spans
 from ptxlab.emulate.jit.memory.local_rows import LocalRows
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered
-from ptxlab.emulate.jit.translation.rulecode import call
-from ptxlab.emulate.rules.filling import fill_to
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.rules.lazy_fill import fill_to
 from ptxlab.emulate.runtime.state import Warp
 
 
@@ -28,7 +28,7 @@ class LocalMemory(Part):
         self.spans: dict[int, Span] = {}
         """The accesses of the block that share a check, by code index."""
         self.later = self.program.local_first < self.program.local_stride
-        """Whether some of it is filled when it is first accessed (see `rules.filling`)."""
+        """Whether some of it is filled when it is first accessed (see `rules.lazy_fill`)."""
         self.known: dict[tuple[str, int, str], Value] = {}
         """What lies in local memory, as far as the block has loaded or stored it: by the base of an address, how far
         behind that, and the type of the element."""
@@ -67,9 +67,9 @@ class LocalMemory(Part):
         known = at.lanes is not None and at.uniform
         if limit < 0 or (known and (int(at.text) > limit or int(at.text) % size)):
             if known:
-                self.e.stops.always(int(at.text))
+                self.e.faults.always(int(at.text))
             else:
-                self.e.stops.if_any(self.active.bits, at)
+                self.e.faults.if_any(self.active.bits, at)
             return None
         if known:
             if int(at.text) + size > self.program.local_first:
@@ -97,7 +97,7 @@ class LocalMemory(Part):
     def _check(self, at: Value, limit: int, size: int) -> Value:
         """Faults unless the addresses of all active lanes are right; where they are."""
         good = self._right(at, self.m.const("i64", limit), size)
-        self.e.stops.if_any(self.active.where_not(good), at)
+        self.e.faults.if_any(self.active.where_not(good), at)
         return good
 
     def _right(self, at: Value, last: Value, align: int) -> Value:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.emitter.access_groups import Group
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import Group
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import KEPT, W
-from ptxlab.emulate.jit.memory.sites import Sites
+from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
+from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.runtime import state as S
 
 LINE = 64
@@ -26,7 +26,7 @@ ROUNDS = 2
 class Prefetches(Part):
     """Writes them where an access has found its row."""
 
-    def __init__(self, e: Emitter, sites: Sites) -> None:
+    def __init__(self, e: Emitter, sites: AddressResolution) -> None:
         super().__init__(e)
         self.sites = sites
 

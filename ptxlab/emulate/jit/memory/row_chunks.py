@@ -19,16 +19,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ptxlab.emulate.jit.emitter.access_groups import Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.groups import Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
-from ptxlab.emulate.jit.memory.neighbours import APART, BYTES, ROOM, Bundle
+from ptxlab.emulate.jit.memory.merged_loads import APART, BYTES, ROOM, Bundle
 from ptxlab.emulate.jit.memory.scattered import LARGE, Scattered, Stride
 from ptxlab.emulate.program.block_order import components
+from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
-from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 

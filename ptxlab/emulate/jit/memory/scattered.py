@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
-from ptxlab.emulate.jit.memory.neighbours import BYTES, Bundle, transposed
-from ptxlab.emulate.jit.memory.patterns import Patterns
-from ptxlab.emulate.jit.memory.widths import Widths
+from ptxlab.emulate.jit.memory.address_patterns import Patterns
+from ptxlab.emulate.jit.memory.merged_loads import BYTES, Bundle, transposed
+from ptxlab.emulate.jit.memory.short_gathers import ShortGathers
 
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
@@ -151,9 +151,9 @@ class Scattered(Part):
         together, active or not."""
         return self._amd and self.e.brief and self.patterns.with_gaps()
 
-    def _widths(self) -> Widths:
+    def _widths(self) -> ShortGathers:
         """Arms of code for the lanes up to the last active one."""
-        return Widths(self.t, self.m, self.active.bits)
+        return ShortGathers(self.t, self.m, self.active.bits)
 
     def _gather(self, lane: str, base: str, offsets: str, lanes: int) -> str:
         """The elements of the active lanes, which are among the first so many, by the CPU's instruction."""

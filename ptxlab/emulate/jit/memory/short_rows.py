@@ -8,9 +8,9 @@ With all lanes active each row is loaded or stored as a vector, in the order of 
 from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.forms import Form
-from ptxlab.emulate.jit.emitter.groups import Rows, Seen
+from ptxlab.emulate.jit.emitter.access_groups import Rows, Seen
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.irtext import W
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import joined
 

@@ -8,10 +8,10 @@ and halves make words.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.llvm.fragments import shuffle
-from ptxlab.emulate.jit.llvm.irtext import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import in_turns
-from ptxlab.emulate.jit.memory.neighbours import BYTES
+from ptxlab.emulate.jit.memory.merged_loads import BYTES
 from ptxlab.emulate.jit.memory.scattered import Scattered, Where, each_lane, keep, lane_offset
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any
 
-from ptxlab.emulate.jit.llvm.irtext import KEPT
+from ptxlab.emulate.jit.llvm.ir_text import KEPT
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.native.library import Library, library
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.groups import plan_groups
+from ptxlab.emulate.jit.emitter.access_groups import plan_groups
 from ptxlab.emulate.language import lanes_of, u64
-from ptxlab.emulate.program.model import Mem, Reg
+from ptxlab.emulate.program.flat_program import Mem, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
+from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
 from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
 from ptxlab.emulate.rules.memory_maps import memory_map
-from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory

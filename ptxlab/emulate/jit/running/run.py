@@ -13,14 +13,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.building.atomic_contention import Comparison
 from ptxlab.emulate.jit.building.build import Loaded, prepare
-from ptxlab.emulate.jit.building.crowding import Comparison
-from ptxlab.emulate.jit.instruments.chosen import instruments_of
+from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
-from ptxlab.emulate.jit.running.image import Image
-from ptxlab.emulate.jit.running.launched import Launched
-from ptxlab.emulate.jit.running.read_only import ReadOnly, StoredAfterAll
-from ptxlab.emulate.jit.running.threads import Team
+from ptxlab.emulate.jit.running.launch_state import LaunchState
+from ptxlab.emulate.jit.running.memory_image import Image
+from ptxlab.emulate.jit.running.read_only_allocations import ReadOnly, StoredAfterAll
+from ptxlab.emulate.jit.running.worker_threads import Team
 from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
@@ -34,8 +34,8 @@ from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.bulk import Reductions, Reports
-    from ptxlab.emulate.jit.running.mbarriers import Callback
+    from ptxlab.emulate.jit.running.bulk_callbacks import Reductions, Reports
+    from ptxlab.emulate.jit.running.mbarrier_callbacks import Callback
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
 
@@ -59,7 +59,7 @@ _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 _announcing = threading.Lock()
 
 
-class Run(Launched):
+class Run(LaunchState):
     """One launch: what all workers share, and the workers."""
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory, *, again: bool = False) -> None:
@@ -83,8 +83,8 @@ class Run(Launched):
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.clusters = launch.blocks // launch.cluster_blocks
-        self.workers_wanted = built.crowding.workers(max(1, min(count, self.clusters)))
-        self.comparison = Comparison(built.crowding)
+        self.workers_wanted = built.contention.workers(max(1, min(count, self.clusters)))
+        self.comparison = Comparison(built.contention)
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
         self.quantum = max(1, min(quantum, budget // self.workers_wanted))
@@ -111,14 +111,14 @@ class Run(Launched):
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
         if self.built.instruments.checks:
-            from ptxlab.emulate.jit.running.mbarriers import Callback
-            from ptxlab.emulate.jit.running.shadows import Watched
+            from ptxlab.emulate.jit.running.mbarrier_callbacks import Callback
+            from ptxlab.emulate.jit.running.shadow_memory import Watched
 
             self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
             if self.mbarriers or self.bulk:
                 self.follow = self.callback.follow
         if self.bulk:
-            from ptxlab.emulate.jit.running.bulk import Reductions, Reports
+            from ptxlab.emulate.jit.running.bulk_callbacks import Reductions, Reports
 
             self.reductions = Reductions(self.errors, self.stop)
             self.functions["combine"] = self.reductions.address
@@ -347,7 +347,7 @@ class Run(Launched):
         """What counted code has counted; given what `executions` takes, of each warpgroup."""
         from ptxlab.emulate.jit.instruments.execution_counts import executions, tally
         from ptxlab.emulate.rules.memory_model import Counted
-        from ptxlab.emulate.runtime.collected import collect
+        from ptxlab.emulate.runtime.counter_totals import collect
 
         records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
         moved = np.sum([w.moved for w in self.workers], axis=0)

@@ -12,16 +12,17 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.bulk_transfers import Queue
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Resident, Warp
-from ptxlab.emulate.runtime.transfers import Queue
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments.tracing import Tape
-    from ptxlab.emulate.jit.running.launched import Launched
+    from ptxlab.emulate.jit.running.launch_state import LaunchState
     from ptxlab.emulate.rules.records import Mates
 
 MARGIN = 512
-"""Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see `memory.transfer`."""
+"""Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see
+`memory.data_transfer`."""
 ENDLESS = 1 << 62
 """More steps of a scheduler than there can be."""
 PARTS = 4
@@ -31,7 +32,7 @@ PARTS = 4
 class Slot:
     """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
-    def __init__(self, run: Launched, mates: Pointer[Mates] | None, rank: int) -> None:
+    def __init__(self, run: LaunchState, mates: Pointer[Mates] | None, rank: int) -> None:
         image, warps, each = run.image, run.launch.warps, 32 * run.program.local_stride
         octets, self.memory = image.cta.new()
         self.shared = zeroed(run.shared_size + 2 * MARGIN)[MARGIN : MARGIN + run.shared_size]
@@ -62,7 +63,7 @@ class Slot:
 class Worker:
     """One thread's context, its resident CTAs, its sites and counts."""
 
-    def __init__(self, run: Launched) -> None:
+    def __init__(self, run: LaunchState) -> None:
         launch, image = run.launch, run.image
         self.image = image  # which holds what the context points to
         self.slots: list[Slot] = []
@@ -108,7 +109,7 @@ class Worker:
         context.explicit_cluster = launch.cluster is not None
         self.add_slots(run)
 
-    def add_slots(self, run: Launched) -> None:
+    def add_slots(self, run: LaunchState) -> None:
         """Room for the CTAs of one more cluster, which is the next to run."""
         first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
         cluster = Cluster.new()

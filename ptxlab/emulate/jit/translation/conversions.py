@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.folding import Folding
-from ptxlab.emulate.jit.translation.kinds import (
+from ptxlab.emulate.jit.translation.value_kinds import (
     BOOLEAN,
     I1,
     I32,

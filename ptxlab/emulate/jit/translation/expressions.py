@@ -13,7 +13,7 @@ from typing import Any
 from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.conversions import Conversions
 from ptxlab.emulate.jit.translation.folding import COMPARE, MISSING
-from ptxlab.emulate.jit.translation.kinds import (
+from ptxlab.emulate.jit.translation.value_kinds import (
     BOOLEAN,
     I8,
     I64,

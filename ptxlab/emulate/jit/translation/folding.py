@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ptxlab.emulate.jit.translation.kinds import BOOLEAN, RuleError, Val, is_record
+from ptxlab.emulate.jit.translation.value_kinds import BOOLEAN, RuleError, Val, is_record
 from ptxlab.emulate.language.types import Scalar
 
 FOLD: dict[type, Callable[[Any, Any], Any]] = {

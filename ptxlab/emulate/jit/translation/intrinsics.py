@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from ptxlab.emulate.jit.translation import ir
-from ptxlab.emulate.jit.translation.distinct import Distinct
+from ptxlab.emulate.jit.translation.distinct_values import Distinct
 from ptxlab.emulate.jit.translation.expressions import Expressions
-from ptxlab.emulate.jit.translation.kinds import (
+from ptxlab.emulate.jit.translation.value_kinds import (
     I1,
     I8,
     I32,

@@ -14,7 +14,8 @@ from typing import Any
 from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.jit.translation.folding import MISSING
 from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
-from ptxlab.emulate.jit.translation.kinds import (
+from ptxlab.emulate.jit.translation.rule_calls import Function
+from ptxlab.emulate.jit.translation.value_kinds import (
     I1,
     I8,
     I32,
@@ -27,7 +28,6 @@ from ptxlab.emulate.jit.translation.kinds import (
     llvm_type,
     signature,
 )
-from ptxlab.emulate.jit.translation.rulecode import Function
 from ptxlab.emulate.language import vectors as L
 from ptxlab.emulate.language.rules import Rule, rule_of
 from ptxlab.emulate.language.types import Vector

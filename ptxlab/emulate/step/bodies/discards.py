@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.discards import forget_bytes
 from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.operands import Step, Translator

@@ -23,19 +23,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ptxlab.emulate.language import u64
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
-from ptxlab.emulate.program.model import Code, Literal, Reg, Source
 from ptxlab.emulate.rules.faults import disagree, incomplete
 from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.body import Body, executes
-from ptxlab.emulate.step.flow import diverging, union
+from ptxlab.emulate.step.control_flow import diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
+from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.emulate.step.operands import Read, Step, Translator
-from ptxlab.emulate.step.regions import Region
 from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action

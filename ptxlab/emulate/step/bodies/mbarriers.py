@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.bulk import complete_at
+from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.lane_scheduling import tried
 from ptxlab.emulate.rules.mbarrier_reports import party
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, over
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
-from ptxlab.emulate.rules.turns import tried
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.bodies.copies import commits
+from ptxlab.emulate.step.bodies.async_copies import commits
 from ptxlab.emulate.step.body import Body, Look, executes
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
-from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagree
 from ptxlab.emulate.rules.warpgroup_faults import (

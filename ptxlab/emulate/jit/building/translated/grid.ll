@@ -1,6 +1,6 @@
-; [["grid", "rounds.end_alike", "rounds.begin_in_place", "rounds.leave_round", "rounds.leave_segment", "turns.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
-; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/beginning.py rules/clusters.py rules/memcheck.py rules/rounds.py rules/scheduling.py rules/turns.py runtime/state.py
-; a08af8335335761cb4b823d13ae59eb94d010f2cb3d5864111389810cc599e0d 6e73ea215444f683354b7cc5670cd94f6074ada065e99376574407e13989a6e6
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py runtime/state.py
+; 6c82d8f14b10b09969f390b273ad99ab51a3239c103dbcf6911899a75cae69df 6e5e6b947d81b88477d30732f5d2b8a872aa4e45c2a9d3e8f6c618fcb28f11c7
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -654,7 +654,7 @@ then.3.i:                                         ; preds = %then.39
   %.12.i = load i64, ptr %.10.i, align 1
   %.14.i = add i64 %.12.i, 1
   store i64 %.14.i, ptr %.10.i, align 1
-  br label %beginning.draw_ticket.exit
+  br label %block_start.draw_ticket.exit
 
 after.4.i:                                        ; preds = %then.39
   %.23.i = load i64, ptr %.22.i, align 1
@@ -667,21 +667,21 @@ then.19.i:                                        ; preds = %after.4.i
   %.6.i14 = load i64, ptr %.4.i, align 1
   %.12.i16 = load i64, ptr %.11.i15, align 1
   %.13.not.i = icmp eq i64 %.12.i16, 0
-  br i1 %.13.not.i, label %beginning.draw_tickets.exit, label %and.9.i
+  br i1 %.13.not.i, label %block_start.draw_tickets.exit, label %and.9.i
 
 then.7.i:                                         ; preds = %and.9.i
   %.24.i = sub nuw i64 %.17.i18, %.6.i14
   %.28.i20 = udiv i64 %.24.i, %.12.i16
   %.29.i21 = add i64 %.28.i20, 1
   %spec.store.select.i = tail call i64 @llvm.umin.i64(i64 %.29.i21, i64 64)
-  br label %beginning.draw_tickets.exit
+  br label %block_start.draw_tickets.exit
 
 and.9.i:                                          ; preds = %then.19.i
   %.17.i18 = load i64, ptr %.16.i17, align 1
   %.18.i = icmp ult i64 %.6.i14, %.17.i18
-  br i1 %.18.i, label %then.7.i, label %beginning.draw_tickets.exit
+  br i1 %.18.i, label %then.7.i, label %block_start.draw_tickets.exit
 
-beginning.draw_tickets.exit:                      ; preds = %then.19.i, %then.7.i, %and.9.i
+block_start.draw_tickets.exit:                    ; preds = %then.19.i, %then.7.i, %and.9.i
   %count.0.i = phi i64 [ %spec.store.select.i, %then.7.i ], [ 1, %and.9.i ], [ 1, %then.19.i ]
   %.38.i = atomicrmw add ptr %.4.i, i64 %count.0.i monotonic, align 8
   store i64 %.38.i, ptr %.22.i, align 1
@@ -689,13 +689,13 @@ beginning.draw_tickets.exit:                      ; preds = %then.19.i, %then.7.
   store i64 %.45.i19, ptr %.25.i, align 1
   br label %after.20.i
 
-after.20.i:                                       ; preds = %beginning.draw_tickets.exit, %after.4.i
+after.20.i:                                       ; preds = %block_start.draw_tickets.exit, %after.4.i
   %.31.i = load i64, ptr %.22.i, align 1
   %.33.i = add i64 %.31.i, 1
   store i64 %.33.i, ptr %.22.i, align 1
-  br label %beginning.draw_ticket.exit
+  br label %block_start.draw_ticket.exit
 
-beginning.draw_ticket.exit:                       ; preds = %then.3.i, %after.20.i
+block_start.draw_ticket.exit:                     ; preds = %then.3.i, %after.20.i
   %common.ret.op.i = phi i64 [ %.12.i, %then.3.i ], [ %.31.i, %after.20.i ]
   %.58 = load i64, ptr %.57, align 1
   %.59 = icmp ult i64 %common.ret.op.i, %.58
@@ -749,7 +749,7 @@ then.24.i:                                        ; preds = %do.9.i
   store i64 %.23.i31, ptr %.15.i, align 1
   br label %after.17.sink.split
 
-then.52:                                          ; preds = %beginning.draw_ticket.exit
+then.52:                                          ; preds = %block_start.draw_ticket.exit
   %.63 = load ptr, ptr %.19, align 1
   %.64 = getelementptr i8, ptr %.63, i64 72
   %.65 = load ptr, ptr %.64, align 1
@@ -822,12 +822,12 @@ chosen.35.i:                                      ; preds = %no.34.i, %do.28.i
   %.54.i = shl i64 %.53.i, 3
   %.55.i = getelementptr i8, ptr %.49.i, i64 %.54.i
   %.56.i73 = load ptr, ptr %.55.i, align 1
-  tail call fastcc void @beginning.begin(ptr %context.given, ptr %.56.i73, i64 %.45.i72, i1 false)
+  tail call fastcc void @block_start.begin(ptr %context.given, ptr %.56.i73, i64 %.45.i72, i1 false)
   %.59.i = add nuw i64 %.26.06.i, 1
   %.32.i74 = icmp ult i64 %.59.i, %.18.i41
   br i1 %.32.i74, label %do.28.i, label %after.17
 
-else.53:                                          ; preds = %beginning.draw_ticket.exit
+else.53:                                          ; preds = %block_start.draw_ticket.exit
   %.5.i.i76 = load i64, ptr %.4.i.i75, align 1
   %.122.not.i.i77 = icmp eq i64 %.5.i.i76, 0
   br i1 %.122.not.i.i77, label %forget.exit.i88, label %do.8.i.i80
@@ -1055,12 +1055,12 @@ after.121.i:                                      ; preds = %else.106.i
   store i64 0, ptr %.4.i24.i, align 1
   %.9.i26.i = load i64, ptr %.8.i25.i, align 1
   %.10.not.i27.i = icmp eq i64 %.9.i26.i, 0
-  br i1 %.10.not.i27.i, label %beginning.begin_round.exit56.i, label %then.5.i28.i
+  br i1 %.10.not.i27.i, label %block_start.begin_round.exit56.i, label %then.5.i28.i
 
 then.5.i28.i:                                     ; preds = %after.121.i
   %.13.i30.i = load i64, ptr %.10.i7, align 1
   %.205.i31.i = icmp ugt i64 %.13.i30.i, 1
-  br i1 %.205.i31.i, label %do.16.i34.i, label %beginning.begin_round.exit56.i
+  br i1 %.205.i31.i, label %do.16.i34.i, label %block_start.begin_round.exit56.i
 
 do.16.i34.i:                                      ; preds = %then.5.i28.i, %do.16.i34.i
   %.14.06.i35.i = phi i64 [ %.57.i54.i, %do.16.i34.i ], [ 1, %then.5.i28.i ]
@@ -1087,15 +1087,15 @@ do.16.i34.i:                                      ; preds = %then.5.i28.i, %do.1
   store i32 %.38.i49.i, ptr %.55.i53.i, align 1
   %.57.i54.i = add nuw i64 %.14.06.i35.i, 1
   %.20.i55.i = icmp ult i64 %.57.i54.i, %.13.i30.i
-  br i1 %.20.i55.i, label %do.16.i34.i, label %beginning.begin_round.exit56.i
+  br i1 %.20.i55.i, label %do.16.i34.i, label %block_start.begin_round.exit56.i
 
-beginning.begin_round.exit56.i:                   ; preds = %do.16.i34.i, %then.5.i28.i, %after.121.i
+block_start.begin_round.exit56.i:                 ; preds = %do.16.i34.i, %then.5.i28.i, %after.121.i
   %.5.i.i57.i = load i64, ptr %.4.i.i.i, align 1
   %.122.not.i.i.i = icmp eq i64 %.5.i.i57.i, 0
   br i1 %.122.not.i.i.i, label %forget.exit.i.i, label %do.8.i.i.i
 
-do.8.i.i.i:                                       ; preds = %beginning.begin_round.exit56.i, %do.8.i.i.i
-  %.6.03.i.i.i = phi i64 [ %.21.i.i.i, %do.8.i.i.i ], [ 0, %beginning.begin_round.exit56.i ]
+do.8.i.i.i:                                       ; preds = %block_start.begin_round.exit56.i, %do.8.i.i.i
+  %.6.03.i.i.i = phi i64 [ %.21.i.i.i, %do.8.i.i.i ], [ 0, %block_start.begin_round.exit56.i ]
   %.15.i.i.i146 = load ptr, ptr %.14.i.i.i145, align 1
   %.17.i.i58.i = mul i64 %.6.03.i.i.i, 48
   %.18.i.i.i = getelementptr i8, ptr %.15.i.i.i146, i64 %.17.i.i58.i
@@ -1105,7 +1105,7 @@ do.8.i.i.i:                                       ; preds = %beginning.begin_rou
   %.12.i.i59.i = icmp ult i64 %.21.i.i.i, %.5.i.i57.i
   br i1 %.12.i.i59.i, label %do.8.i.i.i, label %forget.exit.i.i
 
-forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %beginning.begin_round.exit56.i
+forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %block_start.begin_round.exit56.i
   %.6.i.i148 = load i64, ptr %.5.i60.i, align 1
   %.136.not.i.i = icmp eq i64 %.6.i.i148, 0
   br i1 %.136.not.i.i, label %after.79, label %do.9.lr.ph.i.i
@@ -1155,7 +1155,7 @@ then.94:                                          ; preds = %then.87
   br label %common.ret
 }
 
-define noundef i1 @rounds.end_alike(ptr captures(none) %context.given, ptr captures(none) %cta.given, i32 %ended.given, i1 %noted.given) local_unnamed_addr #2 {
+define noundef i1 @scheduling_rounds.end_alike(ptr captures(none) %context.given, ptr captures(none) %cta.given, i32 %ended.given, i1 %noted.given) local_unnamed_addr #2 {
 entry.1:
   switch i32 %ended.given, label %after.23 [
     i32 2, label %then.3
@@ -1172,7 +1172,7 @@ then.3:                                           ; preds = %entry.1
 then.3.i:                                         ; preds = %or.12.i, %or.5.i, %then.3
   %.24.i = getelementptr i8, ptr %context.given, i64 32
   %.25.i = load i64, ptr %.24.i, align 1
-  br label %rounds.next_ticket.exit
+  br label %scheduling_rounds.next_ticket.exit
 
 or.5.i:                                           ; preds = %then.3
   %.14.i = getelementptr i8, ptr %context.given, i64 168
@@ -1191,7 +1191,7 @@ or.12.i:                                          ; preds = %or.5.i
 then.26.i:                                        ; preds = %or.28.i
   %.37.i = getelementptr i8, ptr %context.given, i64 32
   %.38.i = load i64, ptr %.37.i, align 1
-  br label %rounds.next_ticket.exit
+  br label %scheduling_rounds.next_ticket.exit
 
 or.28.i:                                          ; preds = %or.12.i
   %.31.i = getelementptr i8, ptr %context.given, i64 144
@@ -1212,7 +1212,7 @@ then.3.i20:                                       ; preds = %or.29.i
   %.12.i22 = load i64, ptr %.10.i21, align 1
   %.14.i23 = add i64 %.12.i22, 1
   store i64 %.14.i23, ptr %.10.i21, align 1
-  br label %beginning.draw_ticket.exit
+  br label %block_start.draw_ticket.exit
 
 after.4.i:                                        ; preds = %or.29.i
   %.22.i = getelementptr i8, ptr %context.given, i64 40
@@ -1223,43 +1223,43 @@ after.4.i:                                        ; preds = %or.29.i
   br i1 %.27.i, label %then.19.i, label %after.20.i
 
 then.19.i:                                        ; preds = %after.4.i
-  tail call fastcc void @beginning.draw_tickets(ptr %context.given)
+  tail call fastcc void @block_start.draw_tickets(ptr %context.given)
   br label %after.20.i
 
 after.20.i:                                       ; preds = %then.19.i, %after.4.i
   %.31.i27 = load i64, ptr %.22.i, align 1
   %.33.i28 = add i64 %.31.i27, 1
   store i64 %.33.i28, ptr %.22.i, align 1
-  br label %beginning.draw_ticket.exit
+  br label %block_start.draw_ticket.exit
 
-beginning.draw_ticket.exit:                       ; preds = %then.3.i20, %after.20.i
+block_start.draw_ticket.exit:                     ; preds = %then.3.i20, %after.20.i
   %common.ret.op.i24 = phi i64 [ %.12.i22, %then.3.i20 ], [ %.31.i27, %after.20.i ]
   %.49.i = getelementptr i8, ptr %context.given, i64 32
   %.50.i = load i64, ptr %.49.i, align 1
   %.51.i = icmp ult i64 %common.ret.op.i24, %.50.i
-  br i1 %.51.i, label %then.45.i, label %rounds.next_ticket.exit
+  br i1 %.51.i, label %then.45.i, label %scheduling_rounds.next_ticket.exit
 
-then.45.i:                                        ; preds = %beginning.draw_ticket.exit
+then.45.i:                                        ; preds = %block_start.draw_ticket.exit
   %.53.i = getelementptr i8, ptr %context.given, i64 312
   %.54.i = load i64, ptr %.53.i, align 1
   %.55.i = add i64 %.54.i, 1
   store i64 %.55.i, ptr %.53.i, align 1
-  br label %rounds.next_ticket.exit
+  br label %scheduling_rounds.next_ticket.exit
 
-rounds.next_ticket.exit:                          ; preds = %then.3.i, %then.26.i, %beginning.draw_ticket.exit, %then.45.i
-  %common.ret.op.i = phi i64 [ %.25.i, %then.3.i ], [ %.38.i, %then.26.i ], [ %common.ret.op.i24, %then.45.i ], [ %common.ret.op.i24, %beginning.draw_ticket.exit ]
+scheduling_rounds.next_ticket.exit:               ; preds = %then.3.i, %then.26.i, %block_start.draw_ticket.exit, %then.45.i
+  %common.ret.op.i = phi i64 [ %.25.i, %then.3.i ], [ %.38.i, %then.26.i ], [ %common.ret.op.i24, %then.45.i ], [ %common.ret.op.i24, %block_start.draw_ticket.exit ]
   %.14 = getelementptr i8, ptr %context.given, i64 32
   %.15 = load i64, ptr %.14, align 1
   %.16.not = icmp ult i64 %common.ret.op.i, %.15
   br i1 %.16.not, label %after.11, label %common.ret
 
-common.ret:                                       ; preds = %after.22.i, %or.5.i7, %after.23, %rounds.next_ticket.exit, %then.22, %after.11
-  %common.ret.op = phi i1 [ false, %rounds.next_ticket.exit ], [ true, %after.11 ], [ true, %then.22 ], [ true, %after.22.i ], [ false, %or.5.i7 ], [ false, %after.23 ]
+common.ret:                                       ; preds = %after.22.i, %or.5.i7, %after.23, %scheduling_rounds.next_ticket.exit, %then.22, %after.11
+  %common.ret.op = phi i1 [ false, %scheduling_rounds.next_ticket.exit ], [ true, %after.11 ], [ true, %then.22 ], [ true, %after.22.i ], [ false, %or.5.i7 ], [ false, %after.23 ]
   ret i1 %common.ret.op
 
-after.11:                                         ; preds = %rounds.next_ticket.exit
+after.11:                                         ; preds = %scheduling_rounds.next_ticket.exit
   %.21 = xor i1 %noted.given, true
-  tail call fastcc void @beginning.begin(ptr %context.given, ptr %cta.given, i64 %common.ret.op.i, i1 %.21)
+  tail call fastcc void @block_start.begin(ptr %context.given, ptr %cta.given, i64 %common.ret.op.i, i1 %.21)
   br label %common.ret
 
 then.22:                                          ; preds = %entry.1
@@ -1329,7 +1329,7 @@ do.29.i:                                          ; preds = %do.29.i.lr.ph, %do.
   br i1 %.33.i14, label %do.29.i, label %after.22.i
 }
 
-define noundef i1 @rounds.begin_in_place(ptr captures(none) %context.given, ptr captures(none) %cta.given) local_unnamed_addr #3 {
+define noundef i1 @scheduling_rounds.begin_in_place(ptr captures(none) %context.given, ptr captures(none) %cta.given) local_unnamed_addr #3 {
 entry.1:
   %.4 = getelementptr i8, ptr %cta.given, i64 4
   %.5 = load i32, ptr %.4, align 1
@@ -1474,7 +1474,7 @@ after.121:                                        ; preds = %else.120, %then.119
   br label %common.ret
 }
 
-define void @rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #4 {
+define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #4 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1489,15 +1489,15 @@ do.10.lr.ph:                                      ; preds = %entry.1
   %.21.i = zext i32 %.20.i to i64
   br label %do.10
 
-do.10:                                            ; preds = %do.10.lr.ph, %rounds.settle.exit
-  %.8.027 = phi i64 [ 0, %do.10.lr.ph ], [ %.21, %rounds.settle.exit ]
+do.10:                                            ; preds = %do.10.lr.ph, %scheduling_rounds.settle.exit
+  %.8.027 = phi i64 [ 0, %do.10.lr.ph ], [ %.21, %scheduling_rounds.settle.exit ]
   %.5.i = load ptr, ptr %.4.i, align 1
   %.9.i = load i64, ptr %.8.i, align 1
   %.10.i = mul i64 %.9.i, %.8.027
   %.11.i = getelementptr i8, ptr %.5.i, i64 %.10.i
   switch i32 %before.given, label %then.10.i [
-    i32 2, label %rounds.settle.exit.sink.split
-    i32 3, label %rounds.settle.exit
+    i32 2, label %scheduling_rounds.settle.exit.sink.split
+    i32 3, label %scheduling_rounds.settle.exit
   ]
 
 then.10.i:                                        ; preds = %do.10
@@ -1506,21 +1506,21 @@ then.10.i:                                        ; preds = %do.10
   %.18.i = getelementptr i8, ptr %.11.i, i64 256
   %.22.i = getelementptr i32, ptr %.18.i, i64 %.21.i
   store i32 %.16.i, ptr %.22.i, align 1
-  br label %rounds.settle.exit.sink.split
+  br label %scheduling_rounds.settle.exit.sink.split
 
-rounds.settle.exit.sink.split:                    ; preds = %do.10, %then.10.i
+scheduling_rounds.settle.exit.sink.split:         ; preds = %do.10, %then.10.i
   %.sink31 = phi i64 [ 132, %then.10.i ], [ 128, %do.10 ]
   %.sink = phi i32 [ %.16.i, %then.10.i ], [ 0, %do.10 ]
   %.9.i14 = getelementptr i8, ptr %.11.i, i64 %.sink31
   store i32 %.sink, ptr %.9.i14, align 1
-  br label %rounds.settle.exit
+  br label %scheduling_rounds.settle.exit
 
-rounds.settle.exit:                               ; preds = %rounds.settle.exit.sink.split, %do.10
+scheduling_rounds.settle.exit:                    ; preds = %scheduling_rounds.settle.exit.sink.split, %do.10
   %.21 = add nuw nsw i64 %.8.027, 1
   %.14 = icmp samesign ult i64 %.21, %.6
   br i1 %.14, label %do.10, label %after.12
 
-after.12:                                         ; preds = %rounds.settle.exit, %entry.1
+after.12:                                         ; preds = %scheduling_rounds.settle.exit, %entry.1
   switch i32 %ended.given, label %then.10.i17 [
     i32 1, label %after.23
     i32 2, label %after.23.sink.split
@@ -1578,7 +1578,7 @@ do.39:                                            ; preds = %do.39.lr.ph, %do.39
   br i1 %.43, label %do.39, label %after.29
 }
 
-define void @rounds.leave_segment(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %first.given, ptr readonly captures(none) %warp.given, i32 %start.given, i32 %behind.given) local_unnamed_addr #5 {
+define void @scheduling_rounds.leave_segment(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %first.given, ptr readonly captures(none) %warp.given, i32 %start.given, i32 %behind.given) local_unnamed_addr #5 {
 entry.1:
   %.6.not = icmp eq i32 %behind.given, -1
   br i1 %.6.not, label %after.4, label %then.3
@@ -1641,7 +1641,7 @@ after.42:                                         ; preds = %do.40, %after.4
   ret void
 }
 
-define void @turns.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #4 {
+define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #4 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1684,7 +1684,7 @@ after.18:                                         ; preds = %do.17, %entry.1
   ret void
 }
 
-define internal fastcc void @beginning.begin(ptr captures(none) %context.given, ptr captures(none) %cta.given, i64 %number.given, i1 %untouched.given) unnamed_addr #2 {
+define internal fastcc void @block_start.begin(ptr captures(none) %context.given, ptr captures(none) %cta.given, i64 %number.given, i1 %untouched.given) unnamed_addr #2 {
 entry.1:
   %.4 = getelementptr i8, ptr %cta.given, i64 88
   %.5 = load i32, ptr %.4, align 1
@@ -1841,19 +1841,19 @@ do.154.lr.ph:                                     ; preds = %then.139
   %.78.i = getelementptr i8, ptr %context.given, i64 418
   br label %do.154
 
-after.141:                                        ; preds = %beginning.begin_again.exit, %then.170, %or.174, %after.156
+after.141:                                        ; preds = %block_start.begin_again.exit, %then.170, %or.174, %after.156
   %.4.i47 = getelementptr i8, ptr %cta.given, i64 48
   store i64 0, ptr %.4.i47, align 1
   %.8.i48 = getelementptr i8, ptr %context.given, i64 328
   %.9.i49 = load i64, ptr %.8.i48, align 1
   %.10.not.i = icmp eq i64 %.9.i49, 0
-  br i1 %.10.not.i, label %beginning.begin_round.exit, label %then.5.i
+  br i1 %.10.not.i, label %block_start.begin_round.exit, label %then.5.i
 
 then.5.i:                                         ; preds = %after.141
   %.12.i50 = getelementptr i8, ptr %context.given, i64 184
   %.13.i = load i64, ptr %.12.i50, align 1
   %.205.i = icmp ugt i64 %.13.i, 1
-  br i1 %.205.i, label %do.16.lr.ph.i, label %beginning.begin_round.exit
+  br i1 %.205.i, label %do.16.lr.ph.i, label %block_start.begin_round.exit
 
 do.16.lr.ph.i:                                    ; preds = %then.5.i
   %.34.i = getelementptr i8, ptr %context.given, i64 200
@@ -1884,17 +1884,17 @@ do.16.i:                                          ; preds = %do.16.i, %do.16.lr.
   store i32 %.38.i, ptr %.55.i57, align 1
   %.57.i58 = add nuw i64 %.14.06.i, 1
   %.20.i59 = icmp ult i64 %.57.i58, %.13.i
-  br i1 %.20.i59, label %do.16.i, label %beginning.begin_round.exit
+  br i1 %.20.i59, label %do.16.i, label %block_start.begin_round.exit
 
-beginning.begin_round.exit:                       ; preds = %do.16.i, %after.141, %then.5.i
+block_start.begin_round.exit:                     ; preds = %do.16.i, %after.141, %then.5.i
   ret void
 
 or.142:                                           ; preds = %after.128
   %brmerge.not = select i1 %untouched.given, i1 %.6.not, i1 false
   br i1 %brmerge.not, label %or.174, label %then.170
 
-do.154:                                           ; preds = %do.154.lr.ph, %beginning.begin_warp.exit
-  %.152.068 = phi i64 [ 0, %do.154.lr.ph ], [ %.167, %beginning.begin_warp.exit ]
+do.154:                                           ; preds = %do.154.lr.ph, %block_start.begin_warp.exit
+  %.152.068 = phi i64 [ 0, %do.154.lr.ph ], [ %.167, %block_start.begin_warp.exit ]
   %.5.i14 = load ptr, ptr %.4.i13, align 1
   %.9.i16 = load i64, ptr %.8.i15, align 1
   %.10.i17 = mul i64 %.9.i16, %.152.068
@@ -1946,18 +1946,18 @@ do.60.i:                                          ; preds = %after.7.i, %do.60.i
 after.62.i:                                       ; preds = %do.60.i
   %.79.i = load i8, ptr %.78.i, align 1
   %.80.not.i = icmp eq i8 %.79.i, 0
-  br i1 %.80.not.i, label %beginning.begin_warp.exit, label %then.75.i
+  br i1 %.80.not.i, label %block_start.begin_warp.exit, label %then.75.i
 
 then.75.i:                                        ; preds = %after.62.i
   tail call void @clear.registers(ptr %.11.i18) #2
-  br label %beginning.begin_warp.exit
+  br label %block_start.begin_warp.exit
 
-beginning.begin_warp.exit:                        ; preds = %after.62.i, %then.75.i
+block_start.begin_warp.exit:                      ; preds = %after.62.i, %then.75.i
   %.167 = add nuw i64 %.152.068, 1
   %.158 = icmp ult i64 %.167, %.151
   br i1 %.158, label %do.154, label %after.156
 
-after.156:                                        ; preds = %beginning.begin_warp.exit, %then.139
+after.156:                                        ; preds = %block_start.begin_warp.exit, %then.139
   store i32 1, ptr %.144, align 1
   br label %after.141
 
@@ -1980,8 +1980,8 @@ or.174:                                           ; preds = %or.142
   %.179.not = icmp eq i8 %.178, 0
   br i1 %.179.not, label %after.141, label %then.170
 
-do.185:                                           ; preds = %do.185.lr.ph, %beginning.begin_again.exit
-  %.183.064 = phi i64 [ 0, %do.185.lr.ph ], [ %.196, %beginning.begin_again.exit ]
+do.185:                                           ; preds = %do.185.lr.ph, %block_start.begin_again.exit
+  %.183.064 = phi i64 [ 0, %do.185.lr.ph ], [ %.196, %block_start.begin_again.exit ]
   %.5.i = load ptr, ptr %.4.i, align 1
   %.9.i = load i64, ptr %.8.i, align 1
   %.10.i = mul i64 %.9.i, %.183.064
@@ -1999,13 +1999,13 @@ do.185:                                           ; preds = %do.185.lr.ph, %begi
   store i32 0, ptr %.16.i, align 1
   %.21.i43 = load i8, ptr %.20.i, align 1
   %.22.not.i = icmp eq i8 %.21.i43, 0
-  br i1 %.22.not.i, label %beginning.begin_again.exit, label %then.17.i
+  br i1 %.22.not.i, label %block_start.begin_again.exit, label %then.17.i
 
 then.17.i:                                        ; preds = %do.185
   tail call void @clear.registers(ptr %.11.i) #2
-  br label %beginning.begin_again.exit
+  br label %block_start.begin_again.exit
 
-beginning.begin_again.exit:                       ; preds = %do.185, %then.17.i
+block_start.begin_again.exit:                     ; preds = %do.185, %then.17.i
   %.196 = add nuw i64 %.183.064, 1
   %.189 = icmp ult i64 %.196, %.182
   br i1 %.189, label %do.185, label %after.141
@@ -2013,7 +2013,7 @@ beginning.begin_again.exit:                       ; preds = %do.185, %then.17.i
 
 declare void @clear.registers(ptr) local_unnamed_addr
 
-define internal fastcc void @beginning.draw_tickets(ptr captures(none) initializes((40, 56)) %context.given) unnamed_addr #6 {
+define internal fastcc void @block_start.draw_tickets(ptr captures(none) initializes((40, 56)) %context.given) unnamed_addr #6 {
 entry.1:
   %.4 = load ptr, ptr %context.given, align 1
   %.6 = load i64, ptr %.4, align 1
@@ -2061,10 +2061,10 @@ do.8.lr.ph:                                       ; preds = %entry.1
   %.14.i35 = zext nneg i32 %barrier.given to i64
   br label %do.8
 
-do.8:                                             ; preds = %do.8.lr.ph, %rounds.waits_whole.exit
-  %came.051 = phi i32 [ 0, %do.8.lr.ph ], [ %.22, %rounds.waits_whole.exit ]
-  %alive.050 = phi i32 [ 0, %do.8.lr.ph ], [ %.29, %rounds.waits_whole.exit ]
-  %.6.049 = phi i64 [ 0, %do.8.lr.ph ], [ %.31, %rounds.waits_whole.exit ]
+do.8:                                             ; preds = %do.8.lr.ph, %scheduling_rounds.waits_whole.exit
+  %came.051 = phi i32 [ 0, %do.8.lr.ph ], [ %.22, %scheduling_rounds.waits_whole.exit ]
+  %alive.050 = phi i32 [ 0, %do.8.lr.ph ], [ %.29, %scheduling_rounds.waits_whole.exit ]
+  %.6.049 = phi i64 [ 0, %do.8.lr.ph ], [ %.31, %scheduling_rounds.waits_whole.exit ]
   %.10.i22 = mul i64 %.9.i21, %.6.049
   %.11.i23 = getelementptr i8, ptr %.5.i19, i64 %.10.i22
   %.8.i32 = getelementptr i8, ptr %.11.i23, i64 128
@@ -2073,16 +2073,16 @@ do.8:                                             ; preds = %do.8.lr.ph, %rounds
   br i1 %.10.not.i, label %no.4.i, label %and.6.i
 
 no.4.i:                                           ; preds = %and.6.i, %do.8
-  br label %rounds.waits_whole.exit
+  br label %scheduling_rounds.waits_whole.exit
 
 and.6.i:                                          ; preds = %do.8
   %.12.i34 = getelementptr i8, ptr %.11.i23, i64 256
   %.15.i = getelementptr i32, ptr %.12.i34, i64 %.14.i35
   %.16.i = load i32, ptr %.15.i, align 1
   %.20.i = icmp eq i32 %.16.i, %.9.i33
-  br i1 %.20.i, label %rounds.waits_whole.exit, label %no.4.i
+  br i1 %.20.i, label %scheduling_rounds.waits_whole.exit, label %no.4.i
 
-rounds.waits_whole.exit:                          ; preds = %no.4.i, %and.6.i
+scheduling_rounds.waits_whole.exit:               ; preds = %no.4.i, %and.6.i
   %.21.i = phi i1 [ false, %no.4.i ], [ true, %and.6.i ]
   %.21 = zext i1 %.21.i to i32
   %.22 = add i32 %came.051, %.21
@@ -2093,9 +2093,9 @@ rounds.waits_whole.exit:                          ; preds = %no.4.i, %and.6.i
   %.12 = icmp ult i64 %.31, %.5
   br i1 %.12, label %do.8, label %after.10
 
-after.10:                                         ; preds = %rounds.waits_whole.exit, %entry.1
-  %alive.0.lcssa = phi i32 [ 0, %entry.1 ], [ %.29, %rounds.waits_whole.exit ]
-  %came.0.lcssa = phi i32 [ 0, %entry.1 ], [ %.22, %rounds.waits_whole.exit ]
+after.10:                                         ; preds = %scheduling_rounds.waits_whole.exit, %entry.1
+  %alive.0.lcssa = phi i32 [ 0, %entry.1 ], [ %.29, %scheduling_rounds.waits_whole.exit ]
+  %came.0.lcssa = phi i32 [ 0, %entry.1 ], [ %.22, %scheduling_rounds.waits_whole.exit ]
   %.33 = getelementptr i8, ptr %cta.given, i64 128
   %.35 = zext nneg i32 %barrier.given to i64
   %.36 = getelementptr i32, ptr %.33, i64 %.35

@@ -1,6 +1,6 @@
 ; [["memcheck.find_together", "memcheck.find_lanes"], [], "0.50"]
-; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/kinds.py jit/translation/rulecode.py jit/translation/translator.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; b0c5acaaf814d6c096bd59df872da3133914c068ff55a7b7a22907626fdd0618 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
+; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
+; 7c90629aae2b0b11aef816962d9c07aafb761e7a2c64a1b714bd65c7687b2c7e 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0

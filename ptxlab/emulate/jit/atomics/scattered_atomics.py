@@ -1,0 +1,112 @@
+"""Atomic operations of a full warp on addresses of which nothing is known: a histogram.
+
+Where nobody reads the old values, no other worker sees the memory, and all 32 addresses lie in shared memory or in the
+allocation that the site knows, 32 plain operations follow one another, without a loop: its end, and the calls that find
+each lane's place, took longer than they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.atomics.elements import new_value
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
+from ptxlab.emulate.jit.memory.access import Memory
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.table import Form
+
+
+class AtomicLanes(Part):
+    """Writes that way, and the functions that it calls."""
+
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e)
+        self.memory = memory
+
+    def apply(self, address: Address) -> bool:
+        """Whether an operation whose old values nobody reads, and whose order makes no difference, may go this way."""
+        e, base = self.e, address.base
+        if e.small or e.slow or base.uniform or isinstance(base, Affine):
+            return False
+        return e.code.space == "global" or (e.code.space == "shared" and base.type == "i32")
+
+    @contextmanager
+    def each(self, form: Form, word: str, lane: str, address: Address, given: Value, site: str) -> Iterator[None]:
+        """The operations; in this context the code for all others is written."""
+        t, shared = self.t, self.e.code.space == "shared"
+        lanes, other, done = (t.label(name) for name in ("lanes", "other", "done"))
+        start, offsets, good = self._in_shared(address, lane) if shared else self._in_site(address, lane, site)
+        kind = f"<{W} x {'i32' if shared else 'i64'}>"
+        first = t.let(f"shufflevector {kind} {offsets}, {kind} poison, <{W} x i32> zeroinitializer")
+        same = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq {kind} {offsets}, {first}')} to i32")
+        full = t.let(f"icmp eq i32 {t.let(f'and i32 {good}, {self.active.bits}')}, -1")
+        apart = t.let(f"icmp ne i32 {same}, -1")  # at one address they become one operation
+        t.do(f"br i1 {t.let(f'and i1 {full}, {apart}')}, label %{lanes}, label %{other}")
+        t.at(other)
+        with self.m.own_splats():
+            yield
+        t.go(done)
+        t.at(lanes)
+        x = f"{given.llvm} {given.text}"
+        t.do(f"call void @{self._function(form, word, lane, kind, given)}(ptr {start}, {kind} {offsets}, {x})")
+        t.go(done)
+        t.at(done)
+
+    def _in_shared(self, address: Address, lane: str) -> tuple[str, str, str]:
+        """The start of shared memory, the lanes' offsets from there, and which of them are inside and aligned."""
+        t, m, size = self.t, self.m, BITS[lane] // 8
+        at = m.add(address.base, m.const("i32", (address.offset - self.program.shared_start) % (1 << 32)))
+        offsets, row = m.vector(at), f"<{W} x i32>"
+        last = t.let(f"sub i64 %shared.size, {size}")
+        some = t.let(f"icmp sge i64 {last}, 0")
+        limit = t.let(f"trunc i64 {t.let(f'ashr i64 {last}, {size.bit_length() - 1}')} to i32")
+        limits = t.splat("i32", t.let(f"select i1 {some}, i32 {t.let(f'add i32 {limit}, 1')}, i32 0"))
+        places = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
+        return "%shared", offsets, t.let(f"bitcast <{W} x i1> {t.let(f'icmp ult {row} {places}, {limits}')} to i32")
+
+    def _in_site(self, address: Address, lane: str, site: str) -> tuple[str, str, str]:
+        """The same of the allocation that the site knows; none where another worker may see it, or where somebody keeps
+        a record of what is written."""
+        t, size, row = self.t, BITS[lane] // 8, f"<{W} x i64>"
+        base, places, host, written = (
+            t.let(f"load {kind}, ptr {t.field(S.Site, name, site)}")
+            for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
+        )
+        flag = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
+        alone = t.let(f"icmp ne i8 {flag}, 0")
+        free = t.let(f"and i1 {alone}, {t.let(f'icmp eq i64 {written}, 0')}")
+        limits = t.splat("i64", t.let(f"select i1 {free}, i64 {places}, i64 0"))
+        offsets = t.let(f"sub {row} {self.m.vector(self.m.wide(address))}, {t.splat('i64', base)}")
+        near = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
+        return host, offsets, t.let(f"bitcast <{W} x i1> {t.let(f'icmp ult {row} {near}, {limits}')} to i32")
+
+    def _function(self, form: Form, word: str, lane: str, kind: str, given: Value) -> str:
+        """The function that makes the operations, in lane order."""
+        ty, size, one = LLVM[lane], BITS[lane] // 8, kind.split()[-1][:-1]
+        name = f"lanes.{word}.{lane}.{one}" + ".same" * given.uniform
+        if name in self.e.helpers:
+            return name
+        t = Text()
+        t.declared = self.t.declared
+        for buffer, vector in (("at", kind), *([] if given.uniform else [("xs", given.llvm)])):
+            t.do(f"%{buffer}.p = alloca {vector}, align 64")
+            t.do(f"store {vector} %{buffer}, ptr %{buffer}.p, align 64")
+        for k in range(
+            W
+        ):  # volatile: LLVM would take offsets out of vectors, so late that the CPU lets loads go before
+            off = t.let(f"load volatile {one}, ptr {t.let(f'getelementptr {one}, ptr %at.p, i64 {k}')}")
+            # stores to their place, and begins again when it notices: 20 cycles each time
+            place = t.let(f"getelementptr i8, ptr %start, {one} {off}")
+            x = "%xs" if given.uniform else t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %xs.p, i64 {k}')}")
+            old = t.let(f"load {ty}, ptr {place}, align {size}")
+            t.do(f"store {ty} {new_value(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
+        head = (
+            f"define internal void @{name}(ptr %start, {kind} %at, {given.llvm} %xs) noinline nounwind alignstack(64)"
+        )
+        self.e.helpers[name] = "\n".join([f"{head} {{", *t.lines, "  ret void", "}", ""])
+        return name

@@ -1,0 +1,153 @@
+"""`cp.async` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.async_copies`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.bodies.body import Body
+from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.program.flat_program import Code, Mem, Reg
+from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.rules.async_copies import copy
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.checks.check_instrument import Checks
+
+SIZES = 16 * W
+"""Where in the buffer %data the bytes that lanes read are passed: after the addresses."""
+
+
+class Copies(Body):
+    """`cp.async` and the instructions that commit to copies or wait for them."""
+
+    rules = (copy,)
+
+    @staticmethod
+    def check_rules() -> tuple[Function, ...]:
+        from ptxlab.emulate.rules.copies_in_flight import commit, start, touched, wait_all, wait_group
+
+        return start, commit, wait_group, wait_all, touched
+
+    def emit(self, code: Code) -> None:
+        if not code.properties.lane_copy:
+            return
+        t, operands = self.t, self.e.operands
+        (to, _), (from_, _) = code.named["a"], code.named["b"]
+        assert isinstance(to, Mem)
+        assert isinstance(from_, Mem)
+        count = code.number("size")
+        to_at, to_add, whole = self._addresses(to, "i32", "%data")
+        from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
+        sizes = self._sizes(operands.read_named(code, "src_size"), count)
+        faults = t.let(call(
+            copy, "%ctx", "%cta", "%ws", self.active.bits, to_at, str(to_add), from_at, str(from_add), sizes,
+            self.e.own_site(), str(code.index), str(count),
+        ))  # fmt: skip
+        if whole is None:
+            t.fault_if(faults)
+            return
+        with t.if_then(faults, to="fault"):
+            self._correct(whole)
+
+    def _correct(self, to: Value) -> None:
+        """After a fault: notes the destination's address in full, since the rule has only 32 bits of it."""
+        t = self.t
+        kind, lane, address = (t.field(S.Context, f"fault.{name}") for name in ("kind", "lane", "address"))
+        here = t.let(f"icmp eq i32 {t.let(f'load i32, ptr {kind}')}, {S.COPY_TO}")
+        given = t.let(f"extractelement <{W} x i64> {self.m.vector(to)}, i32 {t.let(f'load i32, ptr {lane}')}")
+        noted = t.let(f"load i64, ptr {address}")
+        t.do(f"store i64 {t.let(f'select i1 {here}, i64 {given}, i64 {noted}')}, ptr {address}")
+
+    def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int, Value | None]:
+        """A pointer to 32 addresses (the register's own lanes, or a buffer), the offset to add to each, and the 64-bit
+        addresses if they had to be truncated to 32: any not in shared memory becomes one that is out of range."""
+        registers = self.e.registers
+        if isinstance(mem.base, Reg):
+            r = mem.base.index
+            if self.program.registers[r].lane == lane and not registers.scalar(r):
+                registers.settle(r)
+                return self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}"), mem.offset, None
+            base = registers.read(r)
+        else:
+            base = self.m.const("i64", int(mem.base.value))
+        at = self.m.add(base, self.m.const(base.type, mem.offset))
+        whole = None
+        if at.type != lane:
+            if lane == "i64":
+                at = self.m.zext("i64", at)
+            else:
+                whole, at = at, self.memory.rows.in_shared(at)
+        self.t.do(f"store <{W} x {lane}> {self.m.vector(at)}, ptr {buffer}, align 64")
+        return buffer, 0, whole
+
+    def _sizes(self, given: Value | None, count: int) -> str:
+        """A pointer to the bytes that each lane reads: given as a number, or as a predicate to read none."""
+        if given is None:
+            return "null"
+        if given.type == "i1":
+            given = self.m.select(given, self.m.const("i32", 0), self.m.const("i32", count))
+        elif given.type != "i32":
+            given = self.m.trunc("i32", self.m.umin(given, self.m.const(given.type, count)))
+        p = self.t.let(f"getelementptr i8, ptr %data, i64 {SIZES}")
+        self.t.do(f"store <{W} x i32> {self.m.vector(given)}, ptr {p}, align 64")
+        return p
+
+    # -- the checks ----------------------------------------------------------------------------------------------------
+
+    def check(self, code: Code, checks: Checks) -> After | None:
+        from ptxlab.emulate.rules.copies_in_flight import commit, wait_all, wait_group
+
+        if code.properties.lane_copy:
+            return self._checked_copy(code, checks)
+        if checks.sync and code.action is Action.COMMIT:
+            checks.of_copies(commit)
+        elif checks.sync and code.action is Action.WAIT_ALL:
+            checks.of_copies(wait_all)
+        elif checks.sync:
+            checks.of_copies(wait_group, str(code.number("n")))
+        return None
+
+    def _checked_copy(self, code: Code, checks: Checks) -> After:
+        """A cp.async: reads its operands before it."""
+        size = code.number("size")
+        offsets = self.memory.rows.offsets_in_shared(code)
+        source = self.m.vector(self.m.zext("i64", self.e.operands.address(code, "b")))
+        whole = self._complete(code, size)
+        return lambda: self._copied(code, checks, size, offsets, source, whole)
+
+    def _copied(self, code: Code, checks: Checks, size: int, offsets: str, source: str, whole: str) -> None:
+        """After a cp.async, when its addresses have been checked: its reads and writes."""
+        from ptxlab.emulate.rules.copies_in_flight import start
+        from ptxlab.emulate.rules.race_accesses import at_addresses
+
+        t = self.t
+        if checks.race or checks.init:
+            t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
+            with self.active.only(whole):
+                checks.each(0, size, code, READS, "global")
+        t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        members = [(code.index, 0, size)]
+        if checks.race:
+            t.do(
+                call(at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
+                     self.memory.sites.patterns.of(offsets, size), str(self.program.shared_start),
+                     checks.pieces(members), checks.members(members), "true")
+            )  # fmt: skip
+        if checks.init:
+            checks.stored(code, self.active.bits, ANYWHERE, 0, size)
+        if checks.sync:
+            checks.of_copies(start, "%addrs", str(size), str(code.index))
+            checks.tile_stored(self.active.bits, checks.members(members), self.program.shared_start)
+
+    def _complete(self, code: Code, size: int) -> str:
+        """i32: the lanes that copy all their bytes, and not zeros."""
+        given = self.e.operands.read_named(code, "src_size")
+        if given is None:
+            return self.active.bits
+        full = self.m.not_(given) if given.type == "i1" else self.m.ule(self.m.const(given.type, size), given)
+        return self.active.where(full)

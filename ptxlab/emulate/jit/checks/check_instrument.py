@@ -1,0 +1,277 @@
+"""What the checks' instruments share: which checks there are, tables of accesses, calls of rules about accesses.
+
+Rules do all work, out of line and for many accesses at once; tables describe what each access covers.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ptxlab.emulate.jit.checks import lane_by_lane
+from ptxlab.emulate.jit.checks.shared_initcheck import SharedWritten
+from ptxlab.emulate.jit.emitter.access_groups import Seen, offset_of
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.instrument import Instrument
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.memory.access import Memory
+from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
+from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
+from ptxlab.emulate.rules import (
+    async_proxy,
+    initcheck,
+    initcheck_local,
+    race_accesses,
+    race_chunks,
+    race_line_records,
+    race_order,
+    races,
+    records,
+)
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
+from ptxlab.emulate.rules.instructions import is_bulk
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.accesses import Access
+from ptxlab.isa.convert import PEER
+
+KINDS = {"load": READS, "store": WRITES, "atomic": CHANGES}
+Members = list[tuple[int, int, int]]
+"""Accesses that are checked at once: code index, offset from their lowest address, bytes."""
+
+
+class Checks(Part):
+    """`init`, `race`, `sync`: what is checked."""
+
+    def __init__(self, e: Emitter, checks: frozenset[str], memory: Memory) -> None:
+        super().__init__(e)
+        self.memory = memory
+        self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
+        self._copies = any(code.properties.lane_copy or is_bulk(code) for code in self.program.codes)
+        self._tiles = follows_tiles(self.program)
+
+    @functools.cached_property
+    def ordering(self) -> bool:
+        """Whether racecheck follows what strong accesses order."""
+        return self.race and rules.releases(self.program)
+
+    @functools.cached_property
+    def written(self) -> SharedWritten:
+        """What is known to be written of shared memory."""
+        return SharedWritten(self.e, self.memory)
+
+    @functools.cached_property
+    def flow(self) -> RegisterFlow:
+        """The registers that initcheck follows."""
+        return register_flow(self.program)
+
+    @functools.cached_property
+    def warpgroups(self) -> WarpgroupFlow:
+        """What is followed of registers of `wgmma`, for synccheck."""
+        return warpgroup_flow(self.program)
+
+    def may_be_copied(self, code: Code) -> bool:
+        """Whether an access may touch memory to which a cp.async is in flight, or that `wgmma` reads."""
+        follows = self._copies or (self._tiles and code.properties.stores)
+        return self.sync and code.space in ("shared", "cluster", "generic") and follows
+
+    def if_shared(self, code: Code, start: str, lanes: str) -> str:
+        """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
+        if code.space == "shared":
+            return lanes
+        window = SHARED_WINDOW if code.space == "generic" else 0
+        inside = self.t.let(f"icmp eq i64 {start}, {window + self.program.shared_start}")
+        return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
+
+    def touch_copied(self, mask: str, members: str) -> None:
+        """Checks accesses to shared memory against copies in flight; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
+        if self._copies:
+            self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
+        if self._tiles and self.e.code.properties.stores:
+            self.tile_stored(mask, members, start)
+
+    def tile_stored(self, mask: str, members: str, start: int) -> None:
+        """Notes stores to shared memory that the async proxy may read; %addrs holds the offsets."""
+        if self._tiles:
+            self.t.do(call(async_proxy.stored, *THERE, mask, "%addrs", members, str(start)))
+
+    def copied(self, code: Code, places: Value, size: int) -> None:
+        """Checks accesses to any addresses: those in shared memory against copies in flight."""
+        inside = self.active.bits
+        if code.space in ("generic", "cluster"):
+            if code.space == "generic":
+                places = self.m.sub(places, self.m.const("i64", SHARED_WINDOW))
+            within = self.m.vector(self.m.ult(places, self.m.const("i64", PEER)))
+            inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
+        offsets = self.m.vector(self.m.trunc("i32", self.m.sub(places, self.m.const("i64", self.program.shared_start))))
+        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self.touch_copied(inside, self.members([(code.index, 0, size)]))
+
+    def of_copies(self, rule: Function, *arguments: str) -> None:
+        """Calls a rule about the copies in flight that these lanes have issued."""
+        self.t.do(call(rule, *THERE[1:], self.active.bits, *arguments))
+
+    def if_any(self, lines: list[str]) -> None:
+        """Emits lines that run if any lane executes this instruction."""
+        t = self.t
+        if self.e.code.guard is None:
+            for line in lines:
+                t.do(line)
+            return
+        with t.unless(self.active.none()):
+            for line in lines:
+                t.do(line)
+
+    def fence(self, code: Code) -> str:
+        """The call of `race_order.fence`."""
+        return call(race_order.fence, *THERE, str(code.index), str(int(rules.wide(code))))
+
+    def strong(self, code: Code, size: int, *, write: bool) -> None:
+        """Active lanes have made a strong access; %addrs holds their addresses."""
+        orders, wide = str(int(rules.acquires(code))), str(int(rules.wide(code)))
+        at = self.active.bits, "%addrs", str(size)
+        lines = [call(race_order.acquire, *THERE, str(code.index), orders, wide, *at)]
+        if write:
+            lines.append(call(race_order.publish, *THERE, str(code.index), wide, *at))
+        self.if_any(lines)
+
+    def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
+        """Notes unwritten bytes that lanes read; %addrs holds their offsets."""
+        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
+
+    def stored(self, code: Code, mask: str, pattern: str, offset: int, size: int) -> None:
+        """Lanes store to shared memory; %addrs holds their offsets."""
+        given = str(offset), str(size), str(self.flags(code.index)), str(self.program.shared_start)
+        self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", pattern, *given))
+
+    def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
+        """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
+        looks = kind != READS or code.index not in self.flow.carried
+        if self.init and looks and code.space == "generic" and self.program.local_size:
+            given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(kind)
+            self.t.do(call(initcheck_local.accessed_anywhere, *given))
+        flags = code.properties.strong << records.STRONG
+        places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
+        access = str(code.index << records.CODE | flags)
+        line = call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access)
+        if self.init and not self.race and (space or code.space) == "global":
+            some = self.t.let(f"load i64, ptr {self.t.field(records.Launch, 'unwritten', '%check.launch')}")
+            with self.t.if_then(self.t.let(f"icmp ne i64 {some}, 0")):
+                self.t.do(line)
+        else:
+            self.t.do(line)
+
+    def access(self, code: Code, access: Access, kind: int | None = None) -> None:
+        """Lanes access memory anywhere. kind: READS, WRITES or CHANGES, if `access` does not say it."""
+        places = self.m.zext("i64", self.e.operands.address(code, access.operand))
+        self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
+        self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)
+        if access.what != "atomic" and self.may_be_copied(code):
+            self.copied(code, places, access.size)
+
+    def placed_rows(self, code: Code, lanes: int, pattern: str) -> tuple[str, str]:
+        """Rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets. Returns the
+        active ones of these lanes, and the table of the access."""
+        t, write = self.t, code.properties.stores
+        mask = t.let(f"and i32 {self.active.bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
+        members = [(code.index, 0, 16)]
+        start, rows = self.program.shared_start, self.members(members)
+        if self.race:
+            t.do(
+                call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
+                     str(start), self.pieces(members), rows, str(int(write)))
+            )  # fmt: skip
+        if self.init:
+            offsets = t.let(f"load <{W} x i32>, ptr %addrs, align 64")
+            with self.written.unless_lanes(offsets, [(0, 16)], mask, write=write):
+                if write:
+                    self.stored(code, mask, ANYWHERE, 0, 16)
+                else:
+                    good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
+                    with t.unless(good, cold=True):
+                        self.unwritten(mask, "%init.shared", str(start), rows)
+        if self.sync:
+            self.touch_copied(mask, rows)
+        return mask, rows
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def _listed(self, rows: list[int]) -> str:
+        return self.e.constant("checked", "i64", rows, align=", align 64", shared=True)
+
+    def flags(self, index: int) -> int:
+        return index << records.CODE | self.program.codes[index].properties.strong << records.STRONG
+
+    def members(self, members: Members) -> str:
+        rows = [len(members)]
+        for index, offset, size in members:
+            rows += [offset, size, self.flags(index)]
+        return self._listed(rows)
+
+    def pieces(self, members: Members) -> str:
+        """Words that follow each other are one piece, in the order of the text: of two instructions that read one word
+        each is checked, and the second is the one that is recorded."""
+        grain = races.granule(self.program)
+        runs: list[tuple[int, list[int]]] = []
+        end = 0
+        for index, offset, size in members:
+            first, last = offset // grain, -(-(offset + size) // grain)
+            if not runs or first != end:
+                runs.append((first, []))
+            runs[-1][1].extend([self.flags(index)] * (last - first))
+            end = last
+        rows = [len(runs)]
+        for first, codes in runs:
+            rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % 16)]
+        return self._listed(rows)
+
+    def chunks(self, codes: tuple[int, ...], seen: Seen) -> str:
+        """The table of stores that cover chunks of the lanes' own, one behind the other (`race_chunks`); "" where there
+        is none. codes: in the order of memory."""
+        grain, each = races.granule(self.program), [self.program.codes[index] for index in codes]
+        stride, least = seen.group.stride, min(codes)
+        if not stride.isdecimal() or int(stride) % grain or max(codes) - least >= race_line_records.FARTHEST:
+            return ""
+        words, start = int(stride) // grain, offset_of(each[0])
+        chunk = [0] * words
+        for code in each:
+            for at in range(offset_of(code) - start, offset_of(code) - start + seen.size, grain):
+                if at // grain >= words or words > race_chunks.MOST:
+                    return ""
+                chunk[at // grain] = code.index - least + 1
+        rows = [words, self.flags(least)]
+        for first in range(0, W * words, 8):
+            rows.append(sum(chunk[(first + k) % words] << 8 * k for k in range(8)))
+        return self._listed(rows)
+
+    def ranges(self, members: Members) -> str:
+        covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
+        runs = _runs(sorted(covered))
+        return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
+
+
+class CheckInstrument(Part, Instrument):
+    """An instrument of the checks."""
+
+    in_loop = lazy = True
+
+    def __init__(self, e: Emitter, checks: Checks) -> None:
+        super().__init__(e)
+        self.checks = checks
+
+
+def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
+    """Ranges (first, one after the last) of consecutive numbers."""
+    runs: list[tuple[int, int]] = []
+    for n in sorted_numbers:
+        if runs and runs[-1][1] == n:
+            runs[-1] = runs[-1][0], n + 1
+        else:
+            runs.append((n, n + 1))
+    return runs

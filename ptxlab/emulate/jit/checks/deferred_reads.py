@@ -1,0 +1,184 @@
+"""racecheck in compiled code on deferred reads (see `race_deferred_reads`): what is emitted in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ptxlab.emulate.jit.checks.check_instrument import Checks, Members
+from ptxlab.emulate.jit.emitter.access_groups import Seen
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.translation.rule_calls import THERE, call
+from ptxlab.emulate.rules import (
+    notes,
+    race_accesses,
+    race_deferred,
+    race_deferred_reads,
+    race_line_records,
+    race_repeats,
+)
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Put, Told
+
+
+class DeferredReads(Part):
+    """What puts reads off."""
+
+    def __init__(self, e: Emitter, checks: Checks) -> None:
+        super().__init__(e)
+        self.checks = checks
+        self._may = checks.race and not e.slow and race_deferred_reads.may_put_off(self.program)
+
+    @contextmanager
+    def around(
+        self, seen: Seen, members: Members, records: tuple[str, str], places: tuple[str, str], pattern: str
+    ) -> Iterator[tuple[str, str]]:
+        """Around what checks and records an access now: puts a read off if it can be, and does no more about one that
+        was expected. records: those of its allocation, and their stride; places: the offsets of lanes 0 and 16. Gives
+        the tables of the members and of the pieces."""
+        t, (race, stride) = self.t, records
+        rows, pieces = self.checks.members(members), self.checks.pieces(members)
+        if seen.code.space != "shared":
+            with t.if_then(t.let(f"icmp ne ptr {race}, null")), self.m.own_splats():
+                yield rows, pieces
+            return
+        if not self._may or not seen.group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}:
+            yield rows, pieces
+            return
+        past = t.label("later")
+        self._if_repeated(seen, records, places, pattern, rows, past)
+        if not seen.write:
+            with t.if_then(t.let(f"icmp eq i64 {self._state(race, stride)}, {race_deferred_reads.TO_BLOCK}")):
+                self._note(seen, (race, stride, rows, pieces), places, pattern, past)
+        yield rows, pieces
+        t.go(past)
+        t.at(past)
+
+    @contextmanager
+    def unless_watched(self, seen: Seen, members: Members, records: tuple[str, str]) -> Iterator[None]:
+        """Around what checks and records an access of rows: puts one of shared memory off where others are, that is a
+        write as well, if each word is one thread's."""
+        t, group, (race, stride) = self.t, seen.group, records
+        if not self._may or seen.code.space != "shared" or not group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
+            yield
+            return
+        past, state = t.label("watched"), self._state(race, stride)
+        least = race_deferred_reads.TO_BLOCK if seen.write else race_deferred_reads.WATCHED
+        with t.if_then(t.let(f"icmp uge i64 {state}, {least}")):
+            tables = self.checks.members(members), self.checks.pieces(members)
+            given = self.active.bits, race, stride, *group.halves, group.pattern, *tables, str(int(seen.write))
+            with t.if_then(t.let(call(race_deferred.watched_rows, *THERE, *given)), to=past):
+                pass
+        yield
+        t.go(past)
+        t.at(past)
+
+    def _state(self, race: str, stride: str) -> str:
+        """Where reads of an allocation are noted (`race_deferred_reads.NOW` and so on)."""
+        kept = self.t.let(f"getelementptr i64, ptr {race}, i64 {self.t.let(f'mul i64 {stride}, 3')}")
+        place = self.t.let(f"getelementptr i64, ptr {kept}, i64 {race_line_records.LATER}")
+        return self.t.let(f"load i64, ptr {place}")
+
+    def _if_repeated(
+        self, seen: Seen, records: tuple[str, str], places: tuple[str, str], pattern: str, rows: str, past: str
+    ) -> None:
+        """Goes on at `past` if the block is expected to do what an earlier one did, and does it."""
+        t, writes = self.t, race_deferred_reads.NOTED_WRITE if seen.write else 0
+        expected = t.let(f"icmp eq i64 {self._state(*records)}, {race_deferred_reads.REPEATED}")
+        with t.if_then(t.let(f"and i1 {expected}, {self._fits(seen, pattern)}")):
+            repeats = {
+                name: t.let(f"load {kind}, ptr {t.field(Block, f'repeats.{name}', '%check.block')}")
+                for name, kind in (("told", "ptr"), ("next", "i64"))
+            }
+            at = t.let(f"mul i64 {repeats['next']}, {Told.size}")
+            told = t.let(f"getelementptr i8, ptr {repeats['told']}, i64 {at}")
+            low, high = (t.let(f"zext i32 {t.let(f'trunc i64 {place} to i32')} to i64") for place in places)
+            apart = "0"
+            if not seen.uniform:
+                same = t.let(f"trunc i32 {t.let(f'lshr i32 {0b100010}, {pattern}')} to i1")  # ALL_ and HALVES_THE_SAME
+                apart = t.let(f"select i1 {same}, i64 0, i64 {seen.size << 32}")
+            lanes, above = t.let(f"zext i32 {self.active.bits} to i64"), t.let(f"shl i64 {high}, 32")
+            stamp = self._stamp(race_deferred_reads.STRIDED | writes)
+            alike = {
+                "key": f"i64 {t.let(f'and i64 {stamp}, {race_repeats.NOT_BLOCK}')}",
+                "places": f"i64 {t.let(f'or i64 {above}, {low}')}",
+                "lanes": f"i64 {t.let(f'or i64 {apart}, {lanes}')}",
+                "members": f"ptr {rows}",
+            }
+            if any(code.properties.converges for code in self.program.codes):
+                alike["synced"] = f"i32 {self._synced()}"
+            same = "true"
+            for field, value in alike.items():
+                held = t.let(f"load {value.split()[0]}, ptr {t.field(Told, field, told)}")
+                same = t.let(f"and i1 {same}, {t.let(f'icmp eq {value}, {held}')}")
+            with t.if_then(same, to=past):
+                t.bump(t.field(Block, "repeats.next", "%check.block"), "add i64", "1")
+            t.do(call(race_accesses.departed, "%check.launch", "%check.block", *records, self.active.bits))
+
+    def _note(
+        self, seen: Seen, given: tuple[str, str, str, str], places: tuple[str, str], pattern: str, past: str
+    ) -> None:
+        """Puts a read off, if the lanes that there are and their pattern are such that it can be, and if there is room;
+        then it is done, and goes on at `past`. given: the records, their stride, both tables."""
+        t, (low, high) = self.t, places
+        race, stride, rows, pieces = given
+        count, limit = (
+            t.let(f"load i64, ptr {t.field(Block, f'later.{field}', '%check.block')}") for field in ("count", "limit")
+        )
+        largest = t.let(f"or i64 {t.let(f'or i64 {low}, {high}')}, {stride}")
+        good = t.let(f"and i1 {self._less(count, limit)}, {self._less(largest, str(1 << 32))}")
+        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past):
+            above = t.let(f"shl i64 {high}, 32")
+            lanes = t.let(f"shl i64 {t.let(f'zext i32 {self.active.bits} to i64')}, 32")
+            stamp = self._stamp(race_deferred_reads.ONE_ADDRESS if seen.uniform else pattern)
+            place = t.let(f"or i64 {above}, {low}")
+            extent = t.let(f"or i64 {lanes}, {stride}")
+            put = self._put(count)
+            for field, value in {
+                "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
+                "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "synced": f"i32 {self._synced()}",
+            }.items():  # fmt: skip
+                t.do(f"store {value}, ptr {t.field(Put, field, put)}")
+            t.bump(t.field(Block, "later.count", "%check.block"), "add i64", "1")
+            self._taking_part(seen, rows)
+
+    def _put(self, number: str) -> str:
+        """A pointer to one of the block's notes."""
+        reads = self.t.let(f"load ptr, ptr {self.t.field(Block, 'later.reads', '%check.block')}")
+        return self.t.let(f"getelementptr i8, ptr {reads}, i64 {self.t.let(f'mul i64 {number}, {Put.size}')}")
+
+    def _synced(self) -> str:
+        """When the warp's lanes have last synchronized."""
+        t, diagonal = self.t, Block.fields["sync"].columns + 1
+        at = t.let(f"mul i32 %check.warp, {diagonal}")
+        place = t.let(f"getelementptr i32, ptr {t.field(Block, 'sync', '%check.block')}, i32 {at}")
+        return t.let(f"load i32, ptr {place}")
+
+    def _taking_part(self, seen: Seen, members: str) -> None:
+        if self._partly(seen):
+            self.t.do(call(notes.taking_part, "%check.launch", "%check.warp", self.active.bits, members))
+
+    def _less(self, a: str, b: str) -> str:
+        return self.t.let(f"icmp ult i64 {a}, {b}")
+
+    def _partly(self, seen: Seen) -> bool:
+        """Whether some lanes are likely to be inactive."""
+        return self.active.partly or seen.code.guard is not None
+
+    def _fits(self, seen: Seen, pattern: str) -> str:
+        """Whether the lanes that there are, and their pattern, are such that a read can be put off."""
+        if not seen.uniform:  # those of IN_A_ROW, ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS
+            return self.t.let(f"trunc i32 {self.t.let(f'lshr i32 {0b1110011}, {pattern}')} to i1")
+        if self._partly(seen):
+            return self.t.let(f"icmp ne i32 {self.active.bits}, 0")
+        return self.t.let(f"icmp eq i32 {self.active.bits}, -1")
+
+    def _stamp(self, pattern: int | str) -> str:
+        """When and by whom a read is put off, and its pattern (see `records.Put`)."""
+        t = self.t
+        now, full = (t.let(f"load i64, ptr {t.field(Block, name, '%check.block')}") for name in ("now", "full"))
+        time = t.let(f"and i64 {t.let(f'lshr i64 {full}, {TIME - CODE}')}, {LAST_TIME << CODE}")
+        warp = t.let(f"shl i64 {t.let('zext i32 %check.warp to i64')}, {WARP}")
+        who = t.let(f"or i64 {warp}, {t.let(f'zext i32 {pattern} to i64')}")
+        return t.let(f"or i64 {t.let(f'or i64 {now}, {time}')}, {who}")

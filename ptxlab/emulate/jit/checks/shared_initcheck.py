@@ -1,0 +1,110 @@
+"""initcheck: accesses to shared memory that one comparison of addresses shows to be right.
+
+Between two gaps, shared memory is soon written from the beginning of the stretch on without a hole; `Block.reached`
+says how far. What lies in front of that has been written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ptxlab.emulate.jit.emitter.access_groups import Group
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.memory.access import Memory
+from ptxlab.emulate.jit.memory.affine_access import ROW, ROWS
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.rules import initcheck
+from ptxlab.emulate.rules.launches import gaps_of
+from ptxlab.emulate.rules.records import STRETCHES, Block
+
+Bytes = list[tuple[int, int]]
+"""What is accessed behind an offset: where each part begins, and its bytes."""
+
+
+class SharedWritten(Part):
+    """The comparisons."""
+
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e)
+        self.memory = memory
+        gaps = gaps_of(self.program) if self.program.shared_gap else [0]
+        self.starts = [0, *(at + size for at, size in zip(gaps[1::2], gaps[2::2], strict=True))]
+        """Where the stretches begin."""
+
+    @contextmanager
+    def unless_one(self, off: str, accessed: Bytes, *, write: bool = False) -> Iterator[None]:
+        """Code that runs unless all that is accessed behind an offset, an i64, is known to be written."""
+        stretch, _, reached = self._stretch(off)
+        end = self.t.let(f"add i64 {off}, {max(at + size for at, size in accessed)}")
+        with self._unless(self.t.let(f"icmp ule i64 {end}, {reached}"), stretch, write):
+            yield
+
+    @contextmanager
+    def unless_near(self, group: Group, accessed: Bytes) -> Iterator[str]:
+        """The same of the offsets of all lanes, those of a group. What reads finds out how far the stretch is written,
+        whose number this gives: `STRETCHES` if there are too many."""
+        halves = 2 if group.lanes is not None and ROWS in group.patterns else 1
+        if self.active.partly or self.active.guard is not None or not group.patterns & {ROW, ROWS}:
+            good, stretch = self._lanes(self.memory.sites.offsets(group), accessed, self.active.bits)
+        else:
+            good, stretch = self._rows(group, halves, accessed)
+        with self._unless(good, stretch, write=True):
+            yield stretch if len(self.starts) <= STRETCHES else str(STRETCHES)
+
+    @contextmanager
+    def unless_lanes(self, offsets: str, accessed: Bytes, mask: str, *, write: bool = False) -> Iterator[None]:
+        """The same of any 32 offsets, a vector of i32, for the lanes of a mask."""
+        good, stretch = self._lanes(offsets, accessed, mask)
+        with self._unless(good, stretch, write):
+            yield
+
+    @contextmanager
+    def _unless(self, good: str, stretch: str, write: bool = False) -> Iterator[None]:
+        """The same; after a read it is found out how far the stretch is written meanwhile."""
+        if len(self.starts) > STRETCHES:
+            yield
+            return
+        with self.t.unless(good), self.m.own_splats():
+            yield
+            if not write:
+                self.t.do(call(initcheck.reach, "%check.block", stretch))
+
+    def _stretch(self, off: str) -> tuple[str, str, str]:
+        """Of the stretch that an offset lies in: its number, where it begins, and up to where it is written."""
+        t, place = self.t, self.t.field(Block, "reached", "%check.block")
+        number, low = "0", "0"
+        for start in self.starts[1:STRETCHES]:
+            behind = t.let(f"icmp uge i64 {off}, {start}")
+            number = t.let(f"add i64 {number}, {t.let(f'zext i1 {behind} to i64')}")
+            low = t.let(f"select i1 {behind}, i64 {start}, i64 {low}")
+        place = place if number == "0" else t.let(f"getelementptr i64, ptr {place}, i64 {number}")
+        return number, low, t.let(f"load i64, ptr {place}, align 8")
+
+    def _rows(self, group: Group, halves: int, accessed: Bytes) -> tuple[str, str]:
+        """i1: whether the lanes form a row, or a row of each half, which is known to be written; and the stretch."""
+        t, size = self.t, max(at + size * W // halves for at, size in accessed)
+        stretch, low, reached = self._stretch(group.halves[0])
+        good = t.let(f"icmp eq i32 {group.pattern}, {ROW if halves == 1 else ROWS}")
+        for off in group.halves[:halves]:
+            end = t.let(f"add i64 {off}, {size}")
+            good = t.let(f"and i1 {good}, {t.let(f'icmp ule i64 {end}, {reached}')}")
+        if halves == 2 and low != "0":
+            good = t.let(f"and i1 {good}, {t.let(f'icmp uge i64 {group.halves[1]}, {low}')}")
+        return good, stretch
+
+    def _lanes(self, offsets: str, accessed: Bytes, mask: str) -> tuple[str, str]:
+        """i1: whether all that the lanes of a mask access is known to be written, in one stretch; and that."""
+        t, kind = self.t, f"<{W} x i32>"
+        first = t.let(f"zext i32 {t.let(f'extractelement {kind} {offsets}, i64 0')} to i64")
+        stretch, low, reached = self._stretch(first)
+        room = t.let(f"sub i64 {reached}, {max(at + size for at, size in accessed)}")
+        if low != "0":
+            room = t.let(f"sub i64 {room}, {low}")
+            offsets = t.let(f"sub {kind} {offsets}, {t.splat('i32', t.let(f'trunc i64 {low} to i32'))}")
+        last = t.splat("i32", t.let(f"trunc i64 {room} to i32"))
+        beyond = t.let(f"bitcast <{W} x i1> {t.let(f'icmp ugt {kind} {offsets}, {last}')} to i32")
+        none = t.let(f"icmp eq i32 {t.let(f'and i32 {beyond}, {mask}')}, 0")
+        return t.let(f"and i1 {none}, {t.let(f'icmp sge i64 {room}, 0')}"), stretch

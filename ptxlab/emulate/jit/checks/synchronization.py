@@ -1,0 +1,100 @@
+"""The checks in compiled code: barriers, fences, and instructions that synchronize lanes of a warp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rule_calls import THERE, call
+from ptxlab.emulate.program.flat_program import Block, Code
+from ptxlab.emulate.program.warpgroup_flow import orders_proxies
+from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order
+from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
+
+
+class CheckedControl(CheckInstrument):
+    """Barriers, fences, and instructions that synchronize lanes of a warp."""
+
+    def before(self, code: Code) -> None:
+        if self.checks.race and code.action is Action.FENCE:
+            self.checks.if_any([self.checks.fence(code)])
+        if self.checks.sync and orders_proxies(code):
+            self.checks.if_any([call(async_proxy.fenced, *THERE)])
+
+    def arrives(self, code: Code) -> None:
+        given = rules.members_of(code)
+        if self.checks.race and rules.of_whole_warp(code):
+            self.checks.if_any([call(race_order.sync_warp, "%check.block", "%check.warp")])
+        elif self.checks.race:
+            named = self.m.vector(self.e.operands.read(given, "b32"))
+            live = self.t.let("load i32, ptr %live.at")
+            self.t.do(call(race_order.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
+
+    def synced(self, code: Code, brought: list[Any] | None) -> None:
+        """Checks the member masks of the lanes that have synchronized."""
+        given = rules.members_of(code)
+        if not self.checks.sync or given is None or code.form.op.kind == "warp":
+            return
+        shuffles = code.action is Action.SHUFFLE
+        if brought is None:
+            members, sources = self.e.operands.read(given, "b32"), []
+            if shuffles:
+                sources = [self.e.operands.read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)]
+        else:
+            p = self.t.field(S.Warp, "members")
+            members = Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
+            sources = brought
+        live = self.t.let("load i32, ptr %live.at")
+        first = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'first_live')}")
+        gone = self.t.let(f"and i32 {first}, {self.t.let(f'xor i32 {live}, -1')}")
+        named = self.m.vector(members)
+        self.t.do(call(lane_masks.named, *THERE, self.active.bits, gone, named, str(code.index)))
+        if shuffles:
+            asked = len(code.dests) > 1 and code.dests[1] is not None
+            self.t.do(
+                call(
+                    lane_masks.shuffled, *THERE, self.active.bits, live, named, self.m.vector(sources[1]),
+                    self.m.vector(sources[2]), str(lane_masks.MODES[str(code.form.mode)]), str(int(asked)),
+                    str(code.index),
+                )
+            )  # fmt: skip
+
+    # -- barriers ------------------------------------------------------------------------------------------------------
+
+    def barrier(self, block: Block, code: Code) -> None:
+        if self.checks.sync:
+            given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
+            if code.form.red:
+                given.pop()
+            numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
+            count = numbers[1] if len(numbers) > 1 else "0"
+            skips = self.t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
+            self.t.do(
+                call(
+                    barriers.arrived, *THERE[:2], "%ws", self.active.bits, skips, numbers[0], count,
+                    str(int(code.properties.aligned)), str(self.e.pc(block.next)), self._may_come(code),
+                    str(code.index),
+                )
+            )  # fmt: skip
+
+    def _may_come(self, code: Code) -> str:
+        """A table of the instructions from which lanes may still reach a barrier."""
+        return self.e.constant("may.come", "i8", map(int, rules.may_come(self.program, code)))
+
+    def cluster_barrier(self, code: Code) -> None:
+        if not self.checks.race or code.form is None:
+            return
+        if code.form.arrive:
+            releases = str(int(code.form.order != "relaxed"))
+            self.checks.if_any([call(race_order.cluster_arrived, "%check.block", "%check.warp", releases)])
+        else:
+            self.checks.if_any([call(race_order.cluster_waited, "%check.block", "%check.warp")])
+
+    def barrier_arrives(self, offset: str) -> None:
+        if self.checks.race:
+            barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")
+            self.t.do(call(race_order.arrived, "%check.block", "%check.warp", barrier))

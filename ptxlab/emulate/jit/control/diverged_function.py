@@ -1,0 +1,347 @@
+"""The function for a diverged warp: every lane has its own program counter, and groups of lanes take turns.
+
+`ptxlab.emulate.rules.lane_scheduling` chooses the group that runs a block next, its writes masked. Once all live lanes
+are at the start of one block, and the registers that should be uniform there are, the warp returns to the fast
+function.
+
+Lanes at a `.sync` instruction wait for the other lanes that it names. They leave their operands in the warp's state;
+when the last has arrived (`sync_lanes`), all of them receive their results before any group has its next turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.emulate.jit.control.blocks import Blocks
+from ptxlab.emulate.jit.control.control_flow import ControlFlow
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.values import BITS, Value
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.flat_program import Block, Code, Literal
+from ptxlab.emulate.program.liveness import reads
+from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
+from ptxlab.emulate.rules.instructions import is_members, members_of
+from ptxlab.emulate.rules.lane_scheduling import go_on
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa import types
+
+
+class DivergedFunction(Part):
+    """Writes `@slow`. only: the blocks that it has, if not all (see `jit.analysis.divergence`)."""
+
+    def __init__(self, blocks: Blocks, only: frozenset[int] | None = None) -> None:
+        super().__init__(blocks.e)
+        self.blocks = blocks
+        self.only, self.control = only, ControlFlow(blocks, self)
+
+    def function(self) -> str:
+        """Its LLVM text."""
+        if not any(code.properties.converges for code in self.program.codes):  # where lanes wait within blocks
+            self.e.registers.own = self.e.registers.not_needed(range(len(self.program.blocks)))
+        return self.blocks.function(self.block, self.dispatch)
+
+    # -- whose turn it is ----------------------------------------------------------------------------------------------
+
+    def dispatch(self) -> None:
+        cases = [f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
+        for code in self.program.codes:
+            if code.properties.converges and (self.only is None or code.block in self.only):
+                cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
+                if self.program.blocks[code.block].last > code.index + 1:
+                    cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
+        resume = self.t.field(S.Warp, "resume")
+        self.t.lines += f"""
+  %d.lanes = load i32, ptr {resume}
+  store i32 %d.lanes, ptr %mask.p
+  store i32 0, ptr {resume}
+  %d.anew = icmp eq i32 %d.lanes, 0
+  br i1 %d.anew, label %dispatch, label %d.go
+dispatch:
+  %d.mask = {call(go_on, "%ctx", "%ws")}
+  store i32 %d.mask, ptr %mask.p
+  %d.none = icmp eq i32 %d.mask, 0
+  br i1 %d.none, label %d.stop, label %d.go
+d.stop:
+  %d.live = load i32, ptr %live.at
+  %d.wait = load i32, ptr %wait.at
+  %d.wait.not = xor i32 %d.wait, -1
+  %d.ready = and i32 %d.live, %d.wait.not
+  %d.done = icmp eq i32 %d.ready, 0
+  %d.why = select i1 %d.done, i32 {S.DONE}, i32 {S.SUSPENDED}
+  ret i32 %d.why
+d.go:
+  %d.these = load i32, ptr %mask.p
+  %d.lane = call i32 @llvm.cttz.i32(i32 %d.these, i1 false)
+  %d.pc.p = getelementptr i32, ptr %pcs.at, i32 %d.lane
+  %d.pc = load i32, ptr %d.pc.p
+  switch i32 %d.pc, label %d.missing [{" ".join(cases)}]
+d.missing:
+  store i32 %d.these, ptr {resume}
+  ret i32 {S.LACKING}""".splitlines()[1:]
+
+    # -- blocks --------------------------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        """A basic block."""
+        if self.only is not None and block.index not in self.only:
+            self._lacking(block)
+            return
+        self.t.at(f"b{block.index}")
+        bits = self._rejoin(block)
+        self.blocks.count(block, bits)
+        self._run(block, block.first, bits)
+
+    def _lacking(self, block: Block) -> None:
+        """A block without its code: all that can be done at its start is to go back."""
+        self.t.at(f"b{block.index}")
+        self._rejoin(block)
+        self.t.do("br label %d.missing")
+
+    def _rejoin(self, block: Block) -> str:
+        """The lanes that run. If all live lanes are here, the warp may go back, unless an instrument keeps it here."""
+        t = self.t
+        bits = t.let("load i32, ptr %mask.p")
+        wishes = [stays for instrument in self.e.instruments if (stays := instrument.stays())]
+        if not wishes:
+            self._go_back(block, bits)
+            return bits
+        (stays,) = wishes
+        with t.unless(stays):
+            self._go_back(block, bits)
+        return bits
+
+    def _go_back(self, block: Block, bits: str) -> None:
+        """If all live lanes are here, and the registers that should be uniform are, returns to the fast function."""
+        t = self.t
+        live = t.let("load i32, ptr %live.at")
+        converged = t.let(f"icmp eq i32 {bits}, {live}")
+        if waits_for_others(self.program.codes[block.first]):  # it would come here again, to wait
+            none = t.let(f"icmp eq i32 {self.control.waiting(block, bits)}, 0")
+            converged = t.let(f"and i1 {converged}, {none}")
+        with t.if_then(converged):
+            name, count = self.e.scalar_table(self.e.alive[block.index])
+            changed = t.let(f"load i64, ptr {t.field(S.Warp, 'changed')}")
+            with t.ends_if("true" if not count else t.let(f"icmp eq i64 {changed}, 0")):
+                self._converges(block)
+            if count:
+                same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
+                with t.ends_if(same):
+                    self._converges(block)
+
+    def _converges(self, block: Block) -> None:
+        """The warp goes back to the fast function."""
+        self.t.do(f"store i32 {self.e.pc(block.index)}, ptr %fast.pc.at")
+        self.t.do(f"ret i32 {S.CONVERGED}")
+
+    def _run(self, block: Block, first: int, bits: str) -> None:
+        """The code of a block from an index on, for some lanes."""
+        self.blocks.begin(bits)
+        for code in self.program.codes[first : block.last]:
+            self.blocks.instruction(code)
+            if ControlFlow.is_control(code):
+                self.control.emit(block, code)
+                return
+            if code.properties.converges:
+                self._offer(block, code)
+                self._given(block, code)
+                if code.index + 1 < block.last:
+                    self.t.at(f"after{code.index}")
+                    for group in self.e.groups.values():  # checks made before the exchange do not dominate
+                        group.pointer = group.marks = ""
+                    bits = self.t.let("load i32, ptr %mask.p")
+                    self._count_rest(block, code.index, 1, bits)
+                    self._run(block, code.index + 1, bits)
+                return
+            self.blocks.execution.emit(code)
+        self.e.registers.flush(self.e.alive_after(block))
+        self.go(block.next)
+
+    def _count_rest(self, block: Block, index: int, sign: int, bits: str) -> None:
+        """Corrects the counts: the rest of a block after an exchange may be run by other lanes than its beginning."""
+        t = self.t
+        if index + 1 == block.last:
+            return
+        rest = t.let(f"load ptr, ptr {t.field(S.Context, 'rest')}")
+        if self.e.by_warpgroup:
+            rest = t.let(self.e.of_warpgroup(rest, len(self.program.codes)))
+        executions = t.let(f"getelementptr i8, ptr {rest}, i64 {S.Executions.size * index}")
+        t.bump(t.field(S.Executions, "warps", executions), "add i64", str(sign))
+        threads = t.field(S.Executions, "threads", executions)
+        t.bump(threads, "add i64" if sign > 0 else "sub i64", self.active.count(bits))
+
+    def _set_pc(self, bits: str, target: str) -> None:
+        """Program counters of the lanes in `bits`; `target` is a vector."""
+        self._put("%pcs.at", "i32", self.active.lanes(bits), target)
+
+    def _put(self, pointer: str, type_: str, mask: str, values: str) -> None:
+        """Lanes of a mask (vectors) get other values in memory."""
+        vec = f"<{W} x {type_}>"
+        old = self.t.let(f"load {vec}, ptr {pointer}, align 64")
+        new = self.t.let(f"select <{W} x i1> {mask}, {vec} {values}, {vec} {old}")
+        self.t.do(f"store {vec} {new}, ptr {pointer}, align 64")
+
+    def go(self, block: int) -> None:
+        self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block)})")
+        self.t.do("br label %dispatch")
+
+    def jump(self, block: Block, target: Value) -> None:
+        t = self.t
+        if self.e.code.rounds:
+            rounds = t.let(f"select i1 {self.active.any()}, i32 {self.e.code.rounds}, i32 0")
+            t.bump(t.field(S.Warp, "turns.rounds"), "add i32", rounds)
+        if block.next >= 0:
+            self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
+        self._set_pc(self.active.bits, self.m.vector(target))
+        if self.e.code.ends_turn:
+            of_all = t.let(f"icmp eq i32 {self.active.bits}, {t.let('load i32, ptr %live.at')}")
+            with t.ends_if(of_all):
+                t.do(f"ret i32 {S.DONE}")
+        self.t.do("br label %dispatch")
+
+    def leave(self, block: Block) -> None:
+        t = self.t
+        self.control.end_by_branch(self.e.code)
+        others = t.let(f"xor i32 {self.active.bits}, -1")
+        t.bump("%live.at", "and i32", others)
+        if self.e.code.guard is not None and block.next >= 0:
+            self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
+        if any(code.properties.converges for code in self.program.codes):
+            t.do(call(sync_waiting, "%ws"))  # other lanes no longer wait for exited ones
+        t.do("br label %dispatch")
+
+    def wait(self, block: Block) -> None:
+        self.go(block.next)
+
+    def pause(self, block: Block) -> None:
+        self.go(block.next)
+
+    def notes_later(self, code: Code) -> bool:
+        return False
+
+    # -- lanes that wait for each other --------------------------------------------------------------------------------
+
+    def _all_alive(self, block: Block, index: int) -> int:
+        """Registers that the rest of the block or anything after it may read."""
+        alive = self.e.alive_after(block)
+        for code in self.program.codes[index : block.last]:
+            for r in reads(code):
+                alive |= 1 << r
+        return alive
+
+    def _vectors(self, code: Code) -> list[int]:
+        """The positions of the operands that are exchanged; immediates in an `int` position are part of the form."""
+        return [
+            k
+            for k, (s, t) in enumerate(zip(code.sources, code.source_types, strict=True))
+            if s is not None and not (t == "int" and isinstance(s, Literal)) and not is_members(code, k)
+        ]
+
+    def _offer(self, block: Block, code: Code) -> None:
+        """Stores the operands of these lanes and makes them wait; those whose guard fails go on."""
+        t, form = self.t, code.form
+        for instrument in self.e.instruments:
+            instrument.arrives(code)
+        warpwide = form.op.kind == "warp"
+        if warpwide and code.guard is not None:
+            self._agreed(code)
+        for slot, k in enumerate([] if warpwide else self._vectors(code)):
+            value = self.e.operands.read(code.sources[k], code.source_types[k])
+            if value.type == "i1":
+                value = self.m.zext("i64", value)
+            wide = value if value.type == "i64" else self.m.zext("i64", self._as_int(value))
+            p = self.t.field(S.Warp, f"offered.{slot}")
+            self._put(p, "i64", self.active.vector, self.m.vector(wide))
+        if warpwide:
+            members = self.m.const("i32", -1)
+        else:
+            members = self.e.operands.read(members_of(code), "b32")
+        for name, vector in (("members", self.m.vector(members)), ("sync_kind", f"splat (i32 {self._kind(code)})")):
+            self._put(t.field(S.Warp, name), "i32", self.active.vector, vector)
+        self.e.registers.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
+        self._count_rest(block, code.index, -1, self.active.block_bits)
+        if code.guard is not None:
+            self._set_pc(self.active.block_bits, f"splat (i32 {self._behind(block, code)})")
+        self._set_pc(self.active.bits, f"splat (i32 {2 * code.index + 1})")
+        t.bump("%wait.at", "or i32", self.active.bits)
+        with t.unless(self.active.none()):
+            t.do(call(sync_lanes, "%ws", self.active.bits))
+        t.go("dispatch")
+
+    def _behind(self, block: Block, code: Code) -> int:
+        """The program counter after an instruction."""
+        return 2 * code.index + 2 if code.index + 1 < block.last else self.e.pc(block.next)
+
+    def _kind(self, code: Code) -> int:
+        """A number, not 0, of what lanes synchronize at: any instruction with this opcode, or this instruction alone if
+        it is one of the whole warp."""
+        if code.form.op.kind == "warp":
+            return len(self.program.codes) + code.index
+        names = sorted({c.form.opcode for c in self.program.codes if c.properties.converges})
+        return names.index(code.form.opcode) + 1
+
+    def _agreed(self, code: Code) -> None:
+        """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
+        t = self.t
+        none, all_ = self.active.none(), self.active.whole_block()
+        with t.unless(t.let(f"or i1 {none}, {all_}")):
+            self.e.faults.unless_all_lanes(code, self.active.block_bits)
+
+    def _as_int(self, value: Value) -> Value:
+        return value if value.type[0] == "i" else self.m.bitcast(f"i{BITS[value.type]}", value)
+
+    def _given(self, block: Block, code: Code) -> None:
+        """Where lanes go on when all have arrived: the semantics, on the operands of all."""
+        t, form = self.t, code.form
+        t.at(f"given{code.index}")
+        every = t.let("load i32, ptr %mask.p")
+        lead = self.active.first(every)
+        p = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'given_members')}, i32 {lead}")
+        members = t.let(f"load i32, ptr {p}")
+        bits = t.let(f"and i32 {every}, {members}")  # the lanes of one member mask; the next ones follow
+        t.do(f"store i32 {bits}, ptr %mask.p")
+        t.bump(t.field(S.Warp, "synced"), "and i32", t.let(f"xor i32 {bits}, -1"))
+        self.blocks.begin(bits)
+        self.active.all_of_block()
+        after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
+        body = self.blocks.bodies.of(code)
+        if body is not None:
+            body.emit(code)
+        else:
+            brought = self._brought(code, members) if form.op.sem is not None else []
+            for instrument in self.e.instruments:
+                instrument.synced(code, brought)
+            if form.op.sem is not None:
+                self.active.narrow(members)
+                result = form.op.sem(self.m, form, *brought)
+                self.active.all_of_block()
+                self.blocks.execution.semantics.results(code, result)
+        for then in reversed(after):
+            then()
+        self.e.registers.flush(-1)
+        self._set_pc(bits, f"splat (i32 {self._behind(block, code)})")
+        t.go("dispatch")
+
+    def _brought(self, code: Code, members: str) -> list[Any]:
+        """The operands of all lanes."""
+        sources: list[Any] = [None] * len(code.sources)
+        for slot, k in enumerate(self._vectors(code)):
+            sources[k] = self._offered(slot, code.source_types[k])
+        for k, s in enumerate(code.sources):
+            if isinstance(s, Literal) and code.source_types[k] == "int":
+                sources[k] = s.value
+            elif is_members(code, k):
+                sources[k] = Value(members, "i32", True)
+        return sources
+
+    def _offered(self, slot: int, type_: str) -> Value:
+        lane = types.lane(type_)
+        wide = self.t.let(f"load <{W} x i64>, ptr {self.t.field(S.Warp, f'given.{slot}')}, align 64")
+        value = Value(wide, "i64", False)
+        if lane == "i64":
+            return value
+        if lane == "i1":
+            return self.m.trunc("i1", value)
+        cut = self.m.trunc(f"i{BITS[lane]}", value) if BITS[lane] < 64 else value
+        return cut if lane[0] == "i" else self.m.bitcast(lane, cut)

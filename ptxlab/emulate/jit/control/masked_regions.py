@@ -1,0 +1,155 @@
+"""Which regions a warp runs diverged without leaving the function for converged warps (see `regions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from ptxlab.emulate.jit.analysis.divergence import BRANCHES, Region, inner_regions, size_of, staying
+from ptxlab.emulate.jit.analysis.if_conversion import simple
+from ptxlab.emulate.jit.memory.scattered import LARGE
+from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.liveness import writes
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.reconvergence import bodies, body
+from ptxlab.emulate.rules.instructions import members_of
+from ptxlab.isa.actions import Action
+
+MOST = 640
+"""PTX instructions of a region. They are emitted twice."""
+IN_ALL = 1024
+"""PTX instructions of all regions together."""
+MOST_JOINS = 8
+"""Blocks behind calls where the lanes of a region that is a function may meet."""
+EXCHANGES = (Action.VOTE, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
+"""What lanes of a region may ask of each other: no lane's answer is that of one which does not take part."""
+ENDS = (*BRANCHES, Action.CALL, Action.RETURN, Action.TRAP)
+"""What a block of a region may end with."""
+
+
+class MaskedRegion(NamedTuple):
+    """A region as it is emitted: its blocks by rising program counter, the blocks where all lanes may meet, all of them
+    behind the region, and the scalars that it writes to."""
+
+    number: int
+    blocks: tuple[int, ...]
+    joins: tuple[int, ...]
+    apart: frozenset[int]
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The blocks at which lanes may wait; if there is one join, at which all others are."""
+        return self.blocks if len(self.joins) == 1 else self.blocks + self.joins
+
+    @property
+    def elsewhere(self) -> str:
+        """The name of the word that tells which lanes have returned to a block that the region does not lead to."""
+        return f"%elsewhere{self.number}"
+
+    def label(self, block: int) -> str:
+        """Where lanes run a block if any wait there."""
+        return f"masked{self.number}.{block}" if block in self.blocks else f"joined{self.number}"
+
+    def word(self, block: int) -> str:
+        """The name of the word that tells which lanes wait at a block."""
+        return f"%waiting{self.number}.{block}"
+
+
+def masked_regions(
+    program: Program, uniform: list[bool], scalars: list[bool], *, exchanges: bool = False
+) -> dict[int, MaskedRegion]:
+    """By the block of their branch, the regions that run under masks. Those with one join share the copies of their
+    blocks where that saves half of them: of a chain of conditions, each region is the rest of the one before.
+
+    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars;
+    exchanges: whether lanes may exchange values in them.
+    """
+    if len(program.codes) >= LARGE:
+        return {}
+    by_join: dict[int, list[Region]] = {}
+    for region in inner_regions(program, uniform):
+        if _fits(program, region, exchanges):
+            by_join.setdefault(region.join, []).append(region)
+    found: dict[int, MaskedRegion] = {}
+    known: dict[frozenset[int], MaskedRegion] = {}
+    left = IN_ALL
+
+    def add(branch: int, blocks: frozenset[int], joins: Collection[int]) -> None:
+        nonlocal left
+        if blocks not in known:
+            size = size_of(program, blocks)
+            if size > min(MOST, left):
+                return
+            left -= size
+            codes = [code for b in blocks for code in program.codes[program.blocks[b].first : program.blocks[b].last]]
+            apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
+            known[blocks] = MaskedRegion(len(known), tuple(sorted(blocks)), tuple(joins), apart)
+        found[branch] = known[blocks]
+
+    for join, alike in sorted(by_join.items(), key=lambda each: size_of(program, _union(each[1]))):
+        union = _union(alike)
+        shared = sum(size_of(program, blocks) for blocks in {r.blocks for r in alike}) > 2 * size_of(program, union)
+        for region in alike:
+            add(region.branch, union if shared else region.blocks, (join,))
+    for blocks, joins, branches in _functions(program, exchanges):
+        for branch in branches:
+            if branch not in found:
+                add(branch, blocks, joins)
+    return found
+
+
+def _union(alike: Iterable[Region]) -> frozenset[int]:
+    """The blocks of several regions."""
+    return frozenset[int]().union(*(region.blocks for region in alike))
+
+
+def _fits(program: Program, region: Region, exchanges: bool) -> bool:
+    """Whether all that lanes do in a region concerns themselves alone, and its blocks run in the order of their program
+    counters, the join last."""
+    if not region.blocks or region.join <= max(region.blocks) or not _run_alone(program, region.blocks, exchanges):
+        return False
+    inside = region.blocks | {region.join}
+    blocks, all_ = program.blocks, region.blocks | {region.branch}
+    ways = {to for at in all_ for to in (blocks[at].next, *staying(program.codes, blocks, blocks[at])) if to >= 0}
+    return ways <= inside  # jumps may lead to traps behind the join, too
+
+
+def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
+    """Whether all that lanes do in some blocks concerns themselves alone. exchanges: or may be begun anew with others,
+    from the start of the block, for as long as it has changed registers only."""
+    for at in blocks:
+        block = program.blocks[at]
+        codes = program.codes[block.first : block.last]
+        last = codes[-1]
+        ends = last.action in ENDS
+        if ends and (last.ends_thread or (last.leaves >= 0 and block.next < 0)):
+            return False
+        own = True  # whether what has been done so far in the block can be begun anew
+        for code in codes[:-1] if ends else codes:
+            asks = exchanges and own and code.action in EXCHANGES and members_of(code) is not None
+            if not (simple(code) or asks) or waits_for_others(code):
+                return False
+            own = own and code.form.op.kind in ("pure", "lane") and not code.form.cc
+    return True
+
+
+def _functions(program: Program, exchanges: bool) -> list[tuple[frozenset[int], list[int], list[int]]]:
+    """The functions that may be regions: their blocks with those of all that they call, the blocks where they return
+    to, and those where lanes may part."""
+    out = []
+    for start in sorted({code.target for code in program.codes if code.action is Action.CALL}):
+        own = body(program.codes, program.blocks, start)
+        blocks = frozenset(bodies(program.codes, program.blocks, own))
+        if not _run_alone(program, blocks, exchanges):
+            continue
+        returns = {to for at in own if _last(program, at) is Action.RETURN for to in program.blocks[at].targets}
+        joins = sorted(to for to in returns if to > max(blocks))[:MOST_JOINS]
+        if joins:
+            parts = sorted(at for at in own if _last(program, at) in (*BRANCHES, Action.RETURN))
+            out.append((blocks, joins, parts))
+    return out
+
+
+def _last(program: Program, block: int) -> Action:
+    """What a block ends with."""
+    return program.codes[program.blocks[block].last - 1].action

@@ -1,0 +1,101 @@
+"""The rest of a segment for a warp of which some lanes have exited, as far as its data decide that.
+
+    if (x[i] < 0) return;        if (x[i] > 0) y[i] = x[i];
+    y[i] = sqrtf(x[i]);
+
+Nearly every warp has lanes of both kinds then, and the compiler makes a branch out of the kernel of either. So what
+follows it in the segment has a second copy, under the mask of the lanes that are left. It ends where the warp exits:
+nothing needs to be noted in its state, and the next warp, or the next CTA, follows in the segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptxlab.emulate.jit.analysis.if_conversion import simple
+from ptxlab.emulate.jit.control.blocks import Blocks
+from ptxlab.emulate.jit.control.control_flow import ControlFlow
+from ptxlab.emulate.jit.control.warp_loop import Segment
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.translation.rule_calls import call, declaration
+from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.flat_program import Block, Code
+from ptxlab.emulate.program.liveness import reads, successors, writes
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules.lane_scheduling import count_ends
+from ptxlab.emulate.rules.scheduling_rounds import EXITED
+from ptxlab.emulate.runtime import state as S
+
+LONGEST = 64
+"""PTX instructions of such a copy."""
+
+
+class PartialExits(Part):
+    """Finds such blocks of a segment, and writes them."""
+
+    def __init__(self, blocks: Blocks, block: Callable[[Block, str], None]) -> None:
+        super().__init__(blocks.e)
+        self.blocks, self.block = blocks, block
+        self.ways: dict[int, list[tuple[str, str]]] = {}
+        """For each block that has a copy: the lanes that come to it, and from which label."""
+        self.lanes = ""
+        """Those that are left in the block of which a copy is being written, if one is."""
+
+    def plan(self, segment: Segment) -> None:
+        """The blocks that a segment needs twice; none, if it is not that simple."""
+        program, self.ways = self.program, {}
+        ends = [program.codes[program.blocks[at].last - 1] for at in segment.blocks]
+        starts = [program.blocks[c.block].next for c in ends if _leaves(c) and asks_data(program, c)]
+        copied = sorted(reachable([at for at in starts if at >= 0], lambda at: successors(program, at)))
+        size = sum(program.blocks[at].last - program.blocks[at].first for at in copied)
+        if segment.ended == EXITED and size <= LONGEST and all(self._fits(program.blocks[at]) for at in copied):
+            self.ways = {at: [] for at in copied}
+
+    def _fits(self, block: Block) -> bool:
+        """Whether lanes do nothing but what concerns themselves, and go forward."""
+        *codes, last = self.program.codes[block.first : block.last]
+        forward = all(to > block.index for to in successors(self.program, block.index))
+        return forward and all(map(simple, codes if ControlFlow.is_control(last) else [*codes, last]))
+
+    def goes_to(self, block: int, lanes: str) -> None:
+        """These lanes, all that are left, go on at a block."""
+        self.ways[block].append((lanes, self.t.here))
+        self.t.go(f"partial.{block}")
+
+    def emit(self) -> None:
+        """The copies of the blocks to which lanes come."""
+        t = self.t
+        for at, ways in self.ways.items():
+            if ways:
+                self.e.sites = self.blocks.sites_of[at]
+                self.blocks.plan(self.program.blocks[at])
+                self.e.registers.own = self.e.registers.not_needed([])  # those that have exited read nothing
+                t.at(f"partial.{at}")
+                self.lanes = t.let("phi i32 " + ", ".join(f"[{lanes}, %{way}]" for lanes, way in ways))
+                self.block(self.program.blocks[at], self.lanes)
+        self.e.registers.own, self.lanes = 0, ""
+        if any(self.ways.values()):
+            t.at("partial.end")
+            ended = t.field(S.Warp, "ended")
+            with t.unless(t.let(f"icmp eq i32 {t.let(f'load i32, ptr {ended}')}, 0"), cold=True):
+                t.declared.add(declaration(count_ends))
+                t.do(call(count_ends, "%ctx", "%ws"))
+                t.do(f"store i32 0, ptr {ended}")
+            t.go("warp.done")
+
+
+def _leaves(code: Code) -> bool:
+    """Whether lanes may exit at an instruction, and others go on."""
+    return code.guard is not None and (code.leaves >= 0 or code.ends_thread)
+
+
+def asks_data(program: Program, code: Code) -> bool:
+    """Whether the guard of an instruction depends on what is in memory."""
+    writers = dict[int, list[Code]]()
+    for each in program.codes:
+        for r in writes(each):
+            writers.setdefault(r, []).append(each)
+    known = reachable(reads(code), lambda r: [s for w in writers.get(r, ()) for s in reads(w)])
+    return any(
+        w.properties.loads and w.space in ("global", "shared", "generic") for r in known for w in writers.get(r, ())
+    )

@@ -1,0 +1,105 @@
+"""Segments of which most warps of a CTA only run the ends: the steps of a tree in shared memory.
+
+Where it is known which lanes take a side (see `analysis.thread_index_branches`), the warps that take it run it, and all
+others go on without a look at them. That holds for CTAs of one row of full warps. Others run the segment's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptxlab.emulate.jit.analysis.thread_index_branches import SideFinder, ThreadIndexBranch
+from ptxlab.emulate.jit.control.blocks import Blocks
+from ptxlab.emulate.jit.control.warp_loop import Segment
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
+from ptxlab.emulate.rules.scheduling_rounds import EXITED, UNKNOWN, YIELDED
+from ptxlab.emulate.runtime import state as S
+
+Side = Callable[[ThreadIndexBranch], None]
+"""What writes the code of one."""
+
+
+class ThreadIndexSegments(Part):
+    """Writes the code for such sides, in the functions of segments."""
+
+    def __init__(self, blocks: Blocks, side: Side) -> None:
+        super().__init__(blocks.e)
+        self.blocks, self.side = blocks, side
+        self.finder = SideFinder(self.program, self.e.scalars, self.e.alive)
+
+    def emit(self, segment: Segment, entering: list[str]) -> bool:
+        """The end of a function's entry: whether the segment has such a side. Then its code follows, which ends at the
+        label `through`; other CTAs go on at `warp`. entering: what a warp begins with."""
+        known = self._found(segment)
+        if known is None:
+            return False
+        from ptxlab.emulate.jit.llvm.instruction_text import LET, NAME  # here, as most programs have no such side
+
+        t, before = self.t, self.t.lines
+        t.lines = []
+        self.e.sites = self.blocks.sites_of[known.side.index]
+        self.side(known)
+        t.go("side.done")
+        side, t.lines = leaving(t.lines), before
+        self._ask()
+        t.at("few")
+        warps = t.let("trunc i64 %warps to i32")
+        there = t.let(f"lshr i32 -1, {t.let(f'sub i32 {W}, {warps}')}")
+        taking = t.let(f"and i32 {there}, {known.warps}")
+        self._count(known, t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', taking)])} to i64"))
+        t.do(f"br i1 {t.let(f'icmp eq i32 {taking}, 0')}, label %through, label %side.warp")
+        t.at("side.warp")
+        left = t.let(f"phi i32 [{taking}, %few], [%side.left, %side.done]")
+        number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
+        at = t.let(f"mul i64 {t.let(f'zext i32 {number} to i64')}, {self.e.file.size}")
+        t.do(f"%side.ws = getelementptr i8, ptr %first, i64 {at}")
+        t.do(f"store ptr %side.ws, ptr %{KEPT}.ws")
+        own = {found[1] for line in entering if (found := LET.match(line.strip()))}
+        for line in [*entering, *side]:
+            t.lines.append(NAME.sub(lambda m: "%side.ws" if m[0] == "%ws" else m[0] + ".s" * (m[0] in own), line))
+        t.at("side.done")
+        t.do(f"%side.left = and i32 {left}, {t.let(f'sub i32 {left}, 1')}")
+        t.do(f"br i1 {t.let('icmp eq i32 %side.left, 0')}, label %through, label %side.warp")
+        return True
+
+    def _found(self, segment: Segment) -> ThreadIndexBranch | None:
+        """The side that a segment is all about."""
+        e = self.e
+        one_end = segment.ended == EXITED or (segment.behind != UNKNOWN and segment.ended != YIELDED)
+        if e.instruments or e.machine.carries or e.rows.width != W or segment.whole or not one_end:
+            return None
+        known = self.finder.side(segment.start) if len(segment.blocks) == 3 else None
+        if known is None or {known.ahead.index, known.side.index, known.join.index} != set(segment.blocks):
+            return None
+        return known
+
+    def _ask(self) -> None:
+        """Whether the CTA is one row of full warps, which are all there."""
+        t, fits = self.t, "%there"
+        for axis in "yz":
+            threads = t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}")
+            fits = t.let(f"and i1 {fits}, {t.let(f'icmp eq i32 {threads}, 1')}")
+        t.do(f"br i1 {fits}, label %few, label %warp")
+
+    def _count(self, known: ThreadIndexBranch, taking: str) -> None:
+        """All warps run what is ahead of the side and behind it, some the side."""
+        t, side, spent = self.t, known.side, "0"
+        for block, number in ((known.ahead, "%warps"), (known.join, "%warps"), (side, taking)):
+            executions = self.e.executions(block.index)
+            lanes = known.lanes.bit_count() if block is side else W
+            t.bump(t.field(S.Executions, "warps", executions), "add i64", number)
+            t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"mul i64 {number}, {lanes}"))
+            spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {number}, {block.last - block.first}')}")
+        t.bump(t.field(S.Context, "quantum"), "sub i64", spent)
+
+
+def leaving(lines: list[str]) -> list[str]:
+    """The code of a segment, which leaves its function by way of the label `leave`."""
+    out = []
+    for line in lines:
+        if line.startswith("  ret i32 "):
+            out += [f"  store i32 {line.removeprefix('  ret i32 ')}, ptr %{KEPT}.result", "  br label %leave"]
+        else:
+            out.append(line)
+    return out

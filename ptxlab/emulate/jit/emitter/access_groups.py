@@ -1,0 +1,164 @@
+"""Which accesses of a basic block share a check: those from one base whose constant offsets are close."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.llvm.values import BITS, Value
+from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Symbol
+from ptxlab.emulate.program.liveness import writes
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.runtime.memory import GUARD
+from ptxlab.isa import types
+
+STRIDED, IN_SHORT_ROWS = 7, 8
+"""Ways of data: each lane is as far from the one before; lanes are in `rows` (see `Group`)."""
+
+
+class Rows(NamedTuple):
+    """Rows of lanes (see `memory.short_rows`). starts: where they begin, in bytes from the first lane, and strides.
+    apart: how many elements lanes are from each other."""
+
+    starts: tuple[tuple[int, int], ...]
+    apart: int
+
+
+@dataclass(eq=False, repr=False)
+class Group:
+    """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
+    spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
+    address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
+    each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
+    `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
+    is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where they are in `rows`; "" where neither may
+    be. `place`: a pointer to the site, where one is given. `kept`: a pointer to the addresses, 32 i64, and the offsets,
+    32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes, once that is
+    known. `reach`: of addresses in global memory that are affine or one, the lowest, and how far the highest is beyond,
+    as offsets from the pointer, i64."""
+
+    site: int
+    low: int
+    span: int
+    log2: int
+    write: bool
+    members: list[tuple[int, int, int]] = field(default_factory=list)
+    address: str = ""
+    pointer: str = ""
+    offsets: str = ""
+    pattern: str = ""
+    shadow: str = ""
+    halves: tuple[str, str] = ("", "")
+    lanes: Affine | None = None
+    start: str = ""
+    patterns: frozenset[int] = frozenset(range(7))
+    way: str = ""
+    stride: str = ""
+    rows: Rows | None = None
+    place: str = ""
+    kept: str = ""
+    marks: str = ""
+    reach: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Seen:
+    """An access for instruments, its addresses checked.
+
+    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
+    where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
+    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
+    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
+    the values of a store.
+    """
+
+    code: Code
+    group: Group
+    offset: int
+    lane: str
+    count: int
+    size: int
+    uniform: bool
+    stored: tuple[Value, ...] | None
+
+    @property
+    def step(self) -> int:
+        """Bytes of an element."""
+        return self.size // self.count
+
+    @property
+    def write(self) -> bool:
+        """Whether this is a store."""
+        return self.stored is not None
+
+
+def access_shape(code: Code) -> tuple[str, int, int]:
+    """The lane type, the number of elements and the bytes of a plain load or store."""
+    form = code.form
+    lane = types.lane(form.type)
+    count = int(form.vec[1:]) if form.vec else 1
+    return lane, count, count * BITS[lane] // 8
+
+
+def plan_groups(program: Program, first: int, last: int, next_site: int) -> tuple[dict[int, Group], int]:
+    """Sorts the plain accesses of a block into groups: the group of each code index, and the next free site."""
+    versions: dict[int, int] = {}
+    found: dict[tuple[object, ...], list[Code]] = {}
+    for code in program.codes[first:last]:
+        if code.properties.plain and code.space not in ("local", "frame"):
+            mem = next(s for s in code.sources if isinstance(s, Mem))
+            if code.space == "param" and not isinstance(mem.base, Reg):
+                continue
+            base: object = "constant"
+            if isinstance(mem.base, Reg):
+                base = (mem.base.index, versions.get(mem.base.index, 0))
+            elif isinstance(mem.base, Symbol) and code.space != "shared":
+                base = mem.base.name  # two variables are two allocations
+            own = code.index if code.guard is not None else -1
+            found.setdefault((base, code.space, access_shape(code)[2], own), []).append(code)
+        for r in writes(code):
+            versions[r] = versions.get(r, 0) + 1
+    groups: dict[int, Group] = {}
+    for codes in found.values():
+        for run in _runs(codes):
+            size = run.members[0][2]
+            write = any(program.codes[c].properties.stores for c, _, _ in run.members)
+            group = Group(next_site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
+            next_site += 1
+            groups.update(dict.fromkeys((c for c, _, _ in run.members), group))
+    return groups, next_site
+
+
+def offset_of(code: Code) -> int:
+    """The constant part of an access's address; the whole of it where the base is a symbol or a number."""
+    mem = next(s for s in code.sources if isinstance(s, Mem))
+    base = mem.base.value if isinstance(mem.base, Symbol | Literal) else 0
+    return mem.offset + int(base)
+
+
+@dataclass(eq=False, repr=False)
+class _Run:
+    """Accesses that may share a check: the bytes from the lowest to after the highest, and (code index, offset,
+    bytes) of each."""
+
+    low: int
+    high: int
+    members: list[tuple[int, int, int]]
+
+
+def _runs(codes: Sequence[Code]) -> list[_Run]:
+    """Splits accesses of one base and size so that each group spans less than a guard gap and has one alignment."""
+    runs: list[_Run] = []
+    for code in codes:
+        offset, size = offset_of(code), access_shape(code)[2]
+        for run in runs:
+            low, high = min(run.low, offset), max(run.high, offset + size)
+            if high - low < GUARD and (offset - run.low) % size == 0:
+                run.low, run.high = low, high
+                run.members.append((code.index, offset, size))
+                break
+        else:
+            runs.append(_Run(offset, offset + size, [(code.index, offset, size)]))
+    return runs

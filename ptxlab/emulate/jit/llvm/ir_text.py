@@ -1,0 +1,236 @@
+"""The text of an LLVM function while it is written: instructions, labels, fresh names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from ptxlab.emulate.language import Record
+from ptxlab.emulate.runtime.state import Context, Cta, Warp
+
+W = 32
+"""Lanes of a warp."""
+HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
+"""The parameters of the functions that run code."""
+SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
+"""The parameters of a program's functions: the last is the state of a warp."""
+KEPT = "kept"
+"""How the names of locals begin of which LLVM is to make values (see `loop_registers`)."""
+COLD = ", !prof !0"
+"""Metadata of a conditional branch: its second target is hardly ever taken."""
+USUAL = " ; usual"
+"""A comment behind a conditional branch: in most CTAs all warps take the first target (see `versioned`)."""
+
+
+class Text:
+    """The text of one LLVM function while it is written; labels and names are numbered here. `here` is the label of the
+    basic block that is being written."""
+
+    def __init__(self, prefix: str = "v") -> None:
+        self.prefix = prefix
+        self.lines: list[str] = []
+        self.here = "entry"
+        self.declared: set[str] = set()
+        self.metadata: dict[str, int] = {}
+        """Metadata of this function, by their texts: their numbers in the module. 0 is `COLD`."""
+        self.count = 0
+
+    def name(self) -> str:
+        """A fresh SSA name."""
+        self.count += 1
+        return f"%{self.prefix}{self.count}"
+
+    def label(self, hint: str = "L") -> str:
+        """A fresh label."""
+        self.count += 1
+        return f"{hint}.{self.prefix}{self.count}"
+
+    def do(self, text: str) -> None:
+        """An instruction without a result."""
+        self.lines.append("  " + text)
+
+    def let(self, text: str) -> str:
+        """An instruction with a result; its name."""
+        self.count += 1
+        name = f"%{self.prefix}{self.count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def at(self, label: str) -> None:
+        """Starts a basic block."""
+        self.lines.append(f"{label}:")
+        self.here = label
+
+    # -- structured control flow
+
+    def go(self, label: str) -> None:
+        """Ends the basic block."""
+        self.lines.append(f"  br label %{label}")
+
+    @contextmanager
+    def _arm(self, condition: str, *, holds: bool, marks: str = "") -> Iterator[str]:
+        """Code that runs where an i1 holds, or where it does not; returns the label where the others continue."""
+        then, on = self.label("then"), self.label("on")
+        ways = (then, on) if holds else (on, then)
+        self.do(f"br i1 {condition}, label %{ways[0]}, label %{ways[1]}{marks}")
+        self.at(then)
+        yield on
+        self.at(on)
+
+    @contextmanager
+    def if_then(self, condition: str, to: str = "") -> Iterator[None]:
+        """Code that runs where an i1 holds. It continues after it, or at the label `to`."""
+        with self._arm(condition, holds=True) as on:
+            yield
+            self.go(to or on)
+
+    @contextmanager
+    def unless(self, condition: str, *, cold: bool = False, to: str = "") -> Iterator[None]:
+        """As `if_then`, where an i1 does not hold. cold: it hardly ever runs."""
+        with self._arm(condition, holds=False, marks=COLD if cold else "") as on:
+            yield
+            self.go(to or on)
+
+    @contextmanager
+    def if_else(self, condition: str) -> Iterator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
+        """`with t.if_else(c) as (yes, no):` and in it `with yes:` and `with no:`."""
+        then, otherwise, end = (self.label(name) for name in ("then", "else", "on"))
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
+        yield self._way(then, end), self._way(otherwise, end)
+        self.at(end)
+
+    @contextmanager
+    def _way(self, label: str, end: str) -> Iterator[None]:
+        self.at(label)
+        yield
+        self.go(end)
+
+    def ends_if(self, condition: str, marks: str = "") -> AbstractContextManager[str]:
+        """Code that runs where an i1 holds, and that ends by a return or a branch of its own."""
+        return self._arm(condition, holds=True, marks=marks)
+
+    def ends_unless(self, condition: str) -> AbstractContextManager[str]:
+        """As `ends_if`, where an i1 does not hold."""
+        return self._arm(condition, holds=False)
+
+    def fault_unless(self, condition: str) -> None:
+        """Continues where an i1 holds; else a fault has been noted, and the function ends."""
+        fine = self.label("fine")
+        self.do(f"br i1 {condition}, label %{fine}, label %fault")
+        self.at(fine)
+
+    def fault_if(self, condition: str) -> None:
+        """As `fault_unless`, the other way round."""
+        fine = self.label("fine")
+        self.do(f"br i1 {condition}, label %fault, label %{fine}")
+        self.at(fine)
+
+    def switch(self, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> Switch:
+        """Arms by name and the numbers that lead to them; no numbers: all others. likely: the arm that is nearly always
+        taken, if there is one. See `Switch`."""
+        return Switch(self, value, cases, likely)
+
+    def weights(self, numbers: list[int]) -> str:
+        """Metadata of a jump: how often each of its targets is taken."""
+        text = f'!{{!"branch_weights", {", ".join(f"i32 {n}" for n in numbers)}}}'
+        return f", !prof !{self.metadata.setdefault(text, len(self.metadata) + 1)}"
+
+    # -- instructions
+
+    def field(self, record: type[Record], path: str, pointer: str = "") -> str:
+        """The address of a field (see `Record.offset`) of the record at `pointer`, if not the function's own."""
+        pointer, at = pointer or HELD[record], record.offset(path)
+        return self.let(f"getelementptr i8, ptr {pointer}, i64 {at}") if at else pointer
+
+    def bump(self, pointer: str, operation: str, amount: str) -> None:
+        """Read, change, write: `operation` is the word and the type, as in "add i64"."""
+        old = self.let(f"load {operation.split()[1]}, ptr {pointer}")
+        new = self.let(f"{operation} {old}, {amount}")
+        self.do(f"store {operation.split()[1]} {new}, ptr {pointer}")
+
+    def call(self, result: str, function: str, arguments: Iterable[tuple[str, str]], attributes: str = "") -> str:
+        """A call of a function or intrinsic, declared once; `arguments` are (type, value)."""
+        pairs = list(arguments)
+        self.declared.add(f"declare {result} @{function}({', '.join(t for t, _ in pairs)})")
+        listed = ", ".join(f"{t} {v}" for t, v in pairs)
+        return self.let(f"call {result} @{function}({listed}){attributes}")
+
+    def gather(self, type_: str, align: int, pointers: str, mask: str, otherwise: str, lanes: int = W) -> str:
+        """So many loads; lanes that are not in the mask get `otherwise`."""
+        vec = f"<{lanes} x {type_}>"
+        name = f"llvm.masked.gather.{_shape(vec)[1]}.v{lanes}p0"
+        self.declared.add(f"declare {vec} @{name}(<{lanes} x ptr>, <{lanes} x i1>, {vec})")
+        listed = f"<{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {mask}, {vec} {otherwise}"
+        return self.let(f"call {vec} @{name}({listed})")
+
+    def scatter(self, type_: str, align: int, value: str, pointers: str, mask: str, lanes: int = W) -> None:
+        """So many stores, of the lanes in the mask."""
+        vec = f"<{lanes} x {type_}>"
+        name = f"llvm.masked.scatter.{_shape(vec)[1]}.v{lanes}p0"
+        self.declared.add(f"declare void @{name}({vec}, <{lanes} x ptr>, <{lanes} x i1>)")
+        self.do(f"call void @{name}({vec} {value}, <{lanes} x ptr> align {align} {pointers}, <{lanes} x i1> {mask})")
+
+    def load_masked(self, vector: str, align: int, pointer: str, mask: str) -> str:
+        """A load of a vector's elements that are in the mask, zeros for the others."""
+        lanes, suffix = _shape(vector)
+        name = f"llvm.masked.load.{suffix}.p0"
+        self.declared.add(f"declare {vector} @{name}(ptr, <{lanes} x i1>, {vector})")
+        return self.let(
+            f"call {vector} @{name}(ptr align {align} {pointer}, <{lanes} x i1> {mask}, {vector} zeroinitializer)"
+        )
+
+    def store_masked(self, vector: str, align: int, value: str, pointer: str, mask: str) -> None:
+        """A store of a vector's elements that are in the mask."""
+        lanes, suffix = _shape(vector)
+        name = f"llvm.masked.store.{suffix}.p0"
+        self.declared.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
+        self.do(f"call void @{name}({vector} {value}, ptr align {align} {pointer}, <{lanes} x i1> {mask})")
+
+    def splat(self, type: str, scalar: str) -> str:
+        """A vector of one scalar SSA value."""
+        first = self.let(f"insertelement <{W} x {type}> poison, {type} {scalar}, i64 0")
+        return self.let(f"shufflevector <{W} x {type}> {first}, <{W} x {type}> poison, <{W} x i32> zeroinitializer")
+
+
+def _shape(vector: str) -> tuple[str, str]:
+    """The lanes of a vector type, and its name in an intrinsic's: "<16 x float>" is v16f32."""
+    lanes, element = vector[1:-1].split(" x ")
+    return lanes, f"v{lanes}{element.replace('float', 'f32').replace('double', 'f64')}"
+
+
+class Switch:
+    """Arms of code that join: `with s.arm("row") as results: results.append(value)` for each arm that `Text.switch` was
+    given, then `s.end()`, then `s.phi(type)` for each result in turn."""
+
+    def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> None:
+        self.t = t
+        self.labels = {name: t.label(name) for name in cases}
+        self.behind = t.label("end")
+        self.arms: list[tuple[list[str], str]] = []
+        self.taken = 0
+        (default,) = (name for name, numbers in cases.items() if not numbers)
+        listed = " ".join(
+            f"i32 {number}, label %{self.labels[name]}" for name, numbers in cases.items() for number in numbers
+        )
+        weights = [default, *(name for name, numbers in cases.items() for _ in numbers)]
+        profile = t.weights([1000 if name == likely else 1 for name in weights]) if likely else ""
+        t.do(f"switch i32 {value}, label %{self.labels[default]} [{listed}]{profile}")
+
+    @contextmanager
+    def arm(self, name: str) -> Iterator[list[str]]:
+        """The code of an arm; its results are put into the list."""
+        results: list[str] = []
+        self.t.at(self.labels[name])
+        yield results
+        self.arms.append((results, self.t.here))
+        self.t.go(self.behind)
+
+    def end(self) -> None:
+        """Where all arms continue."""
+        self.t.at(self.behind)
+
+    def phi(self, type_: str) -> str:
+        """The next result."""
+        incoming = ", ".join(f"[{results[self.taken]}, %{label}]" for results, label in self.arms)
+        self.taken += 1
+        return self.t.let(f"phi {type_} {incoming}")

@@ -1,0 +1,395 @@
+"""The data of a load or store, once its addresses have been checked: scalar, in a row, gathered, or lane by lane."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, STRIDED, Group, Seen
+from ptxlab.emulate.jit.emitter.affine_calls import Given
+from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
+from ptxlab.emulate.jit.memory.address_buffers import LaidAddresses
+from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
+from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
+from ptxlab.emulate.jit.memory.merged_stores import MergedStores
+from ptxlab.emulate.jit.memory.row_chunks import RowChunks
+from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
+from ptxlab.emulate.jit.memory.short_rows import ShortRows
+from ptxlab.emulate.jit.memory.strided_rows import StridedRows
+from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
+from ptxlab.emulate.runtime import state as S
+
+
+class Transfers(Part):
+    """Moves data between registers and checked memory."""
+
+    def __init__(self, e: Emitter, sites: AddressResolution, laid: LaidAddresses) -> None:
+        super().__init__(e)
+        self.sites, self.laid, self.scattered = sites, laid, Scattered(e, sites.patterns)
+        self.chunks, self.late = RowChunks(e, self.scattered), MergedStores(e, self.scattered)
+        self.bundles: Bundles = {}
+        """The loads of the block that are made together where they are not in a row."""
+        self.places = 0
+        """How many places bundles need."""
+
+    # -- the access itself ---------------------------------------------------------------------------------------------
+
+    def scalar(self, seen: Seen) -> tuple[Value, ...]:
+        """One address for all lanes."""
+        group, offset, step, ty, out = seen.group, seen.offset, seen.step, LLVM[seen.lane], []
+        for k in range(seen.count):
+            p = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
+            if seen.stored is None:
+                out.append(Value(self.t.let(f"load {self._volatile()}{ty}, ptr {p}, align {step}"), seen.lane, True))
+            else:
+                self.t.do(f"store {self._volatile()}{ty} {self._last_lane(seen.stored[k])}, ptr {p}, align {step}")
+        if seen.write and seen.code.space != "shared":
+            with self.t.if_then(self.t.let(f"icmp ne i64 {group.shadow}, 0")):
+                spot = self.t.let(f"inttoptr i64 {self.t.let(f'add i64 {group.shadow}, {offset}')} to ptr")
+                self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {seen.size}, i1 false)")
+        return tuple(out)
+
+    def _last_lane(self, value: Value) -> str:
+        """The value of the last active lane, whose store to a common address is the last."""
+        if value.uniform:
+            return value.text
+        zeros = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.active.bits), ("i1", "false")])
+        lane = self.t.let(f"and i32 {self.t.let(f'sub i32 31, {zeros}')}, 31")
+        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {lane}")
+
+    def _volatile(self) -> str:
+        return "volatile " if self.e.code.properties.strong else ""
+
+    def lanes(self, seen: Seen) -> tuple[Value, ...]:
+        """32 addresses."""
+        moved = self._by_call(seen) if self.e.small else self._by_pattern(seen)
+        if seen.write and seen.code.space != "shared":
+            self._mark_lanes(seen)
+        return moved
+
+    def _by_pattern(self, seen: Seen) -> tuple[Value, ...]:
+        """An arm of code for each pattern."""
+        t, group, lane = self.t, seen.group, seen.lane
+        stored = self._vectors(seen)
+        if seen.write:
+            self.late.comes(seen, stored)
+        arms: dict[str, tuple[int, ...]] = {}
+        if group.patterns & {0, 4}:
+            # One test less; in shared memory `matmul_tiled` took 1.25 of the time, which nobody has explained.
+            known = group.patterns if seen.code.space != "shared" else {0, 4}
+            arms["row"] = tuple(n for n in (0, 4) if n in known)
+        if not seen.write and group.patterns & {1, 5}:
+            arms["one"] = (1, 5)
+        gathered = 2 in group.patterns
+        if 6 in group.patterns and (self.sites.patterns.with_gaps() or not gathered or group.lanes is not None):
+            arms["gaps"] = (6,) if gathered else ()
+        if gathered:
+            arms["any"] = ()
+        if group.way:
+            arms["strided"] = (IN_SHORT_ROWS if group.rows else STRIDED,)
+        if group.site in self.sites.mixed:
+            arms["each"] = (3,)
+        switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
+        if "row" in arms:
+            with switch.arm("row") as results:
+                results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
+        if "one" in arms:
+            with switch.arm("one") as results:
+                results += self._load_ones(seen)
+        if "gaps" in arms:
+            with switch.arm("gaps") as results:
+                results += self._row_with_gaps(seen, stored)
+        if "any" in arms:
+            with switch.arm("any") as results:
+                results += self._any(seen, stored)
+        if "strided" in arms:
+            with switch.arm("strided") as results:
+                results += self._strided(seen, stored)
+        if "each" in arms:
+            with switch.arm("each") as results:
+                results += [value.text for value in self.each_lane(seen)]
+        switch.end()
+        if seen.write:
+            return ()
+        return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
+
+    def _likely(self, seen: Seen, arms: dict[str, tuple[int, ...]]) -> str:
+        """The arm that is nearly always taken, where the steps of the lanes say so: LLVM's register allocator then
+        keeps others' needs out of its way. Not of global memory outside of loops: there it made some kernels slower, by
+        storing more before the access."""
+        group = seen.group
+        if group.lanes is None or group.way or "row" not in arms:
+            return ""
+        if seen.code.space != "shared" and not self.e.loops.here:
+            return ""
+        return "gaps" if self.active.partly and "gaps" in arms else "row"
+
+    def _any(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Anywhere in one allocation."""
+        group = seen.group
+
+        def offsets() -> Where:
+            if group.offsets or not group.way:
+                return Offsets(self.sites.offsets(group))
+            laid = self.laid.offsets(group)  # lanes are `strided` as a rule
+            return Offsets(self.t.let(f"load <{W} x i32>, ptr {laid}, align 64"))
+
+        return self._apart(seen, stored, "any", group.pointer, offsets)
+
+    def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Each lane so many bytes behind the one before, or in short rows."""
+        first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        late = self.late.of(seen) if seen.write else None
+        if late is None:
+            return self._in_its_turn(seen, first, stored)
+        with self.t.if_else(late.when) as (together, alone):
+            with together:
+                self.late.store(seen, late, first)
+            with alone, self.m.own_splats():
+                self._in_its_turn(seen, first, stored)
+        return []
+
+    def _in_its_turn(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
+        """An access of these lanes that is made where it stands."""
+        if seen.group.rows:
+            return self._short_rows(seen, first, stored)
+        found = StridedRows(self.e).moved(seen, first, stored)
+        if found is not None:
+            return found
+
+        def alone() -> list[str]:
+            return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
+
+        bundled = seen.write or (seen.code.index, 0) in self.bundles
+        return alone() if bundled else self.chunks.load(seen, first, alone)
+
+    def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
+        """Rows of 16 lanes, 8 or 4."""
+        t, ty, rows = self.t, LLVM[seen.lane], ShortRows(self.e)
+        if seen.write:
+            rows.store(seen, first, interleave(t, ty, stored))
+            return []
+        return deinterleave(t, ty, rows.load(seen, first), seen.count)
+
+    def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
+        """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
+        results: list[str] = []
+        where, group = functools.cache(place), seen.group
+        often = group.lanes is None or not group.patterns & {0, 4}
+        if seen.write and seen.step == BITS[seen.lane] // 8 and stored_together(seen.lane, seen.count):
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset}")
+            store_vectors(self.scattered, seen.lane, base, where(), stored)
+            return results
+        for k in range(seen.count):
+            bundle, row = self.bundles.get((seen.code.index, k), (None, 0))
+            late = self.late.around.get(seen.code.index)
+            if bundle is not None and late is None:
+                self._fill(bundle, arm, pointer, where)
+                results.append(bundle.row(self.t, row))
+                continue
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
+            if seen.write:
+                self.scattered.store(seen.lane, base, where(), stored[k], often=often)
+            elif bundle is not None and late is not None and late.when and arm == "strided":
+                with self.t.if_else(late.when) as (together, alone):
+                    with together:
+                        self._fill(bundle, arm, pointer, where)
+                        found = bundle.row(self.t, row), self.t.here
+                    with alone:
+                        other = self.scattered.load(seen.lane, base, place(), often=often).text, self.t.here
+                kind = f"<{W} x {LLVM[seen.lane]}>"
+                results.append(self.t.let(f"phi {kind} [{found[0]}, %{found[1]}], [{other[0]}, %{other[1]}]"))
+            else:
+                results.append(self.scattered.load(seen.lane, base, where(), often=often).text)
+        return results
+
+    def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Callable[[], Where]) -> None:
+        """Loads a bundle, if this is the first access that needs it in this arm of code."""
+        if arm not in bundle.loaded:
+            bundle.loaded.add(arm)
+            self.places = max(self.places, bundle.place + 1)
+            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {bundle.offset}")
+            self.scattered.load_bundle(bundle, base, where())
+
+    def _by_call(self, seen: Seen) -> tuple[Value, ...]:
+        """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
+        t, group, row = self.t, seen.group, f"<{W} x i32>"
+        name = f"{'store' if seen.write else 'load'}.{seen.lane}.{seen.count}"
+        if not self.e.wide and seen.code.space == "shared":
+            name += ".shared"
+
+        def body() -> None:
+            there = Group(-1, 0, 0, 0, seen.write, pointer="%place", offsets="%offsets", pattern="%pattern")
+            there.halves = self.sites.patterns.halves("%offsets")
+            given = self._passed(seen, self._cells(seen)) if seen.write else None
+            self._pass(seen, self._cells(seen), self._by_pattern(replace(seen, group=there, offset=0, stored=given)))
+
+        self.e.calls.write(name, f"ptr %place, {row} %offsets, i32 %pattern, i32 %bits, ptr %data", body)
+        cells = self._cells(seen)
+        self._pass(seen, cells, seen.stored or ())
+        if group.site in self.sites.mixed:
+            with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (anywhere, known):
+                with anywhere:
+                    self._slow_access(seen)
+                with known:
+                    self._call(name, seen)
+        else:
+            self._call(name, seen)
+        return () if seen.write else self._passed(seen, cells)
+
+    def _call(self, name: str, seen: Seen) -> None:
+        group = seen.group
+        place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
+        offsets, bits = self.sites.offsets(group), self.active.bits
+        given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
+        self.t.do(f"call void @{name}({given})")
+
+    def _cells(self, seen: Seen) -> list[str]:
+        """Where the elements lie in the buffer `%data`, 32 lanes each."""
+        return [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * seen.step}") for k in range(seen.count)]
+
+    def _pass(self, seen: Seen, cells: list[str], values: Sequence[Value]) -> None:
+        """Puts elements into the buffer."""
+        for cell, value in zip(cells, values, strict=False):
+            self.t.do(f"store <{W} x {LLVM[seen.lane]}> {self.m.vector(value)}, ptr {cell}, align 32")
+
+    def _passed(self, seen: Seen, cells: list[str]) -> tuple[Value, ...]:
+        """Elements from the buffer."""
+        vector = f"<{W} x {LLVM[seen.lane]}>"
+        return tuple(Value(self.t.let(f"load {vector}, ptr {c}, align 32"), seen.lane, False) for c in cells)
+
+    def _vectors(self, seen: Seen) -> list[str]:
+        """What is stored, as vectors."""
+        return [self.m.vector(v) for v in seen.stored or ()]
+
+    def _store_rows(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Each half of the warp has one range of memory, elements of a vector access interleaved."""
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        halves = self._halves(seen)
+        half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
+        block = interleave(t, ty, stored)
+        if 4 not in seen.group.patterns:
+            t.do(f"store {wide} {block}, ptr {halves[0]}, align {seen.step}")
+            return []
+        for k, spot in enumerate(halves):
+            part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
+            cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
+            t.do(f"store {half} {cut}, ptr {spot}, align {seen.step}")
+        return []
+
+    def _load_rows(self, seen: Seen) -> list[str]:
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        if 4 not in seen.group.patterns:
+            whole = f"<{W * count} x {ty}>"
+            row = t.let(f"load {whole}, ptr {self._halves(seen)[0]}, align {seen.step}")
+            return deinterleave(t, ty, row, count)
+        half = f"<{W * count // 2} x {ty}>"
+        parts = [t.let(f"load {half}, ptr {spot}, align {seen.step}") for spot in self._halves(seen)]
+        both = ", ".join(f"i32 {n}" for n in range(W * count))
+        block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
+        return deinterleave(t, ty, block, count)
+
+    def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
+        """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        width, block = W * count // 2, interleave(t, ty, stored) if seen.write else ""
+        half, parts = f"<{width} x {ty}>", []
+        shared = not self.e.wide and seen.code.space == "shared"
+        if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
+            return self._any(seen, stored)
+        for k, spot in enumerate(self._halves(seen)):
+            mask = self._mask_of_half(k, count)
+            if seen.write:
+                own = ", ".join(f"i32 {k * width + n}" for n in range(width))
+                wide = f"<{W * count} x {ty}>"
+                cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{width} x i32> <{own}>")
+                if shared:  # nobody else writes there, and there is room on both sides
+                    # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
+                    old = t.let(f"load volatile {half}, ptr {spot}, align {seen.step}")
+                    new = t.let(f"select <{width} x i1> {mask}, {half} {cut}, {half} {old}")
+                    t.do(f"store {half} {new}, ptr {spot}, align {seen.step}")
+                else:
+                    t.store_masked(half, seen.step, cut, spot, mask)
+            elif shared:
+                parts.append(t.let(f"load {half}, ptr {spot}, align {seen.step}"))
+            else:
+                parts.append(t.load_masked(half, seen.step, spot, mask))
+        if seen.write:
+            return []
+        both = ", ".join(f"i32 {n}" for n in range(W * count))
+        whole = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
+        return deinterleave(t, ty, whole, count)
+
+    def _mask_of_half(self, k: int, count: int) -> str:
+        """The active lanes of the first half of the warp or the second, each for `count` elements."""
+        t, width = self.t, W * count // 2
+        lanes = [k * W // 2 + n // count for n in range(width)]
+        if self.e.wide:
+            vector, order = f"<{W} x i1>", ", ".join(f"i32 {lane}" for lane in lanes)
+            return t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{order}>")
+        words = f"<{width} x i32>"
+        first = t.let(f"insertelement {words} poison, i32 {self.active.bits}, i64 0")
+        every = t.let(f"shufflevector {words} {first}, {words} poison, {words} zeroinitializer")
+        own = ", ".join(f"i32 {1 << lane}" for lane in lanes)
+        return t.let(f"icmp ne {words} {t.let(f'and {words} {every}, <{own}>')}, zeroinitializer")
+
+    def _load_ones(self, seen: Seen) -> list[str]:
+        """Each half of the warp has one address."""
+        t, ty = self.t, LLVM[seen.lane]
+        halves, row = self._halves(seen), []
+        order = ", ".join(f"i32 {n // (W // 2)}" for n in range(W))
+        for k in range(seen.count):
+            two = "poison"
+            for n, spot in enumerate(halves):
+                p = t.let(f"getelementptr i8, ptr {spot}, i64 {k * seen.step}")
+                one = t.let(f"load {ty}, ptr {p}, align {seen.step}")
+                two = t.let(f"insertelement <2 x {ty}> {two}, {ty} {one}, i64 {n}")
+            row.append(t.let(f"shufflevector <2 x {ty}> {two}, <2 x {ty}> poison, <{W} x i32> <{order}>"))
+        return row
+
+    def _halves(self, seen: Seen) -> list[str]:
+        """The address of the first lane of each half-warp."""
+        starts = [self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}") for at in seen.group.halves]
+        return [self.t.let(f"getelementptr i8, ptr {start}, i64 {seen.offset}") for start in starts]
+
+    def each_lane(self, seen: Seen) -> tuple[Value, ...]:
+        """Lane by lane through `@slow.access`, the data passed in the buffer `%data`."""
+        cells = self._cells(seen)
+        self._pass(seen, cells, seen.stored or ())
+        self._slow_access(seen)
+        return () if seen.write else self._passed(seen, cells)
+
+    def _slow_access(self, seen: Seen) -> None:
+        """By a function that instructions of one kind share: `@slow.access` takes twice as many arguments."""
+        given = Given(key=(seen.size, seen.count, seen.code.space, seen.write))
+        for name, pointer in (("ctx", "%ctx"), ("cta", "%cta"), ("ws", "%ws"), ("data", "%data")):
+            given.arguments[name] = "ptr", pointer
+        given.arguments["at"] = "ptr", self.laid.addresses(seen.group)
+        given.arguments["offset"], given.arguments["code"] = ("i64", str(seen.offset)), ("i32", str(seen.code.index))
+
+        def body() -> Value:
+            listed = (
+                f"ptr %ctx, ptr %cta, ptr %ws, i32 %bits, ptr %at, i64 %offset, ptr %data, i64 {seen.step}, "
+                f"i64 {seen.count}, i64 {(seen.size & -seen.size).bit_length() - 1}, i32 {S.SPACES[seen.code.space]}, "
+                f"i32 {int(seen.write)}, i32 %code"
+            )
+            return Value(self.t.let(f"call i32 @slow.access({listed})"), "i32", True)
+
+        self.e.faults.if_called(self.e.calls.call("each", given, body))
+
+    def _mark_lanes(self, seen: Seen) -> None:
+        if not (group := seen.group).marks:
+            has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
+            whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
+            group.marks = self.t.let(f"and i1 {has}, {whole}")
+        with self.t.if_then(group.marks):
+            laid = self.laid.offsets(group)
+            self.t.do(
+                f"call void @mark.lanes(i64 {group.shadow}, ptr {laid}, i64 {seen.offset}, i32 {self.active.bits}, "
+                f"i64 {seen.size})"
+            )

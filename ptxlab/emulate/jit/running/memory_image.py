@@ -1,0 +1,113 @@
+"""What the workers of a launch begin with: memory that is made once for a kernel and a size of blocks, and copied.
+
+A launch of a small kernel takes about as long as to prepare this memory; what a worker needs is one piece of it.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.jit.building.build import Loaded
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language.records import zeroed
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.runtime.bulk_transfers import MOVED
+from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
+from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
+
+FULL = 0xFFFFFFFF
+"""All lanes of a warp."""
+_wide_lock = np.zeros(1, np.uint32)
+"""The lock of 128-bit atomic operations, one for all: a program's fast and slow function, and better code of both, may
+be at work at once. A host instruction would do without, if memory were sure to be aligned on the host."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _wide_lock.fill(0))
+
+
+class Layout:
+    """Arrays one after the other in one piece of memory, each at a multiple of 128 bytes; given are their types and
+    shapes."""
+
+    def __init__(self, **fields: tuple[Any, Any]) -> None:
+        formats = [np.dtype(type_and_shape) for type_and_shape in fields.values()]
+        ends = list(accumulate(-(-each.itemsize // 128) * 128 for each in formats))
+        self.offsets = dict(zip(fields, [0, *ends], strict=False))
+        """Where each begins, in bytes."""
+        self.size, offsets = ends[-1], [0, *ends[:-1]]
+        self.dtype = np.dtype({"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": self.size})
+
+    def new(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Zeroed memory as bytes, and its arrays by their names."""
+        octets = zeroed(self.size)
+        whole: Any = octets.view(self.dtype)[0]
+        return octets, whole
+
+
+class Image:
+    """What the workers of all launches of a kernel with blocks of one size begin with. It does not change."""
+
+    def __init__(self, program: Program, built: Loaded, launch: Launch) -> None:
+        blocks, codes = len(built.block_work), built.summary.instructions
+        counted = built.instruments.counters
+        warps, warpgroups = launch.warps, -(-launch.warps // WARPGROUP) if counted else 1
+        self.exits, self.order = np.array(program.exits, np.uint32), np.arange(warps, dtype=np.uint32)
+        self.memory = Layout(
+            context=(np.uint8, Context.size),
+            sites=(np.uint8, Site.size * built.sites),
+            counts=(Executions.dtype, (warpgroups, blocks)),
+            rest=(Executions.dtype, (warpgroups, codes)),
+            tally=(np.uint8, _counted_size() * codes if counted else 0),
+            moved=(np.uint64, (codes * counted, len(MOVED))),
+        )
+        """A worker's memory: its context first, its sites and counts."""
+        self.context = self._context(program, built, launch, warpgroups).buffer
+        self.cta = Layout(record=(np.uint8, Cta.size), states=(np.uint8, (warps, built.state_size)))
+        """The memory of a resident CTA, but for its shared and local memory."""
+        self.warps = np.zeros(warps, Warp.dtype)
+        threads = np.arange(32 * warps, dtype=np.uint32).reshape(-1, 32)
+        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = unravel(threads, launch.block)
+        self.warps["first_live"] = FULL
+        self.warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
+        self.warps["warp_id"] = self.order
+        self.octets = self.warps.view(np.uint8).reshape(warps, Warp.size)
+
+    def _context(self, program: Program, built: Loaded, launch: Launch, warpgroups: int) -> Context:
+        """The context, without what differs from launch to launch."""
+        context = Context.new()
+        context.wide_lock, context.exits = Pointer(_wide_lock), Pointer(self.exits)
+        context.order = Pointer(self.order)  # with a seed each worker has its own, shuffled again for every round
+        context.warps, context.state_size = launch.warps, built.state_size
+        context.site_count, context.clears = built.sites, built.clears
+        if warpgroups > 1:
+            context.basic_blocks = len(built.block_work)
+        context.local_first = program.local_first if program.local_first < program.local_stride else 0
+        context.entry = 2 * built.summary.first
+        for name, needed in built.scheduled.items():
+            setattr(context, name.partition(".")[2], needed)
+        context.block_x, context.block_y, context.block_z = launch.block
+        return context
+
+    @staticmethod
+    def of(program: Program, built: Loaded, launch: Launch) -> Image:
+        """The image for such a launch, made when it is first needed."""
+        found = built.images.get(launch.block)
+        if found is None:
+            if len(built.images) >= SHAPES:
+                built.images.clear()
+            found = built.images[launch.block] = Image(program, built, launch)
+        assert isinstance(found, Image)
+        return found
+
+
+def _counted_size() -> int:
+    from ptxlab.emulate.rules.memory_model import Counted
+
+    return Counted.size
+
+
+SHAPES = 16
+"""Sizes of blocks of which a kernel's images are kept at most."""

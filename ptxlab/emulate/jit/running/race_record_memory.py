@@ -1,0 +1,83 @@
+"""Memory for racecheck's records of global memory, which launches use in turn.
+
+To get new pages from the operating system costs more than most kernels. Records of lines have an epoch
+(`rules.race_line_records`), so those of earlier launches need not be cleared. Records of single words are cleared.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import sys
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxlab.emulate.language.records import pages, zeroed
+from ptxlab.emulate.language.types import start_of
+from ptxlab.emulate.rules import race_line_records, race_summaries, races
+
+LEAST, IDLE = 1 << 20, 256 << 20
+"""Bytes from which on memory is used again, and bytes that are kept while no launch uses them. Mostly a tenth of these
+have been touched."""
+SMALL = 16 << 20
+"""Bytes that it takes longer to get from the operating system again than to clear."""
+_idle: dict[int, list[mmap.mmap]] = {}
+_epochs = itertools.count(1)
+
+
+class _Lent:
+    """Pages as numpy sees them; when nobody does any more, they are idle."""
+
+    def __init__(self, held: mmap.mmap) -> None:
+        octets = np.frombuffer(held, np.uint8)
+        self.__array_interface__ = {
+            "shape": octets.shape, "typestr": "|u1", "data": (start_of(octets), False), "version": 3,
+        }  # fmt: skip
+
+
+class LentShadow(races.Shadow):
+    """Records for `size` bytes of global memory, which nothing has accessed."""
+
+    def __init__(self, size: int, granule: int) -> None:
+        stride = races.stride_of(size, granule)
+        octets, self.give_back = _lend(8 * race_summaries.room(stride), stride)
+        super().__init__(size, granule, by_rows=True, memory=octets)
+        kept = self.records + 3 * stride
+        kept[race_line_records.LEFT] = kept[race_line_records.LEFT] or kept[race_line_records.OWN_RECORDS]
+        for k in range(race_line_records.EPOCH):
+            kept[k] = 0
+        kept[race_line_records.OWN_RECORDS] = kept[race_line_records.LATER] = kept[race_line_records.DISSOLVED] = 0
+        kept[race_line_records.EPOCH] = next(_epochs)
+
+
+def _lend(size: int, stride: int) -> tuple[np.ndarray, Callable[[], object]]:
+    """Memory without records of words, and a function that gives it back at once; else it is given back when the last
+    reference to it goes. Records of lines may be there, of earlier epochs."""
+    if size < LEAST or not hasattr(mmap, "MADV_DONTNEED") or sys.platform == "win32":
+        return zeroed(size), bool
+    idle = _idle.get(size)
+    try:
+        held = idle.pop() if idle else pages(size)
+    except IndexError:  # another thread took it
+        held = pages(size)
+    lent = _Lent(held)
+    give_back = weakref.finalize(lent, _take_back, held, size, stride)
+    give_back.atexit = False
+    return np.asarray(lent), give_back
+
+
+def _take_back(held: mmap.mmap, size: int, stride: int) -> None:
+    """A launch has ended. This may run whenever Python collects garbage, so there is no lock."""
+    if sum(len(each) * bytes_ for bytes_, each in list(_idle.items())) + size > IDLE:
+        _idle.clear()
+    numbers = np.frombuffer(held, np.uint64)
+    kept = numbers[3 * stride :]
+    if kept[race_line_records.BY_WORDS]:
+        kept[race_line_records.OWN_RECORDS] = kept[race_line_records.LEFT] = 0
+        if size > SMALL:
+            held.madvise(mmap.MADV_DONTNEED, 0, 24 * stride)
+        else:
+            numbers[: 3 * stride] = 0
+    _idle.setdefault(size, []).append(held)

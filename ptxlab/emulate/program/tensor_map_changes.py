@@ -1,0 +1,108 @@
+"""`tensormap.replace` and `tensormap.cp_fenceproxy`: ordinary loads and stores, as NVIDIA's assembler writes them too.
+
+The instructions themselves stay, without an effect: they are the ones that are counted. What changes the 128 bytes is
+added by lowering, so that engines, checks, counters and traces need not know of tensor maps.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Special
+from ptxlab.emulate.program.lowering import Lowering
+from ptxlab.isa import types
+from ptxlab.isa.tensor_map import BYTES, FIELDS, FILLS, INTERLEAVES, SWIZZLES, TYPES, Bits, pieces
+
+MODES = {
+    "elemtype": TYPES, "interleave_layout": INTERLEAVES, "swizzle_mode": SWIZZLES, "fill_mode": FILLS,
+}  # fmt: skip
+"""Fields whose values are numbered."""
+LANES = 32
+
+
+def replace_field(low: Lowering, code: Code) -> None:
+    """Emits what `tensormap.replace`, whose operands have been resolved, does to the map."""
+    field, line = str(code.form.field), code.line
+    mem, value = code.sources[0], code.sources[-1]
+    assert isinstance(mem, Mem)
+    ordinal = code.sources[1] if len(code.sources) > 2 else Literal(0)
+    assert isinstance(ordinal, Literal)
+    most = len(FIELDS[field]) - 1
+    if not 0 <= ordinal.value <= most:
+        raise low.error(f"{code.form.opcode}: .{field} has the ordinals 0 to {most}, found {ordinal.value}", line)
+    behind = low.branch_around(code.guard, line) if code.guard else ""
+    if field in MODES:
+        assert isinstance(value, Literal)
+        if not 0 <= value.value < len(MODES[field]):
+            what = f".{field} is a number from 0 to {len(MODES[field]) - 1}, found {value.value}"
+            raise low.error(f"{code.form.opcode}: {what}", line)
+        for bits, stored in pieces(field, 0, int(value.value)):
+            _insert(low, code, mem, bits, Literal(stored))
+    else:
+        for bits, _ in pieces(field, int(ordinal.value), 0):
+            known = bits in FIELDS[field][int(ordinal.value)]
+            _insert(low, code, mem, bits, _stored(low, code, value, bits) if known else Literal(0))
+    if behind:
+        low.place_label(behind)
+
+
+def _stored(low: Lowering, code: Code, value: Source | None, bits: Bits) -> Source:
+    """What some bits hold of a field's value."""
+    line, type_ = code.line, str(code.form.type)
+    now = low.register("%value", type_, "")
+    low.op(f"mov.{type_}", (now,), (value,), line)
+    if bits.less:
+        low.op(f"sub.u{type_[1:]}", (now,), (now, Literal(bits.less)), line)
+    if bits.skip:
+        low.op(f"shr.{type_}", (now,), (now, Literal(bits.skip)), line)
+    if type_ == "b32" or bits.width == 64:
+        return now
+    low32 = low.register("%low", "b32", "")
+    low.op("cvt.u32.u64", (low32,), (now,), line)
+    return low32
+
+
+def _insert(low: Lowering, code: Code, mem: Mem, bits: Bits, stored: Source) -> None:
+    """Stores some bits, and leaves those beside them as they are."""
+    space = {"global": ".global", "shared::cta": ".shared"}.get(str(code.form.space), "")
+    word, line = max(bits.width, 32), code.line
+    place = Mem(mem.base, mem.offset + bits.at // 32 * 4)
+    if bits.width < 32:
+        old = low.register("%old", "b32", "")
+        load = low.op(f"ld{space}.b32", (old,), (place,), line)
+        load.part_of = code.instruction
+        low.op("bfi.b32", (old,), (stored, old, Literal(bits.at % 32), Literal(bits.width)), line)
+        stored = old
+    store = low.op(f"st{space}.b{word}", (), (place, stored), line)
+    store.part_of = code.instruction
+
+
+def copy_map(low: Lowering, code: Code) -> None:
+    """Emits what `tensormap.cp_fenceproxy` does: each lane copies four of the 128 bytes, and a fence follows."""
+    to, source, size = code.sources
+    assert isinstance(to, Mem)
+    assert isinstance(source, Mem)
+    assert isinstance(size, Literal)
+    line, opcode = code.line, code.form.opcode
+    if size.value != BYTES:
+        raise low.error(f"{opcode}: a tensor map has {BYTES} bytes: write {BYTES}, found {size.value}", line)
+    behind = low.branch_around(code.guard, line) if code.guard else ""  # other warps do not take part
+    low.op("bar.warp.sync", (), (Literal(0xFFFFFFFF),), line)
+    offset, word = low.register("%offset", "b64", ""), low.register("%word", "b32", "")
+    lane = low.register("%lane", "b32", "")
+    low.op("mov.u32", (lane,), (Special("%laneid"),), line)
+    low.op("mul.wide.u32", (offset,), (lane, Literal(BYTES // LANES)), line)
+    load = low.op("ld.shared.b32", (word,), (_behind(low, source, offset, line),), line)
+    store = low.op("st.relaxed.gpu.global.b32", (), (_behind(low, to, offset, line), word), line)
+    load.part_of = store.part_of = code.instruction
+    low.op(f"fence.proxy.tensormap::generic.release.{code.form.scope}", (), (), line)
+    if behind:
+        low.place_label(behind)
+
+
+def _behind(low: Lowering, mem: Mem, offset: Reg, line: int) -> Mem:
+    """The address so many bytes after another."""
+    at = low.register("%at", "b64", "")
+    base = mem.base
+    narrow = isinstance(base, Reg) and types.width(low.registers[base.index].type) == 32
+    low.op("cvt.u64.u32" if narrow else "mov.b64", (at,), (base,), line)
+    low.op("add.u64", (at,), (at, offset), line)
+    return Mem(at, mem.offset)

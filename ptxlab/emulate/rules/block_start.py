@@ -1,0 +1,203 @@
+"""The beginning of CTAs, of their warps, and of rounds of turns: what the scheduler does before instructions run."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import *
+from ptxlab.emulate.rules import block_reset, clusters
+from ptxlab.emulate.rules.barriers import BARRIERS
+from ptxlab.emulate.rules.lane_scheduling import forget
+from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.runtime.memory import POISON
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Warp
+
+TICKETS = 64
+"""As many clusters a worker takes at once at most."""
+
+
+@rule(external=True, symbol="clear.registers")
+def clear_registers(warp: Warp) -> None:
+    """Zeroes the registers that may be read before they are written."""
+    raise AssertionError("the function is known to compiled code only")
+
+
+@rule(inline=True)
+def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
+    """A warp of a CTA."""
+    return (cta.states + number * context.state_size).cast(Warp)[0]
+
+
+@rule(inline=True)
+def draw_ticket(context: Context) -> u64:
+    """The number of the next cluster to run, which may lie beyond the last. An atomic instruction waits for all earlier
+    stores, so a worker that is alone does without."""
+    if context.only:
+        ticket = context.next[0]
+        context.next[0] = ticket + 1
+        return ticket
+    if context.ticket == context.tickets_end:
+        draw_tickets(context)
+    ticket = context.ticket
+    context.ticket = ticket + 1
+    return ticket
+
+
+@rule
+def draw_tickets(context: Context) -> None:
+    """Takes some clusters at once: a part of those that are left, so that the last ones are taken one by one and all
+    workers end at about the same time. Where clusters may wait for one another none is kept from other workers."""
+    count: u64 = 1
+    begun = context.next[0]
+    if context.parts != 0 and begun < context.total:
+        count += (context.total - begun) // context.parts
+        if count > TICKETS:
+            count = TICKETS
+    context.ticket = atomic("add", context.next, 0, count)
+    context.tickets_end = context.ticket + count
+
+
+@rule
+def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
+    """Begins the CTAs of a cluster."""
+    number = ticket
+    if context.block_order is not None:
+        number = context.block_order[ticket]
+    cluster.busy = cluster.count
+    cluster.idle = 0
+    for rank in range(cluster.count):
+        linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
+        begin(context, context.slots[cluster.first + rank].cta, linear, False)
+
+
+@rule
+def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
+    """Begins a CTA; `number`: its index in the grid. untouched: the warps' states do not say that those before have
+    exited (see `scheduling_rounds.end_alike`), and the program counters are the caller's affair."""
+    partly = cta.partly_exited != 0
+    x = u64(cta.ctaid_x) + 1
+    if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
+        cta.ctaid_x = u32(x)
+    else:
+        cta.ctaid_x = u32(number % context.grid_x)
+        cta.ctaid_y = u32(number // context.grid_x % context.grid_y)
+        cta.ctaid_z = u32(number // context.grid_x // context.grid_y)
+    cta.linear = number
+    if cta.shared_size != 0:
+        fill_bytes(cta.shared, POISON, cta.shared_size)
+    if cta.local_size != 0:
+        if context.local_first == 0:
+            fill_bytes(cta.local, POISON, cta.local_size)
+        else:
+            for k in range(context.warps):
+                begin_local(warp_of(context, cta, k), context.local_first)
+    for barrier in range(BARRIERS):
+        close(cta, u32(barrier))
+    cta.active = 1
+    if context.checked:
+        block_reset.started(cta.checks.cast(Block)[0], number)
+    cta.partly_exited = 0
+    if cta.converged == 0 or not simple(context):
+        for k in range(context.warps):
+            begin_warp(context, cta, warp_of(context, cta, k), k)
+        cta.converged = 1
+    elif not untouched or partly or context.clears:
+        for k in range(context.warps):
+            begin_again(context, warp_of(context, cta, k))
+    begin_round(context, cta)
+
+
+@rule(inline=True)
+def begin_local(warp: Warp, first: u64) -> None:
+    """Fills the beginning of a warp's local memory; `rules.lazy_fill` fills what is reached behind it."""
+    fill_bytes(warp.local, POISON, u64(32 * first))
+    warp.filled = first
+
+
+@rule(inline=True)
+def simple(context: Context) -> boolean:
+    """Whether of the warps only these fields have changed: no trace, mbarriers, clusters, products."""
+    return not (context.traced or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
+
+
+@rule(inline=True)
+def begin_again(context: Context, warp: Warp) -> None:
+    """Begins a warp in the place of one of a CTA whose warps never diverged: only these fields have changed."""
+    warp.live = warp.first_live
+    warp.fast_pc = context.entry
+    warp.ended = 0
+    warp.carry = 0
+    if context.clears:
+        clear_registers(warp)
+
+
+@rule(inline=True)
+def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
+    """Begins a warp, with all its fields reset."""
+    for lane in range(32):
+        warp.pc[lane] = context.entry
+        warp.sync_kind[lane] = 0
+    warp.live = warp.first_live
+    warp.wait = 0
+    warp.mode = 0
+    warp.fast_pc = context.entry
+    warp.synced = 0
+    warp.ended = 0
+    forget(warp.turns)
+    warp.carry = 0
+    warp.resume = 0
+    warp.region = 0
+    warp.cluster_arrived = 0
+    warp.cluster_passed = 0
+    warp.cluster_waits = 0
+    warp.spins = 0
+    clear(warp.products)
+    for barrier in range(BARRIERS):
+        warp.bar[barrier] = 0
+        warp.arrived[barrier] = 0
+    if context.traced:  # a recorded warp stays in the slow function, and its registers begin as zero
+        recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
+        warp.mode = recorded
+        warp.traced = recorded
+        registers = cta.states + (number * context.state_size + Warp.size)
+        fill_bytes(registers, 0, context.state_size - Warp.size)
+    elif context.clears:
+        clear_registers(warp)
+
+
+@rule
+def begin_round(context: Context, cta: Cta) -> None:
+    """Begins a round, in which each warp has a turn; with a seed, in a new order."""
+    cta.position = 0
+    if context.random != 0:
+        for k in range(1, context.warps):
+            last = context.warps - k
+            draw(context)
+            chosen = context.random % (last + 1)
+            moved = context.order[last]
+            context.order[last] = context.order[chosen]
+            context.order[chosen] = moved
+
+
+@rule(inline=True)
+def draw(context: Context) -> None:
+    """The next random number (xorshift64)."""
+    x = context.random
+    x = x ^ u64(x << 13)
+    x = x ^ x >> 7
+    context.random = x ^ u64(x << 17)
+
+
+@rule(inline=True)
+def close(cta: Cta, barrier: u32) -> None:
+    """Resets a barrier: no lane has arrived."""
+    cta.bar_count[barrier] = 0
+    cta.bar_arrived[barrier] = 0
+    cta.bar_yes[barrier] = 0
+    cta.bar_asked[barrier] = 0
+
+
+@rule(inline=True)
+def go_on(warp: Warp, barrier: u32) -> None:
+    """Resumes a warp that waits at a barrier."""
+    warp.bar[barrier] = 0
+    warp.arrived[barrier] = 0
+    warp.wait = 0

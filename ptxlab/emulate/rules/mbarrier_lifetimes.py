@@ -1,0 +1,373 @@
+"""The records of a block's mbarriers, and what is seldom done with them: they begin and end, notes, waits without end.
+
+`mbarrier_phases` has what operations do to these records, and calls back for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules import mbarrier_phases as phases
+from ptxlab.emulate.rules import mbarrier_reports as reports
+from ptxlab.emulate.rules import note_kinds as F
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
+from ptxlab.emulate.rules.mbarrier_records import (
+    CODE,
+    FAR_WORDS,
+    KEPT,
+    LINES,
+    NEVER,
+    NOBODY,
+    RANK,
+    THREADS,
+    WARPS,
+    Mate,
+    Mbarrier,
+    Mbarriers,
+    Place,
+    Seat,
+)
+from ptxlab.emulate.rules.mbarrier_waits import judge
+from ptxlab.emulate.rules.mbarrier_words import SPIN
+from ptxlab.emulate.rules.mbarriers import Operation, operation
+from ptxlab.emulate.rules.note_kinds import Note
+from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.runtime.bulk_transfers import ROOM, Queue
+from ptxlab.isa import mbarrier
+
+PROBLEMS = {
+    mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
+    mbarrier.Problem.TOO_MANY: F.TOO_MANY,
+    mbarrier.Problem.COMPLETES: F.COMPLETES,
+    mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
+    mbarrier.Problem.BAD_BYTES: F.BAD_BYTES,
+}
+
+Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
+"""Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
+to that mbarrier, its code index and parity."""
+EARLY_PARITY = 32
+Room = tuple[Pointer[Mbarrier], np.ndarray]
+"""For an mbarrier: its record, and the bytes that this begins with."""
+
+
+class Phases:
+    """The mbarriers of one block, and of those after it in the same place. launch: the checks' record of it; can_run:
+    the warps that have not exited, each with a mask of the lanes that wait only for their turn; notes: where problems
+    are noted."""
+
+    def __init__(
+        self, program: Program, launch: Launch, block: Block, can_run: Callable[[], Iterator[tuple[int, int]]],
+        notes: dict[tuple[int, int, int], Note], early: Early,
+    ) -> None:  # fmt: skip
+        self.program, self.launch, self.block, self.can_run, self.notes = program, launch, block, can_run, notes
+        self.early, self.linear = early, block.linear
+        self.mates: list[Phases] = [self]
+        """Those of the blocks of the cluster, by rank."""
+        self.linears: list[int] = []
+        self.all: dict[int, Mbarrier] = {}
+        self.gone: dict[int, int] = {}  # address -> the `mbarrier.inval` that ended it
+        self._rooms: dict[int, Room] = {}
+        self._free: list[Room] = []
+        self._operations: dict[int, tuple[Operation, bool]] = {}
+        self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
+        self._serial = 0
+        record = self.record = Mbarriers.new()
+        record.block, record.start, record.threads = block, program.shared_start, WARPS * block.warps
+        record.places = Place.many(block.shared_size // 8 + 1)
+        record.updates = Pointer(np.zeros(record.threads, np.uint32))
+        known: Any = record
+        known.phases = self  # for `mbarrier_reports.report` in Python
+        block.mbarriers = record.opaque
+
+    @staticmethod
+    def meet(blocks: Sequence[Phases], queue: Pointer[Queue] | None) -> None:
+        """These are the blocks of a cluster, by rank; queue: its bulk copies."""
+        mates = Mate.many(len(blocks))
+        for rank, each in enumerate(blocks):
+            mates[rank].mbarriers = each.record.opaque
+            each.mates, each.record.mates, each.record.queue = list(blocks), mates, queue
+
+    # -- operations ----------------------------------------------------------------------------------------------------
+
+    def operated(
+        self, code: Code, warp: int, lanes: Sequence[int], addresses: Sequence[int], asked: Sequence[int],
+        before: Sequence[int], after: Sequence[int],
+    ) -> bool:  # fmt: skip
+        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`. Returns whether the block is
+        certainly stuck."""
+        if code.index not in self._operations:
+            self._operations[code.index] = operation(code), spins(self.program, code)
+        what, waits_only = self._operations[code.index]
+        words = np.zeros((4, WARPS), np.uint64)
+        words[:, lanes] = np.array((addresses, asked, before, after), np.uint64)
+        failed = phases.operated(
+            self.launch, self.record, warp, sum(1 << lane for lane in lanes), code.index, what.action,
+            what.flags | SPIN * waits_only, *map(Pointer[int], words),
+        )  # fmt: skip
+        return failed and waits_only and self._nobody_can_run()
+
+    def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
+        """What the rules report: see `mbarrier_reports.report`."""
+        if what == reports.BEGUN:
+            self._begin()
+        elif what == reports.MADE:
+            self._known(at, by)
+        elif what == reports.CHANGED:
+            if value:
+                self._made(by, at, other)
+                self.all[at].word = value
+            else:
+                self._invalidated(by, at)
+        elif what == reports.EARLY:
+            warps = self.early.setdefault((self.linear, other), {})
+            warps.setdefault((by & THREADS) // WARPS, (by >> CODE, value))
+        elif what == reports.REFUSED:
+            self.refused(by, at, value)
+        else:
+            self._note(what, by, None if other == NOBODY else other, at, value - (value >> 63 << 64))
+
+    def refused(self, by: int, address: int, which: int) -> None:
+        """An operation is invalid and stops the launch."""
+        at = reports.shared_offset(address)
+        held, kind = self.all.get(at), PROBLEMS[mbarrier.Problem(which)]
+        other = self.gone.get(at) if kind == F.UNMADE else None
+        if held is not None and kind in (F.TOO_MANY, F.COMPLETES):
+            other = held.made if held.latest == NOBODY else held.latest
+        self._note(kind, by, other, at)
+
+    def _begin(self) -> None:
+        """Another block has begun; the blocks of a cluster begin together."""
+        self.ended()
+        self.gone.clear()
+        self.record.updates.array[:] = 0
+        self.linears = [mate.block.linear for mate in self.mates]
+        self.linear = self.block.linear
+        self.record.linear = self.linear + 1
+
+    def _known(self, at: int, by: int) -> Mbarrier:
+        """The record of an mbarrier from now on."""
+        pointer, begun = self._rooms[at] = self._free.pop() if self._free else self._room()
+        held = pointer[0]
+        held.buffer[: Mbarrier.size] = begun
+        held.seats.array.fill(0)
+        if len(self.mates) > 1:
+            held.far_pending.array.fill(0)
+            held.far_known.array.fill(0)
+        held.at, held.made = at, by
+        self._place(at).held = pointer
+        self.all[at] = held
+        return held
+
+    def _room(self) -> Room:
+        """Room for one more mbarrier."""
+        pointer, alone = Mbarrier.many(1), len(self.mates) == 1
+        held = pointer[0]
+        held.seats = Seat.many(self.record.threads * (1 if alone else 1 + len(self.mates)))
+        if not alone:
+            held.far_pending, held.far_known = (Pointer(np.zeros(FAR_WORDS, np.uint32)) for _ in range(2))
+        held.used = held.latest = held.announced = held.brought = NOBODY
+        held.seen = -1
+        for k in range(KEPT):
+            held.first_phase[k] = NEVER
+        return pointer, held.buffer[: Mbarrier.size].copy()
+
+    def _place(self, at: int) -> Place:
+        return self.record.places[at - self.record.start >> 3]
+
+    @staticmethod
+    def _seats(held: Mbarrier) -> np.ndarray:
+        found: np.ndarray = held.seats.array.view(Seat.dtype)
+        return found
+
+    def _made(self, by: int, at: int, old: int) -> None:
+        held = self.all.get(at)
+        if held is not None and old >> mbarrier.TAG_SHIFT & 3 == mbarrier.TAG:
+            same_warp = (held.made ^ by) & ~(WARPS - 1) == 0
+            if held.used != NOBODY or not same_warp:
+                self._note(F.MADE_AGAIN, by, held.made if held.used == NOBODY else held.used, at)
+        self._over(at)
+        held = self._known(at, by)
+        warp = (by & THREADS) // WARPS
+        held.record, held.ordered = me(self.block, warp, by >> CODE), 1 << warp
+        self.gone.pop(at, None)
+
+    def _invalidated(self, by: int, at: int) -> None:
+        held = self.all.get(at)
+        if held is not None:
+            for thread, seat in self._by_order(held, "waiting_order"):
+                if thread != by & THREADS and seat["waiting_phase"] == held.phase:
+                    self._note(F.INVALID_IN_USE, by, int(seat["waiting_code"]) << CODE | thread, at)
+                    break
+            copies = self._copies_to(held)
+            if copies:
+                self._note(F.INVALID_BEFORE_COPY, by, reports.copier(self.record, copies[0]), at)
+        self._over(at)
+        self.all.pop(at, None)
+        self.gone[at] = by
+
+    def _by_order(self, held: Mbarrier, order: str) -> Iterator[tuple[int, Any]]:
+        """The seats, by number, whose order of this name is not 0, by that order."""
+        seats = self._seats(held)
+        for number in sorted(np.flatnonzero(seats[order]).tolist(), key=lambda k: seats[order][k]):
+            yield number, seats[number]
+
+    def _copies_to(self, held: Mbarrier) -> list[Any]:
+        """The bulk copies in flight that report to an mbarrier, oldest first."""
+        if self.record.queue is None or not held.in_flight:
+            return []
+        queue, rank = self.record.queue[0], self.block.rank
+        transfers = [queue.transfers[number % ROOM] for number in range(queue.first, queue.behind)]
+        return [
+            t
+            for t in transfers
+            if t.open and not t.group and (t.owner, t.barrier) == (rank, held.at) and t.phase != NEVER
+        ]
+
+    def _over(self, at: int) -> None:
+        """An mbarrier is not used any more."""
+        held = self.all.get(at)
+        if held is None:
+            return
+        self._bytes_left(at, held)
+        self._judge_all(held, -2, NOBODY)
+        for transfer in self._copies_to(held):
+            transfer.phase = NEVER
+        none: Any = None
+        self._place(at).held = none
+        self._free.append(self._rooms.pop(at))
+
+    def _judge_all(self, held: Mbarrier, phase: int, stuck: int) -> None:
+        if held.repeats:
+            for thread, _ in self._by_order(held, "passed_order"):
+                judge(self.record, held, held.seats[thread], thread, phase, stuck)
+
+    def _bytes_left(self, at: int, held: Mbarrier) -> None:
+        """Bytes that came and were not announced. (Where announced bytes never come, the wait for them is reported; if
+        no thread waits, they do no harm.)"""
+        left = mbarrier.bytes_pending(held.word)
+        if left < 0 and not held.short:
+            self._note(F.BYTES_LEFT, held.made if held.brought == NOBODY else held.brought, None, at, -left)
+
+    def ended(self) -> None:
+        """The block has ended."""
+        self.record.serial += 1
+        for at in list(self.all):
+            self._over(at)
+        self.all.clear()
+
+    # -- waits that do not end -----------------------------------------------------------------------------------------
+
+    def _waiting(self, held: Mbarrier) -> Iterator[tuple[int, Any]]:
+        """The threads whose wait still fails, and their seats."""
+        seats = self._seats(held)
+        for thread in np.flatnonzero(seats["waiting_order"]).tolist():
+            yield thread, seats[thread]
+
+    def _nobody_can_run(self) -> bool:
+        """Whether every lane that could run only waits for an mbarrier, which only another such lane could change."""
+        queue = self.record.queue
+        if self.block.mates is not None or (queue is not None and queue[0].first != queue[0].behind):
+            return False
+        spinning: dict[int, int] = {}
+        for held in self.all.values():
+            for thread, seat in self._waiting(held):
+                if seat["waiting_phase"] == held.phase and held.phase & 1 == seat["waiting_parity"]:
+                    spinning[thread // WARPS] = spinning.get(thread // WARPS, 0) | 1 << thread % WARPS
+        return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
+
+    def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
+        """The waits that still fail: warp, lanes, code index, and what they wait for in words."""
+        groups: dict[tuple[int, int, int, int], list[int]] = {}
+        running = dict(self.can_run())
+        for at, held in self.all.items():
+            for thread, seat in self._waiting(held):
+                if running.get(thread // WARPS, 0) >> thread % WARPS & 1:
+                    key = thread // WARPS, int(seat["waiting_code"]), at, int(seat["waiting_parity"])
+                    groups.setdefault(key, []).append(thread % WARPS)
+        for (warp, code, at, parity), lanes in sorted(groups.items()):
+            held = self.all[at]
+            words = mbarrier_in_words(self.program, at, held.word) + self._history(held)
+            yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
+
+    def _history(self, held: Mbarrier) -> str:
+        """Bytes announced and brought in the current phase, and warps that arrived in the one before but not in this
+        one, in words."""
+        said = []
+        for k in range(LINES):
+            line, told = divmod(held.moved_line[k], 2)
+            if line:
+                said.append(f"line {line} {'announced' if told else 'brought'} {held.moved[k]} bytes")
+        absent: dict[int, set[int]] = {}
+        for number, seat in self._by_order(held, "arrived_order"):
+            if mbarrier.pending(held.word) and seat["arrived_phase"] == held.phase - 1:
+                line = self.program.codes[seat["arrived_code"]].line
+                absent.setdefault(line, set()).add(number % int(self.record.threads) // WARPS)
+        for line, warps in absent.items():
+            who = f"warp{'' if len(warps) == 1 else 's'} {', '.join(map(str, sorted(warps)))}"
+            said.append(f"{who} arrived in line {line} in the phase before, and not in this one")
+        return "".join(f"; {each}" for each in said[:4])
+
+    def _last_arrival(self, held: Mbarrier) -> int:
+        """The party of the last arrival, if there was any."""
+        if held.latest == NOBODY:
+            arrived = list(self._by_order(held, "arrived_order"))
+            if arrived:
+                number, seat = max(arrived, key=lambda each: each[1]["arrived_phase"])
+                rank, thread = divmod(number, int(self.record.threads))
+                return int(seat["arrived_code"]) << CODE | rank << RANK | thread
+        return held.latest
+
+    def unfinished(self) -> None:
+        """The launch was stopped: notes the waits that went on, with the last arrival or the mbarrier's `init`."""
+        self.record.serial += 1
+        running = dict(self.can_run())
+        for at, held in self.all.items():
+            last = self._last_arrival(held)
+            self._judge_all(held, -2, last)
+            for thread, seat in self._waiting(held):
+                if running.get(thread // WARPS, 0) >> thread % WARPS & 1:
+                    by = int(seat["waiting_code"]) << CODE | thread
+                    self._note(F.ENDLESS, by, held.made if last == NOBODY else last, at, held.phase)
+
+    # -- notes ---------------------------------------------------------------------------------------------------------
+
+    def _note(self, kind: int, by: int, other: int | None, at: int, value: int = 0) -> None:
+        if self._serial != self.record.serial:
+            self._serial = self.record.serial
+            self._seen.clear()
+        key = kind, by >> CODE, -1 if other is None else other >> CODE
+        again = (*key, (by & THREADS) // WARPS) in self._seen
+        self._seen.add((*key, (by & THREADS) // WARPS))
+        if key in self.notes:
+            self.notes[key].count += not again
+            return
+        (block, one), (far, two) = self._whose(by), self._whose(0 if other is None else other)
+        self.notes[key] = Note(
+            kind, key[1], block, one // WARPS, one % WARPS, key[2], far, two // WARPS, two % WARPS, at, value,
+        )  # fmt: skip
+
+    def _whose(self, by: int) -> tuple[int, int]:
+        """The block of a party, and its thread there."""
+        rank = by >> RANK & THREADS
+        return self.linears[rank - 1] if rank else self.linear, by & THREADS
+
+
+def passed_early(notes: Iterable[Note], early: Early) -> Iterator[Note]:
+    """The notes of an engine; those of a bulk copy that is touched before it is there name the wait that did not wait
+    for it: code index + 1, and above it the parity that it asked for."""
+    for note in notes:
+        if note.kind == F.PENDING and note.other >= 0:
+            waits = early.get((note.block, note.other), {})
+            found = waits.get(note.warp) or next(iter(waits.values()), None)
+            if found is not None:
+                note.value = found[0] + 1 | found[1] << EARLY_PARITY
+        yield note

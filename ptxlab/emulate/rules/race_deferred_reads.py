@@ -1,0 +1,150 @@
+"""racecheck on reads of shared memory that are recorded when somebody needs to know of them, which is often never.
+
+What is kept of a read is for a later write to compare with, and what a block has read no longer matters after its next
+barrier. So compiled code puts reads off: it notes who reads what, which takes a few instructions, and the first access
+that has to look at records has all notes worked off before, in their order (`race_accesses.work_off`).
+
+That this comes to the same needs two things. No write may be missing where a read is put off, so that it is no hazard:
+there is none until the first write after a barrier. And whatever orders two accesses must be as it was: the clock is in
+the note, and programs that order threads by anything but barriers of the whole block and `.sync` instructions of whole
+warps put nothing off (`may_put_off`). Atomic operations order nothing in a program without fences: nobody has released
+anything that they could acquire. When lanes last synchronized need not be known: as long as nothing but such barriers
+has ordered warps, a read makes room only for one after a barrier, or for the same thread's (`Block.simple`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.language import *
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, releases
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, Block, Later, Put
+from ptxlab.isa.actions import Action
+
+NOW, TO_BLOCK, WATCHED, REPEATED = range(4)
+"""Where reads of an allocation are noted: nowhere, in the block's notes; there, and writes as well; nowhere as long as
+all accesses are those that an earlier block has made (`race_repeats`)."""
+NOTED_WRITE = 16
+"""What the note of a write has in its stamp besides the pattern."""
+SINCE, FRONT = 14, 64
+"""Of the numbers in `Later.who` (`race_owners`): where the interval begins; how many lie before the words', as many as
+lanes that do not take part may lie in front of others."""
+LAST_INTERVAL = (1 << 32 - SINCE) - 1
+"""Where there is no room for another interval until the next barrier."""
+ROOM = 1 << 12
+"""How many accesses of a block to shared memory may be put off."""
+PATIENCE = 64
+"""How many more reads of shared memory may be recorded after all than are forgotten; then none is put off."""
+PARTS_OF_ROWS, ONE_ADDRESS, EACH, STRIDED = range(6, 10)
+"""Patterns of reads that are put off, besides those of `accesses`: a row, or one for each half, of which some lanes are
+missing; one address for those lanes that there are; an offset for each lane; lanes that are equally far apart, or so in
+each half."""
+APART = 2
+"""One of so many reads may have an offset for each lane."""
+KINDS = "pure", "memory", "flow", "none", "lane", "warp"
+"""Kinds of actions that order no accesses of different warps, with these exceptions."""
+ORDERS = frozenset(
+    {Action.FENCE, Action.CLUSTER_BARRIER, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT,
+     Action.WARPGROUP_WAIT}
+)  # fmt: skip
+
+
+def make_room(later: Later, size: int, granule: int) -> None:
+    """Makes room for the notes of a block with so many bytes of shared memory."""
+    later.reads = Put.many(np.empty(ROOM * Put.size, np.uint8))  # clearing it takes as long as using it
+    later.offsets = Pointer(np.empty(32 * (ROOM // APART), np.uint32))
+    later.limit = ROOM
+    words = size // 4 + 2 * FRONT
+    later.words = words + (size // granule + 2 * FRONT if granule < 4 else 0)
+    later.who = Pointer(np.zeros(later.words, np.uint32))
+    later.narrow = later.who + words if granule < 4 else later.who
+
+
+def may_put_off(program: Program) -> bool:
+    """Whether nothing orders accesses of the program's threads but barriers of the whole block, and `.sync`
+    instructions of whole warps."""
+    full, calm = full_masks(program), not releases(program)
+    return all(_orders_nothing(code, full, calm) for code in program.codes)
+
+
+def _orders_nothing(code: Code, full: set[int], calm: bool) -> bool:
+    """The same of an instruction, which may be such a barrier. calm: nothing releases what an atomic operation would
+    acquire."""
+    traits = code.properties
+    if traits.barrier:
+        given = [source for source in code.sources if source is not None]
+        return not code.form.arrive and len(given) - bool(code.form.red) == 1
+    if traits.space == "cluster" or traits.action in ORDERS:
+        return False
+    if traits.strong:
+        return traits.atomic and calm
+    return traits.action.kind in KINDS and (not traits.converges or of_whole_warp(code, full))
+
+
+@rule(inline=True)
+def synchronized(later: Later, warp: u32) -> None:
+    """The lanes of a warp have synchronized."""
+    if later.limit != 0 and later.interval < LAST_INTERVAL:
+        later.interval += 1
+        later.synced[warp] = u32(later.interval)
+
+
+@rule(inline=True)
+def full(later: Later) -> boolean:
+    """Whether no more reads can be put off."""
+    return later.count >= later.limit or later.apart >= later.limit // APART
+
+
+@rule(cold=True)
+def put_off(
+    block: Block, warp: u32, records: Pointer[u64], stride: u64, places: u64, mask: u32, pattern: u32,
+    offsets: Pointer[u32] | None, members: Pointer[u64], pieces: Pointer[u64],
+) -> boolean:  # fmt: skip
+    """Notes a read, so that it is recorded later. False if it has to be recorded now."""
+    later = block.later
+    if stride >> 32 != 0 or full(later):
+        return False
+    put = later.reads[later.count]
+    put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern
+    put.places, put.records, put.extent = places, records, u64(mask) << 32 | stride
+    put.members, put.pieces, put.synced = members, pieces, block.sync[warp, warp]
+    later.count += 1
+    if offsets is not None:
+        put.places = later.apart
+        copy_bytes((later.offsets + 32 * later.apart).cast(u8), offsets.cast(u8), 128)
+        later.apart += 1
+    return True
+
+
+@rule
+def equally_far(offsets: Pointer[u32], mask: u32) -> tuple[boolean, u64, u64]:
+    """Whether the lanes of a mask are equally far apart: of all 32 those of each half, and those of both halves. Also
+    the offsets of lanes 0 and 16, and how far."""
+    lane = first(mask)
+    low, high = offsets[lane & 31], offsets[16]
+    apart = u32(offsets[lane + 1 & 31] - low)
+    if mask != 0xFFFFFFFF:
+        low = u32(low - lane * apart)
+        high = u32(low + 16 * apart)
+    meant = (lane_ids() & 15) * apart + (lane_ids() >> 4) * u32(high - low) + low
+    return mask & ~bits(load_lanes(offsets) == meant) == 0, u64(high) << 32 | low, u64(apart)
+
+
+@rule
+def laid(put: Put) -> tuple[u64, u64]:
+    """The same of an access that was put off, of whatever pattern but EACH: the offsets of lanes 0 and 16, and how far
+    the lanes of each half are apart."""
+    low, high, apart, pattern = put.places & 0xFFFFFFFF, put.places >> 32, put.members[2], put.stamp & 15
+    if pattern == ONE_ADDRESS or pattern == ALL_THE_SAME:
+        high, apart = low, 0
+    elif pattern == HALVES_THE_SAME:
+        apart = 0
+    elif pattern == STRIDED:
+        apart = put.apart
+    elif pattern == IN_A_ROW:
+        high = u64(u32(low + 16 * apart))
+    return high << 32 | low, apart

@@ -1,0 +1,359 @@
+"""What holds for all warps of a block is asked once: where it does, where it does not, and where it seems to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import WAYS, improve, kernel, run
+from random_elementwise import differences
+
+from ptxlab.errors import DeviceFault
+
+pytestmark = pytest.mark.skipif("good" not in WAYS, reason="needs llvmlite")
+Y = "mov.u32 %r5, %tid.y; mov.u32 %r6, %tid.x; mad.lo.u32 %r7, %r5, 32, %r6; mad.lo.u32 %r7, %r2, 160, %r7;"
+"""%r7: the thread's number in a grid of blocks of 32 x 5."""
+Z = """
+    mov.u32 %r5, %tid.y;
+    mov.u32 %r6, %tid.z;
+    mov.u32 %r8, %ntid.y;
+    mad.lo.u32 %r7, %r6, %r8, %r5;
+    mad.lo.u32 %r7, %r7, %r3, %r1;
+    mul.lo.u32 %r8, %r8, %r3;
+    mov.u32 %r9, %ntid.z;
+    mul.lo.u32 %r8, %r8, %r9;
+    mad.lo.u32 %r7, %r2, %r8, %r7;"""
+"""The same in blocks of several slices along z."""
+WRITES = "mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd6, %rd1; st.global.u32 [%rd6], %r7;"
+ROWS = """
+    setp.ge.u32 %p1, %r2, 3;
+    selp.b32 %r8, {step}, 128, %p1;
+    mul.lo.u32 %r9, %r5, %r8;
+    mad.lo.u32 %r9, %r6, {width}, %r9;
+    cvt.s64.s32 %rd6, %r9;
+    add.u64 %rd6, %rd6, %rd2;
+    ld.global.u{bits} %r8, [%rd6];
+    st.global.u32 [%rd1], %r8;"""
+"""Loads from `x`, whose rows are so many bytes apart from the fourth block on."""
+
+ASKEW = """
+    setp.ge.u32 %p1, %r2, 3;
+    selp.b32 %r8, {step}, 64, %p1;
+    sub.u32 %r9, %r5, %r6;
+    mul.lo.u32 %r9, %r9, %r8;
+    mad.lo.u32 %r9, %r1, 4, %r9;
+    add.u32 %r9, %r9, 256;
+    cvt.s64.s32 %rd6, %r9;
+    add.u64 %rd6, %rd6, %rd2;
+    ld.global.u32 %r10, [%rd6];
+    mul.wide.u32 %rd6, %r7, 4;
+    add.u64 %rd6, %rd6, %rd1;
+    st.global.u32 [%rd6], %r10;"""
+"""Loads from `x`, forth along y and back along z: the first warp and the last load from one row."""
+
+PROGRAMS: dict[str, tuple[Any, str]] = {
+    "all of it is sure": (160, "ld.global.u32 %r8, [%rd3]; add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;"),
+    "warps along y": ((32, 5), Y + WRITES),
+    "half-warps along y": ((16, 10), "mov.u32 %r5, %tid.y; mad.lo.u32 %r7, %r5, 16, %r1;" + WRITES),
+    "the last warps of a block are behind the end": (160, """
+        setp.ge.u32 %p1, %r4, 700;
+        @%p1 bra END;
+        st.global.u32 [%rd3], %r4;
+        END:"""),
+    "a tile and its border": ((16, 10), """
+        mov.u32 %r5, %tid.y;
+        mad.lo.u32 %r6, %r2, 16, %r1;
+        setp.lt.u32 %p1, %r6, 3;
+        setp.ge.u32 %p2, %r6, 121;
+        or.pred %p1, %p1, %p2;
+        setp.ge.u32 %p2, %r5, 6;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra END;
+        mad.lo.u32 %r7, %r5, 144, %r6;
+        mul.wide.u32 %rd6, %r7, 4;
+        add.u64 %rd7, %rd6, %rd2;
+        add.u64 %rd6, %rd6, %rd1;
+        ld.global.u32 %r8, [%rd7];
+        ld.global.u32 %r9, [%rd7+-4]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+4]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+8]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+-8]; mad.lo.u32 %r8, %r8, 33, %r9;
+        ld.global.u32 %r9, [%rd7+-12]; mad.lo.u32 %r8, %r8, 33, %r9;
+        st.global.u32 [%rd6], %r8;
+        END:"""),
+    "a number wraps around twice before it is compared": ((32, 5), Y + """
+        shl.b32 %r8, %r5, 30;
+        add.u32 %r8, %r8, %r2;
+        setp.lt.s32 %p1, %r8, 0;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "a number of 64 bits wraps around before it is compared": ((32, 5), Y + """
+        cvt.u64.u32 %rd8, %r5;
+        shl.b64 %rd8, %rd8, 62;
+        cvt.u64.u32 %rd9, %r2;
+        add.u64 %rd8, %rd8, %rd9;
+        setp.lt.u64 %p1, %rd8, 100;
+        @!%p1 bra END;""" + WRITES + "END:"),
+    "warps along y and z": ((32, 2, 3), Z + WRITES),
+    "half-warps along y and z": ((16, 4, 3), Z + WRITES),
+    "rows of 8 along y and z": ((8, 8, 2), Z + WRITES),
+    "slices of one warp": ((16, 2, 4), Z + WRITES),
+    "slices of half a warp": ((8, 2, 8), Z + WRITES),
+    "rows of two warps in slices": ((64, 2, 2), Z + WRITES),
+    "slices at a border": ((16, 4, 3), Z + """
+        add.u32 %r9, %r6, %r2;
+        setp.lt.s32 %p1, %r9, 1;
+        setp.gt.s32 %p2, %r9, 9;
+        or.pred %p1, %p1, %p2;
+        setp.gt.s32 %p2, %r1, 20;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "forth along y and back along z": ((32, 2, 2), Z + ASKEW.format(step=128)),
+    "the first slice and the last do not tell of those between": ((32, 2, 2), Z + """
+        sub.u32 %r9, %r5, %r6;
+        add.u32 %r9, %r9, %r2;
+        setp.gt.s32 %p1, %r9, 4;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "one number along y is compared with another along z": ((32, 2, 2), Z + """
+        add.u32 %r9, %r5, %r2;
+        add.u32 %r8, %r6, 4;
+        setp.gt.s32 %p1, %r9, %r8;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "a number wraps around along z before it is compared": ((32, 2, 3), Z + """
+        shl.b32 %r8, %r6, 31;
+        add.u32 %r8, %r8, %r2;
+        setp.lt.s32 %p1, %r8, 0;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "equal in the middle": ((32, 5), Y + """
+        add.u32 %r8, %r5, %r2;
+        setp.eq.u32 %p1, %r8, 4;
+        @%p1 bra END;""" + WRITES + "END:"),
+    "a row wraps around before it is widened": (160, """
+        add.u32 %r8, %r4, 0x7ffffe00;
+        cvt.s64.s32 %rd6, %r8;
+        sub.s64 %rd6, %rd6, 0x7ffffe00;
+        setp.lt.u64 %p1, %rd6, 1000;
+        shl.b64 %rd6, %rd6, 2;
+        add.u64 %rd6, %rd6, %rd2;
+        @%p1 ld.global.u32 %r8, [%rd6];
+        st.global.u32 [%rd3], %r8;"""),
+    "rows that lie backwards": (160, """
+        sub.u32 %r8, 159, %r1;
+        mul.wide.s32 %rd6, %r8, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6];
+        st.global.u32 [%rd3], %r8;"""),
+    "a barrier behind an access": (128, """
+        ld.global.u32 %r8, [%rd3];
+        setp.lt.u32 %p1, %r4, 300;
+        @%p1 add.u32 %r8, %r8, %r4;
+        st.global.u32 [%rd3], %r8;
+        bar.sync 0;
+        xor.b32 %r5, %r4, 32;
+        mul.wide.u32 %rd6, %r5, 4;
+        add.u64 %rd6, %rd6, %rd1;
+        ld.global.u32 %r9, [%rd6];
+        bar.sync 0;
+        st.global.u32 [%rd3], %r9;"""),
+    "warps come to their barrier from two places": (160, """
+        shr.u32 %r5, %r1, 5;
+        add.u32 %r6, %r5, %r2;
+        setp.eq.u32 %p1, %r6, 7;
+        st.global.u32 [%rd3], %r4;
+        @%p1 bra OTHER;
+        bar.sync 0;
+        st.global.u32 [%rd3], %r5;
+        bra END;
+        OTHER:
+        bar.sync 0;
+        st.global.u32 [%rd3], %r6;
+        END:"""),
+    "lanes leave before the barrier in one block": (160, """
+        setp.eq.u32 %p1, %r4, 701;
+        @%p1 exit;
+        st.global.u32 [%rd3], %r4;
+        bar.sync 0;
+        st.global.u32 [%rd3], %r2;"""),
+    "bytes and halves": (160, """
+        cvt.u64.u32 %rd6, %r4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u8 %h1, [%rd6];
+        mul.wide.u32 %rd7, %r4, 2;
+        add.u64 %rd7, %rd7, %rd2;
+        st.global.u16 [%rd7+1024], %h1;
+        cvt.u32.u16 %r8, %h1;
+        st.global.u32 [%rd3], %r8;"""),
+}  # fmt: skip
+"""What: threads of a block, body."""
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "the last warp of a block reads behind the end": (160, """
+        mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6+1536];
+        st.global.u32 [%rd3], %r8;"""),
+    "the first warp of a block writes before the beginning": (160, """
+        sub.u32 %r8, 700, %r4;
+        mul.wide.s32 %rd6, %r8, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        st.global.u32 [%rd6], %r4;"""),
+    "rows between the first and the last are misaligned": ((32, 5), Y + ROWS.format(step=130, width=4, bits=32)),
+    "bytes between the first and the last are far away": ((32, 5), Y + ROWS.format(step=1 << 30, width=1, bits=8)),
+    "only warps between the first slice and the last are far away": (
+        (32, 2, 2), Z + ASKEW.format(step=1 << 29)
+    ),
+    "slices are misaligned": ((32, 2, 3), Z + """
+        setp.ge.u32 %p1, %r2, 3;
+        selp.b32 %r8, 130, 128, %p1;
+        mul.lo.u32 %r9, %r6, %r8;
+        mad.lo.u32 %r9, %r1, 4, %r9;
+        cvt.s64.s32 %rd6, %r9;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6];
+        st.global.u32 [%rd1], %r8;"""),
+    "behind the end, before a barrier": (160, """
+        mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r8, [%rd6+1536];
+        bar.sync 0;
+        st.global.u32 [%rd3], %r8;"""),
+    "sums behind the end": (160, """
+        mul.wide.u32 %rd6, %r4, 4;
+        add.u64 %rd6, %rd6, %rd2;
+        red.global.add.u32 [%rd6+1536], 1;
+        st.global.u32 [%rd3], %r4;"""),
+}  # fmt: skip
+"""The same, of programs that end with a fault in the fourth block or behind it."""
+
+
+def outcome(way: str, threads: Any, body: str, **options: Any) -> tuple[Any, ...]:
+    """What a program leaves in nine blocks: `x`, and `out` and the executed lines, or its fault."""
+    text, x = kernel(body), np.arange(1024, dtype=np.uint32) * 7
+    block = (threads,) if isinstance(threads, int) else threads
+    if way == "good":
+        improve(text, block, False, ("memcheck",))
+    try:
+        out, report = run("step" if way == "step" else "jit", text, threads=threads, blocks=9, x=x, **options)
+    except DeviceFault as fault:
+        return str(fault), x.tolist()
+    return out.tolist(), x.tolist(), report.lines
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_all_code_does_the_same(what: str) -> None:
+    expected, *others = (outcome(way, *PROGRAMS[what]) for way in WAYS)
+    assert len(expected) == 3
+    assert any(expected[0])
+    for other in (*others, outcome("good", *PROGRAMS[what], workers=2)):
+        assert other == expected
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_all_code_faults_alike(what: str) -> None:
+    expected, *others = (outcome(way, *FAULTS[what]) for way in WAYS)
+    assert re.search(r"block \([3-8], 0, 0\)", expected[0])
+    for other in others:
+        assert other == expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("first", "count"), [(0, 5), pytest.param(5, 20, marks=pytest.mark.rest)])
+def test_random_programs(first: int, count: int) -> None:
+    assert differences(first, count) == []
+
+
+def loop_of(body: str, threads: tuple[int, int, int]) -> str:
+    """The loop over the warps of a block that asks nothing, or the most of it; "" where there is none."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.affine.block_rows import Rows
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.selection import Instruments
+    from ptxlab.emulate.jit.native.code import host
+    from ptxlab.text import parse
+
+    program = lower(parse(kernel(body)))
+    text = module_text(program, host(), Instruments(), Rows.of(threads), slow=False, small=False).text
+    return text.partition("\nswift:")[2].partition("\nwarp:")[0]
+
+
+SURE = (
+    "all of it is sure", "the last warps of a block are behind the end", "a tile and its border", "warps along y and z",
+    "half-warps along y and z", "slices of one warp",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SURE)
+def test_nothing_is_asked_in_the_loop(what: str) -> None:
+    threads, body = PROGRAMS[what]
+    x, y, z = (threads, 1, 1) if isinstance(threads, int) else (*threads, 1)[:3]
+    loop = loop_of(body, (x, y, z))
+    assert re.search(r"store <(32|16) x i32>", loop)
+    assert not [word for word in ("!prof !0", "switch", "@miss", "ptr %sites", "ptr %params") if word in loop]
+
+
+FORMS = {
+    True: (
+        "add i32 %x, 5", "sub i32 9, %x", "mul i32 %x, 3", "mul i32 %same, %x", "shl i32 %x, 2", "add i32 %x, %x",
+        "add i32 %x, %same", "or i32 %x, 0", "select i1 true, i32 %x, i32 %y",
+    ),
+    False: (
+        "mul i32 %x, %x", "shl i32 3, %x", "shl i32 %x, %same", "lshr i32 %x, 1", "udiv i32 %x, 3", "and i32 %x, 7",
+        "xor i32 %x, %same", "add nsw i32 %x, 5", "add i16 %x, 5", "freeze i32 %x", "select i1 %k, i32 %x, i32 0",
+        "call i32 @llvm.ctpop.i32(i32 %x)", "call i32 @unknown()", "call i32 @unknown(i32 %same)", "load i32, ptr %ws",
+        "load i32, ptr @memory", "load volatile i32, ptr %params", "load atomic i32, ptr %params", "add i32 %y, 0",
+        "extractelement <32 x i32> %v, i64 0", "phi i32 [%x, %b0], [%y, %b0]", "frobnicate i32 %x",
+    ),
+}  # fmt: skip
+"""Whether a number that is made so of `%x`, which grows from warp to warp, is known to grow; `%y` comes from data."""
+
+
+@pytest.mark.parametrize(("text", "known"), [(text, known) for known, texts in FORMS.items() for text in texts])
+def test_what_is_not_known_of_the_text_is_asked_in_the_loop(text: str, known: bool) -> None:
+    from ptxlab.emulate.jit.control.loop_versioning import VersionedLoop
+    from ptxlab.emulate.jit.llvm.ir_text import COLD
+    from ptxlab.emulate.runtime.state import Warp
+
+    made = VersionedLoop([
+        "b0:",
+        f"  %at = getelementptr i8, ptr %ws, i64 {Warp.offset('tid_x')}",
+        "  %x = load i32, ptr %at",
+        "  %same = load i32, ptr %params",
+        "  %k = icmp ult i32 %x, 4",
+        "  %data = load ptr, ptr %params",
+        "  %y = load i32, ptr %data",
+        f"  %number = {text}",
+        "  %fits = icmp slt i32 %number, 1000",
+        f"  br i1 %fits, label %warp.done, label %fault{COLD}",
+    ], Warp.size, (32, 0), slices=False)  # fmt: skip
+    assert made.body[-1].startswith("  br label %warp.done" if known else "  br i1 %fits.f,")
+    assert (made.sure != "true") == known
+
+
+def test_what_depends_on_data_is_asked_in_the_loop() -> None:
+    loop = loop_of(
+        "ld.global.u32 %r5, [%rd3]; setp.gt.u32 %p1, %r5, 7; @%p1 exit; bar.warp.sync -1; st.global.u32 [%rd3], %r1;",
+        (96, 1, 1),
+    )
+    assert "fast.pc.at" in loop
+    assert "br label %leave" in loop
+    assert loop_of("st.global.u32 [%rd3], %r1; bar.sync 0;", (96, 1, 1)) == ""
+
+
+@pytest.mark.long
+def test_the_text_is_valid() -> None:
+    """LLVM does not look, unless it is asked: each value is made where all of its uses follow."""
+    llvm = pytest.importorskip("llvmlite.binding")
+    from random_elementwise import Program
+
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.selection import Instruments
+    from ptxlab.emulate.jit.native.code import host
+    from ptxlab.text import parse
+
+    texts = [kernel(body) for _, body in [*PROGRAMS.values(), *FAULTS.values()]] + [Program(k).text for k in range(8)]
+    for text in texts:
+        made = module_text(lower(parse(text)), host(), Instruments(), slow=False, small=False).text
+        llvm.parse_assembly(made, llvm.create_context()).verify()

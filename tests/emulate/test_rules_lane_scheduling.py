@@ -1,0 +1,185 @@
+"""Whose turn it is in a diverged warp: the rule in Python and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_rules import Compiled
+
+from ptxlab.emulate.program.reconvergence import POLLING
+from ptxlab.emulate.rules.lane_scheduling import MOST_WAITS, PATIENCE, TURN, choose, go_on, next_lane, tried
+from ptxlab.emulate.runtime.state import Context, Turns, Warp
+
+Choose = Callable[[Warp, int], int]
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Compiled:
+    """The rules."""
+    return Compiled((choose, go_on))
+
+
+@pytest.fixture(params=["python", "compiled"])
+def choice(request: pytest.FixtureRequest, compiled: Compiled) -> Choose:
+    """`choose`, in Python or compiled."""
+    if request.param == "python":
+        return choose
+
+    def run(warp: Warp, ready: int) -> int:
+        found: int = compiled(choose, warp, ready)
+        return found
+
+    return run
+
+
+def at(**groups: int) -> tuple[Warp, int]:
+    """A warp with lanes at some program counters, `p7=0b110`, and all of these lanes. Lane 31 waits somewhere."""
+    warp, ready = Warp.new(), 0
+    stand(warp, **groups)
+    for lanes in groups.values():
+        ready |= lanes
+    warp.live = ready | 1 << 31
+    return warp, ready
+
+
+def stand(warp: Warp, **groups: int) -> None:
+    """Lets lanes stand at program counters."""
+    for name, lanes in groups.items():
+        for lane in range(32):
+            if lanes >> lane & 1:
+                warp.pc[lane] = int(name[1:])
+
+
+def test_the_smallest_program_counter_goes_first(choice: Choose) -> None:
+    warp, ready = at(p14=1, p6=2, p10=4)
+    assert choice(warp, ready) == 2
+
+
+def test_turns_go_round_the_lanes_that_are_passed_over(choice: Choose) -> None:
+    warp, ready = at(p6=0b1001, p14=0b0110, p18=0b10000)
+    given = []
+    for _ in range(4):
+        warp.turns.rounds = PATIENCE
+        lanes = choice(warp, ready)
+        given.append((lanes, warp.turns.lane))
+        for _ in range(TURN):
+            assert choice(warp, ready) == lanes
+        assert choice(warp, ready) == 0b1001
+    assert given == [(0b0110, 1), (0b0110, 2), (0b10000, 4), (0b0110, 1)]
+
+
+def test_a_turn_ends_when_its_lane_waits(choice: Choose) -> None:
+    warp = at(p6=1, p14=2, p8=4)[0]
+    warp.turns.rounds = PATIENCE
+    assert choice(warp, 0b11) == 2
+    stand(warp, p16=2)
+    assert choice(warp, 0b11) == 2
+    assert choice(warp, 0b101) == 1
+    assert warp.turns.left == 0
+
+
+def test_no_lane_is_passed_over_in_a_converged_warp(choice: Choose) -> None:
+    warp, ready = at(p6=3)
+    warp.turns.rounds = PATIENCE
+    assert choice(warp, ready) == 3
+    assert (warp.turns.left, warp.turns.rounds) == (0, 0)
+
+
+def test_lanes_that_have_synchronized_go_before_all_others_and_take_no_turn(choice: Choose) -> None:
+    warp, ready = at(p6=1, p15=2, p13=4, p18=8)
+    warp.turns.rounds, warp.synced = PATIENCE, 0b110
+    assert choice(warp, ready) == 4
+    warp.synced = 0b10
+    assert choice(warp, ready) == 2
+    stand(warp, p14=4, p16=2)
+    warp.synced = 0
+    assert (warp.turns.left, warp.turns.rounds) == (0, PATIENCE)
+    assert choice(warp, ready) == 2
+
+
+def test_all_is_forgotten_when_the_warp_has_reconverged(choice: Choose) -> None:
+    warp, ready = at(p6=0xFF)
+    warp.live = ready
+    warp.turns.rounds, warp.turns.left, warp.turns.lane = 12, 3, 5
+    assert choice(warp, ready) == 0xFF
+    assert (warp.turns.rounds, warp.turns.left, warp.turns.lane) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("live", "wait", "quantum", "expected", "left"),
+    [(0b111, 0b100, 1, 0b11, 0), (0b111, 0, 1, 0b111, 0), (0b11, 0, 0, 0, -1), (0b11, 0b11, 5, 0, 5), (0, 0, 5, 0, 5)],
+    ids=["one waits", "all go", "the quantum is spent", "all wait", "all have ended"],
+)
+def test_who_goes_on(compiled: Compiled, live: int, wait: int, quantum: int, expected: int, left: int) -> None:
+    for run in (go_on, lambda *records: compiled(go_on, *records)):
+        context, warp = Context.new(), Warp.new()
+        warp.live, warp.wait, context.quantum = live, wait, quantum
+        assert (run(context, warp), context.quantum) == (expected, left)
+
+
+@pytest.mark.long
+def test_python_and_compiled_code_choose_the_same(compiled: Compiled) -> None:
+    """Warps at random, a hundred choices each; `next_lane`, which the stepping engine asks, says the same."""
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        warp, twin, alone = Warp.new(), Warp.new(), Turns.new()
+        turns: dict[str, Any] = {"rounds": int(rng.integers(0, PATIENCE)), "left": 0, "lane": int(rng.integers(0, 32))}
+        for name, value in turns.items():
+            for record in (warp.turns, twin.turns, alone):
+                setattr(record, name, value)
+        warp.live = twin.live = int(rng.integers(1, 1 << 32))
+        for _ in range(100):
+            ready = 0
+            while ready == 0:
+                ready = warp.live & int(rng.integers(0, 1 << 32))
+            pcs = 2 * rng.choice([3, 7, 8, 20], 32)
+            rounds = int(rng.integers(0, 300))
+            for lane in range(32):
+                warp.pc[lane] = twin.pc[lane] = int(pcs[lane])
+            for record in (warp.turns, twin.turns, alone):
+                record.rounds += rounds
+            going = choose(warp, ready)
+            assert compiled(choose, twin, ready) == going
+            assert (warp.buffer == twin.buffer).all()
+            lowest = min(pcs[lane] for lane in range(32) if ready >> lane & 1)
+            smallest = sum(1 << lane for lane in range(32) if ready >> lane & 1 and pcs[lane] == lowest)
+            assert going >> next_lane(alone, ready, smallest) & 1
+            if going == warp.live:
+                alone.clear()
+
+
+def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> None:
+    turns = Turns.plain()
+    tries = 0
+    while turns.rounds < PATIENCE:
+        tried(turns, ended=False, others_run=True)
+        turns.rounds += POLLING  # the branch back
+        tries += 1
+    assert tries == PATIENCE - POLLING + 1
+    tried(turns, ended=True, others_run=True)
+    assert turns.rounds == 0
+
+
+def test_a_wait_in_vain_that_no_other_warp_can_end_counts_in_full() -> None:
+    turns = Turns.plain()
+    tries = 0
+    while turns.rounds < PATIENCE:
+        tried(turns, ended=False, others_run=False)
+        turns.rounds += POLLING
+        tries += 1
+    assert (tries, turns.waits) == (PATIENCE // POLLING, 0)
+
+
+def test_patience_with_waits_that_end_has_an_end() -> None:
+    turns = Turns.plain()
+    for _ in range(MOST_WAITS):
+        turns.rounds = PATIENCE
+        tried(turns, ended=True, others_run=True)
+    turns.rounds = PATIENCE
+    tried(turns, ended=True, others_run=True)
+    assert turns.rounds == PATIENCE
+    assert next_lane(turns, 0b11, 0b01) == 1  # another lane's turn: from then on it counts anew
+    assert turns.waits == 0
