@@ -67,6 +67,20 @@ def stride_of_r9(
     ("shl.b32 %r8, %r1, 1; or.b32 %r9, %r8, 1;", ([2 * k for k in K], "")),  # the left child of a node
     ("shl.b32 %r8, %r1, 2; or.b32 %r9, %r8, 3;", ([4 * k for k in K], "")),
     ("shl.b32 %r8, %r1, 2; or.b32 %r9, %r8, 5;", None),
+    ("mul.lo.u32 %r8, %r1, 12; or.b32 %r9, %r8, 3;", ([12 * k for k in K], "")),
+    ("mul.lo.u32 %r8, %r1, 12; or.b32 %r9, %r8, 4;", None),
+    *((f"shl.b32 %r8, %r2, 16; shl.b32 %r7, %r1, 8; add.s32 %r6, %r8, %r7; mul.wide.s32 %rd8, %r6, 4; {more}", expected)
+      for more, expected in (
+        ("or.b64 %rd9, %rd8, 32;", ([1024 * k for k in K], "sext")),  # a row of 1 kB for each thread
+        ("add.s64 %rd7, %rd8, 512; or.b64 %rd9, %rd7, 511;", ([1024 * k for k in K], "sext")),
+        ("cvt.u64.u32 %rd7, %r2; and.b64 %rd6, %rd7, 3; or.b64 %rd9, %rd6, %rd8;", ([1024 * k for k in K], "sext")),
+        ("or.b64 %rd9, %rd8, 1024;", None), ("or.b64 %rd9, %rd8, -1024;", None), ("or.b64 %rd9, %rd8, %rd2;", None),
+        ("add.s64 %rd7, %rd8, 512; or.b64 %rd9, %rd7, 512;", None),
+        ("add.s64 %rd7, %rd8, %rd2; or.b64 %rd9, %rd7, 1;", None),
+        ("cvt.u64.u32 %rd7, %r1; add.s64 %rd6, %rd8, %rd7; or.b64 %rd9, %rd6, 1;", None),
+        ("add.s64 %rd7, %rd8, %rd2; shl.b64 %rd6, %rd7, 4; or.b64 %rd9, %rd6, 15;", ([16384 * k for k in K], "sext")),
+        ("add.s64 %rd7, %rd8, %rd2; shl.b64 %rd6, %rd7, 4; or.b64 %rd9, %rd6, 16;", None),
+      )),
     # `t / 32` and `t % 32` of a signed number: nvcc asks for its sign
     ("shr.s32 %r8, %r1, 31; shr.u32 %r7, %r8, 27; add.s32 %r6, %r1, %r7; shr.s32 %r9, %r6, 5;", ([0] * 32, "")),
     ("shr.s32 %r8, %r1, 31; shr.u32 %r7, %r8, 27; add.s32 %r6, %r1, %r7; and.b32 %r5, %r6, -32; sub.s32 %r9, %r1, %r5;",

@@ -198,6 +198,7 @@ class Program:
         self.emit(
             self.random.choice((
                 f"add.s64 {d}, {a}, {self.random.choice(NEAR)};", f"add.s64 {d}, {a}, {b};", f"sub.s64 {d}, {a}, {b};",
+                f"shl.b64 %rd20, {a}, {self.random.randint(0, 3)}; or.b64 {d}, %rd20, {self.random.choice((1, 5))};",
                 f"sub.s64 {d}, {self.random.choice(NEAR)}, {a};", f"mov.u64 {d}, {a};",
                 f"mul.lo.s64 {d}, {a}, {self.random.choice((2, 3, -1, 0x100000000))};",
                 f"shl.b64 {d}, {a}, {self.random.choice((1, 2, 33))};",

@@ -39,6 +39,8 @@ class AffineBits(AffineOps):
                 if not any(step & bits for step in form.steps):
                     found = form_of(a.type, list(form.steps), zeros, most=no_more(a.type, form.most + known.most))
                     return self.made(found, super().or_(value.base, by)) or super().or_(a, b)
+            if isinstance(value, Affine) and by.uniform and self._known(by).most >> value.form.common_zeros == 0:
+                return self.add(value, by)  # nvcc's way to add 32 to the bytes of `x + 256 * tid`
         return super().or_(a, b)
 
     def lshr(self, a: Value, b: Value) -> Value:

@@ -53,8 +53,9 @@ class Form:
     which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
     beyond: what each lane adds to the extended sum, lane 0 none; empty where lanes add nothing.
 
-    Forms that differ in what follows are equal. zeros: how many low bits of the base are known to be 0, in the first
-    form. most: no lane is larger, as a number without a sign; below 2^31 so none has wrapped around."""
+    Forms that differ in what follows are equal. zeros: how many low bits are known to be 0, of the base in the first
+    form, of all lanes in the second. most: no lane is larger, as a number without a sign; below 2^31 so none has
+    wrapped around."""
 
     type: str
     steps: tuple[int, ...]
@@ -74,6 +75,16 @@ class Form:
     def disjoint(self) -> bool:
         """Whether no bit is 1 in the base and in a step."""
         return not self.extension and not self.times and self.low >= 0 and self.high >> self.zeros == 0
+
+    @property
+    def common_zeros(self) -> int:
+        """How many low bits of each lane are known to be 0."""
+        return self.zeros if self.extension else min(self.zeros, *map(low_zeros, self.steps))
+
+    @property
+    def of_base(self) -> Known:
+        """What is known of the base."""
+        return ANY if self.extension else Known(self.zeros, self.most)
 
     @property
     def known(self) -> bool:
@@ -116,11 +127,12 @@ class Form:
         """The type of its stride."""
         return "i32" if self.extension else self.type
 
-    def with_beyond(self, beyond: list[int]) -> Form | None:
-        """An extended form whose lanes add this to the extended sum; None where they are too far apart."""
+    def with_beyond(self, beyond: list[int], scale: int, zeros: int) -> Form | None:
+        """An extended form with this scale whose lanes add this to the extended sum; None where they are too far
+        apart."""
         if max(beyond) - min(beyond) > FARTHEST:
             return None
-        return replace(self, beyond=tuple(beyond) if any(beyond) else ())
+        return replace(self, beyond=tuple(beyond) if any(beyond) else (), scale=scale, zeros=zeros)
 
     def knows(self, other: Form) -> bool:
         """Whether all that is known of the other, an equal form, is known of this one."""

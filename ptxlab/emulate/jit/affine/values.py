@@ -29,7 +29,6 @@ the second with steps that are all 0. Anything else needs all lanes, and makes a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -242,7 +241,8 @@ class AffineOps(WideOps):
             return None
         beyond = x.form.outside, [sign * step for step in y.form.outside]
         scale = extended.form.scale if extended is x else sign * extended.form.scale
-        form = replace(extended.form, scale=scale).with_beyond([p + q for p, q in zip(*beyond, strict=True)])
+        zeros = min(x.form.zeros, y.form.zeros, *map(low_zeros, other.form.steps))
+        form = extended.form.with_beyond([p + q for p, q in zip(*beyond, strict=True)], scale, zeros)
         if form is None:
             return None
         return Affine(self, form, operation(x.base, y.base), extended.inner, extended.stride)
@@ -302,7 +302,7 @@ class AffineOps(WideOps):
         scale = factor * form.scale
         if not 0 < abs(scale) <= FARTHEST:
             return None
-        scaled = replace(form, scale=scale).with_beyond([factor * step for step in form.outside])
+        scaled = form.with_beyond([factor * step for step in form.outside], scale, form.zeros + low_zeros(factor))
         return None if scaled is None else Affine(self, scaled, base, value.inner, value.stride)
 
     def zext(self, type_: str, value: Value) -> Value:
@@ -318,7 +318,8 @@ class AffineOps(WideOps):
         if value.form.counted:  # below 2^31: nothing can wrap around
             form = Form("i64", steps, zeros=value.form.zeros, most=value.form.most)
             return Affine(self, form, super().zext("i64", value.base))
-        return Affine(self, Form("i64", steps, extension, 1, times), self.const("i64", 0), value.base, value.stride)
+        form = Form("i64", steps, extension, 1, times, zeros=value.form.common_zeros)
+        return Affine(self, form, self.const("i64", 0), value.base, value.stride)
 
     def trunc(self, type_: str, value: Value) -> Value:
         if not isinstance(value, Affine) or (value.type, type_) != ("i64", "i32"):

@@ -54,7 +54,7 @@ class Sketch(Registers):
 
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
-        known = self.known.get(r, ANY) if form is None else Known(form.zeros, form.most)
+        known = self.known.get(r, ANY) if form is None else form.of_base
         if known.zeros >= BITS.get(lane, ALL):
             return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
         scalar = Value(f"%any{r}", lane, True)
