@@ -183,10 +183,10 @@ def written(rows: list[dict[str, Any]]) -> str:
 One core, memcheck on, CPU time, the lower quartile of {PAIRS} to {MOST} runs that took turns with C.
 ratio: C's time over ours, above 1 where the machine is faster.
 10^9/s: thread-instructions a second. first: seconds until the first result, nothing cached in the process.
-MiB: the process at its largest so far. two: wall time of one worker over that of two; the second begins 0.2 ms after
-the first, and where less than 0.3 ms would be left for it there is none. long: the same of a launch with so many times
-as many blocks that one worker takes {LONG * 1e3:.0f} ms. The last four: a launch with counters or
-checks, over one with memcheck alone.
+MiB: the process at its largest so far. two: wall time of one worker over that of two; launches of less than 0.25 ms
+have one, and so have those that two make slower. long: the same of a launch with so many times as many blocks, on the
+same arrays, that one worker takes {LONG * 1e3:.0f} ms. The last four: a launch with counters or checks, over one with
+memcheck alone.
 
 ```
 {table(rows)}

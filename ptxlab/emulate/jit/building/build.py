@@ -14,10 +14,10 @@ import numpy as np
 
 from ptxlab.collection import resting
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.building.atomic_contention import Contention
 from ptxlab.emulate.jit.building.program_summary import ProgramSummary
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
+from ptxlab.emulate.jit.building.worker_contention import Contention
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
@@ -92,10 +92,8 @@ class Loaded:
             self._halves["fast"] = recalled
         self.summary = recalled.summary if recalled is not None else ProgramSummary.of(program)
         self.block_work, self.scheduled = np.array(self.summary.block_work, np.int64), self.summary.scheduled
-        self.bulk, self.contention = (
-            self.scheduled["Context.bulk_copies"],
-            Contention(self.summary.contended, self.block_work),
-        )
+        self.bulk = self.scheduled["Context.bulk_copies"]
+        self.contention = Contention(self.summary.contended, self.block_work)
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
         self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
@@ -218,6 +216,7 @@ class Loaded:
         slow = self._made(which, self._best_slow, GOOD)[1] if which else None
         with self._lock:
             self.fast = fast
+            self.contention.forget()
             if which and which == self._which:
                 self._slow = slow
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.access_groups import plan_groups
+from ptxlab.emulate.jit.running.workers import Slot, Worker
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.flat_program import Mem, Reg
 from ptxlab.emulate.program.program import Program
@@ -24,6 +25,29 @@ from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.emulate.step.bodies.mbarriers import refused
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import types
+
+
+def noted_fault(
+    program: Program, launch: Launch, memory: Memory, worker: Worker,
+    book: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
+) -> DeviceFault:  # fmt: skip
+    """The error that a worker has stopped with. book: tells which lanes of a CTA wait for an mbarrier, where the checks
+    keep account of them."""
+    noted, slot = worker.context.fault, worker.slot
+    warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
+    waiting: list[str] = []
+    if noted.kind == S.DEADLOCK:
+        waits = [] if book is None else book(slot)
+        waits = waits or spinning(program, slot.shared, slot.warps)
+        warp, lane, code, waiting = who_waits(program, slot.warps, waits)
+    if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
+        lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
+        code, lane, address = first_invalid(program, launch, memory, code, lanes)
+    return explain(
+        program, launch, memory, kind=noted.kind, code=code, lane=lane, address=address,
+        block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
+        begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
+    )  # fmt: skip
 
 
 def explain(

@@ -47,6 +47,8 @@ class LaunchState:
     workers_wanted: int
     asked: int
     """How many threads have been or will be begun for a worker."""
+    context: np.ndarray | None
+    """What the contexts of all workers begin with; None until the first worker is made."""
     stop: np.ndarray
     errors: list[BaseException]
     """What was raised where compiled code had called, for the caller's thread to raise."""

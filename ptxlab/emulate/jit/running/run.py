@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.building.atomic_contention import Comparison
 from ptxlab.emulate.jit.building.build import Loaded, prepare
+from ptxlab.emulate.jit.building.worker_contention import STRETCH, Comparison
 from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
 from ptxlab.emulate.jit.running.launch_state import LaunchState
@@ -50,9 +50,9 @@ TICK = 0.1
 HERE, GROWTH = 5e-3, 8
 """Seconds for which the caller's thread runs the first worker itself; how much longer a stretch is than that before."""
 
-CALL, SHARED = 6e-6, 3e-4
-"""The caller's thread guesses how long the launch will take from one stretch of it, of which Python takes so many
-seconds itself; and the rest of the launch from which on a second worker helps, which begins 0.2 ms later."""
+CALL, SHARED = 6e-6, 2.5e-4
+"""Of a stretch Python takes so many seconds itself; the seconds of a launch, or of its rest, from which on a second
+worker helps, which begins 0.1 ms later. They are known from launches before, or else from one stretch."""
 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
@@ -76,7 +76,7 @@ class Run(LaunchState):
         self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
         self.reductions: Reductions | None = None
         self.reports: Reports | None = None
-        self.chosen, self.functions = None, {}
+        self.chosen, self.functions, self.context = None, {}, None
         self.workers: list[Worker] = []
         """Those that are made."""
         self._add_what_is_asked_for()
@@ -104,8 +104,9 @@ class Run(LaunchState):
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
         self.resident = resident * launch.cluster_blocks
-        self.asked, self.crowded = 1, False
-        """How many threads have been or will be begun for a worker; whether the first is to go on alone."""
+        self.asked, self.crowded, self.together = 1, False, 0.0
+        """How many threads have been or will be begun for a worker; whether the first is to go on alone; when all
+        workers began, if none had run blocks before."""
         self.workers.append(Worker(self))
 
     def _add_what_is_asked_for(self) -> None:
@@ -130,19 +131,10 @@ class Run(LaunchState):
 
             self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
 
-    def work(self, team: Team, worker: Worker | None = None) -> None:
-        """The body of a worker thread: makes a worker, if it is not the first one, and runs it.
-
-        Each thread begins the next one, so that none waits until many are made."""
+    def work(self, team: Team, worker: Worker) -> None:
+        """The body of a worker thread."""
         try:
             self.share(team)
-            if worker is None:
-                if self.crowded:
-                    return
-                worker = Worker(self)
-                self.workers.append(worker)
-                if self.crowded:  # by now
-                    worker.pausing, worker.context.outdated = True, 1
             worker.context.steps_left = ENDLESS
             self.go_on(worker)
         except BaseException as error:  # handed to the caller's thread, which raises it
@@ -150,7 +142,9 @@ class Run(LaunchState):
             self.stop[0] = 1
 
     def share(self, team: Team) -> None:
-        """Begins one more worker, if one is wanted and there are blocks that nobody has begun."""
+        """Begins one more worker, if one is wanted and there are blocks that nobody has begun. It is made here, since
+        that takes three times as long on a core that has been idle. Each thread begins the next one, so that none
+        waits until many are made."""
         if (
             self.asked < self.workers_wanted
             and int(self.next[0]) < self.clusters
@@ -159,7 +153,11 @@ class Run(LaunchState):
             self.asked += 1
             for worker in self.workers:
                 worker.context.only = worker.context.alone = False
-            team.begin(functools.partial(self.work, team))
+            made = Worker(self)
+            self.workers.append(made)
+            if self.crowded:  # by now
+                self.retreat()
+            team.begin(functools.partial(self.work, team, made))
 
     def go_on(self, worker: Worker) -> None:
         """Runs a worker until it has ended or pauses."""
@@ -194,24 +192,31 @@ class Run(LaunchState):
             return False
         if self.callback is not None and self.mbarriers:  # which alone lead to it
             return False
-        worker, steps, decided = self.workers[0], 1, self.workers_wanted == 1
+        worker, known, blocks = self.workers[0], self.built.contention, self.launch.blocks
+        steps = max(1, int(STRETCH / known.pace)) if known.pace else 1
+        decided = self.workers_wanted == 1 or known.measures(blocks)
         began = now = time.perf_counter()
+        if not decided and not known.possible and known.pace * blocks > SHARED:
+            self.together, decided = began, True
+            self.share(team)
         self.comparison.begin(now)
         while now - began < HERE:
-            since, before, alone = now, worker.context.finished, self.asked == 1
+            since, before, single = now, worker.context.finished, self.asked == 1
             worker.context.steps_left = steps
             self.go_on(worker)
-            now = time.perf_counter()
+            now, done = time.perf_counter(), worker.context.finished
+            crowded = self.comparison.look(self._counts(), now, alone=single)
             if worker.result != S.PAUSED:
-                self.comparison.look(self._counts(), now, alone=alone)  # for the next launches
+                if single:
+                    known.ran(done, now - began, whole=True)
                 return True
-            if self.comparison.look(self._counts(), now, alone=alone):
+            if crowded:
                 self.retreat()
                 team.rest()
                 self.let_go_alone(team)
             if not decided and now - since > self.comparison.stretch:
-                done = worker.context.finished
-                if (now - since - CALL) * (self.launch.blocks - done) > SHARED * (done - before):
+                if (now - since - CALL) * (blocks - done) > SHARED * (done - before):
+                    known.ran(done, now - began, whole=False)
                     self.share(team)
                 decided = True
             if GROWTH * (now - began) < HERE:
@@ -250,6 +255,8 @@ class Run(LaunchState):
                     if worker.result == S.PAUSED and not self.stop[0]:
                         team.begin(functools.partial(self.work, team, worker))
                 team.wait(lambda: self.tick(progress, team), TICK)
+            if self.together:
+                self.built.contention.took(self.launch.blocks, time.perf_counter() - self.together)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
@@ -266,7 +273,10 @@ class Run(LaunchState):
             if worker.result == S.FAULT:
                 if self.read_only is not None and worker.context.fault.kind == S.OUT_OF_MEMORY_RANGE:
                     self.read_only.give_up()
-                raise self._fault(worker)
+                from ptxlab.emulate.jit.running.faults import noted_fault
+
+                book = self.callback
+                raise noted_fault(self.program, self.launch, self.memory, worker, book.spinning if book else None)
         if interrupted:
             from ptxlab.emulate.rules.faults import fault
 
@@ -307,26 +317,6 @@ class Run(LaunchState):
     def progress(self) -> tuple[int, int]:
         """The blocks that are done and the warp-instructions that have run."""
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
-
-    def _fault(self, worker: Worker) -> BaseException:
-        from ptxlab.emulate.jit.running.faults import explain, first_invalid, spinning, who_waits
-        from ptxlab.emulate.language import lanes_of
-
-        noted, slot = worker.context.fault, worker.slot
-        warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
-        waiting: list[str] = []
-        if noted.kind == S.DEADLOCK:
-            waits = [] if self.callback is None else self.callback.spinning(slot)
-            waits = waits or spinning(self.program, slot.shared, slot.warps)
-            warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
-        if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
-            lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
-            code, lane, address = first_invalid(self.program, self.launch, self.memory, code, lanes)
-        return explain(
-            self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=address,
-            block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
-            begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
-        )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
         """The findings of the checks; stopped: before the launch's end."""

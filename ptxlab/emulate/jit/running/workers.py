@@ -36,15 +36,15 @@ class Slot:
         image, warps, each = run.image, run.launch.warps, 32 * run.program.local_stride
         octets, self.memory = image.cta.new()
         self.shared = zeroed(run.shared_size + 2 * MARGIN)[MARGIN : MARGIN + run.shared_size]
-        states, local = self.memory["states"], zeroed(each * warps)
+        states = self.memory["states"]
         states[:, : Warp.size] = image.octets
-        first = start_of(local)
-        if each:
-            self.warps["local"] = first + np.arange(warps) * each
         cta = self.cta = Cta.view(octets)
         cta.shared, cta.shared_size = Pointer(self.shared), run.shared_size
         cta.point("states", start_of(octets) + image.cta.offsets["states"])
-        cta.local, cta.local_size = Pointer(local), local.size
+        if each:
+            local = zeroed(each * warps)
+            self.warps["local"] = start_of(local) + np.arange(warps) * each
+            cta.local, cta.local_size = Pointer(local), local.size
         self.checked = None if run.checks is None else run.checks.slot(cta, run.shared_size, mates, rank)
 
     @property
@@ -64,7 +64,7 @@ class Worker:
     """One thread's context, its resident CTAs, its sites and counts."""
 
     def __init__(self, run: LaunchState) -> None:
-        launch, image = run.launch, run.image
+        image = run.image
         self.image = image  # which holds what the context points to
         self.slots: list[Slot] = []
         octets, memory = image.memory.new()
@@ -74,32 +74,41 @@ class Worker:
         if run.chosen is not None:
             from ptxlab.emulate.jit.instruments.tracing import Tape
 
-            self.tape = Tape(launch.trace, *run.chosen)
+            self.tape = Tape(run.launch.trace, *run.chosen)
         self.result, self.pausing = S.DONE, False
         """How it ended; whether it is to pause before its next CTA."""
-        octets[: Context.size] = image.context
+        octets[: Context.size] = image.context if run.context is None else run.context
         self.context = context = Context.view(octets)
         self.address = first = start_of(octets)
         """Where the context lies."""
+        if run.context is None:
+            self._begin(run)
+            run.context = octets[: Context.size].copy()
         for name in _POINTERS:
             context.point(name, first + image.memory.offsets[name])
         if self.moved.size:
             context.point("moved", first + image.memory.offsets["moved"])
+        context.only = context.alone = run.asked == 1
+        context.slots = Resident.many(run.resident)
+        if self.tape is not None:
+            context.trace, context.traced = self.tape.record, True
+        self.add_slots(run)
+
+    def _begin(self, run: LaunchState) -> None:
+        """Notes in the context what is the same for all workers of the launch: they copy it."""
+        launch, context = run.launch, self.context
         context.next, context.stop, context.budget, context.params = run.pointers
         context.total, context.memory = launch.blocks // launch.cluster_blocks, run.map
-        context.only = context.alone = run.asked == 1
         context.parts = 0 if run.program.may_wait or launch.cooperative else PARTS * run.workers_wanted
         context.quantum = context.quantum_size = run.quantum
         context.steps_left = ENDLESS
         context.patience = S.PATIENT_QUANTA if launch.seed is None and not launch.cooperative else 1
-        context.slots, context.slot_limit = Resident.many(run.resident), run.resident
-        if launch.seed is not None and run.blocks is not None:
+        context.slot_limit = run.resident
+        if launch.seed is not None and run.blocks is not None:  # then there is one worker
             draw = random.Random(launch.seed)
             context.random = draw.getrandbits(62) | 1
             context.quantum = context.quantum_size = min(run.quantum, draw.randint(1, 255))
-            context.order, context.block_order = Pointer(image.order.copy()), Pointer(run.blocks)
-        if self.tape is not None:
-            context.trace, context.traced = self.tape.record, True
+            context.order, context.block_order = Pointer(self.image.order.copy()), Pointer(run.blocks)
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
         for name, address in run.functions.items():
@@ -107,7 +116,6 @@ class Worker:
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.cluster_x, context.cluster_y, context.cluster_z = launch.cluster_size
         context.explicit_cluster = launch.cluster is not None
-        self.add_slots(run)
 
     def add_slots(self, run: LaunchState) -> None:
         """Room for the CTAs of one more cluster, which is the next to run."""
