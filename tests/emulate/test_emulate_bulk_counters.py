@@ -116,13 +116,19 @@ def test_a_trace_has_the_copies(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_products(device: str) -> None:
-    """Each of the four warps reads its 16 rows of A and its quarter of the 8 columns of B, 32 bytes each."""
-    run = pl.launch(program(MULTIPLY + COMMIT + WAIT), 1, 128, np.zeros(128, np.float32), device=device, counters=True)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products(device: str, sparse: bool) -> None:
+    """Each of the four warps reads its 16 rows of A, 32 bytes each, and its quarter of the 8 columns of B: 32 bytes
+    each, or 64 where A is sparse and K twice as long."""
+    product = MULTIPLY.replace(".sync", ".sp.sync", 1).replace("k16", "k32").replace("%db,", "%db, %r2, 0,")
+    text = program((product if sparse else MULTIPLY) + COMMIT + WAIT).replace(".version 8.0", ".version 8.2")
+    text = text.replace("b[128]", "b[256]")
+    run = pl.launch(text, 1, 128, np.zeros(128, np.float32), device=device, counters=True)
     assert run.counters is not None
-    assert run.counters.moved == {"read from shared memory by wgmma": 4 * (16 * 32 + 8 * 32 // 4)}
-    assert run.counters.flops["tensor"] == 2 * 64 * 8 * 16
-    assert run.counters.product_wavefronts == 64 * 32 // 128 + 8 * 32 // 128
+    column = 64 if sparse else 32
+    assert run.counters.moved == {"read from shared memory by wgmma": 4 * (16 * 32 + 8 * column // 4)}
+    assert run.counters.flops["tensor"] == 2 * 64 * 8 * 16 * (2 if sparse else 1)
+    assert run.counters.product_wavefronts == 64 * 32 // 128 + 8 * column // 128
     (warpgroup,) = run.counters.issue_slots.values()
     assert (warpgroup["tensor"], sum(warpgroup.values())) == (16, run.counters.warp_instructions)
 

@@ -147,6 +147,7 @@ def test_the_engines_agree() -> None:
     assert all(result == results[0] for result in results)
     counters = results[0][-1]
     assert counters.opcodes["st.bulk.weak.shared::cta"] == (1, 32)
+    assert counters.by_line[18].opcode == "st.bulk.weak.shared::cta"
     assert counters.metrics["smsp__sass_data_bytes_mem_shared_op_st.sum"] == 256
     assert counters.metrics["smsp__inst_executed_op_shared_st.sum"] == 1
 

@@ -528,3 +528,14 @@ def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> No
     assert report.counters is not None
     (pipes,) = report.counters.issue_slots.values()
     assert sum(pipes.values()) == report.counters.warp_instructions
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_line_with_several_instructions_names_their_opcodes(engine: str) -> None:
+    body = "add.u32 %r5, %r1, 1; add.u32 %r5, %r5, 1; mul.lo.u32 %r5, %r5, 3;\nst.global.u32 [%rd3], %r5;"
+    text = kernel(body)
+    line = 1 + next(n for n, words in enumerate(text.splitlines()) if "mul.lo" in words)
+    _, report = run(engine, text, counters=True)
+    assert report.counters is not None
+    counted = report.counters.by_line[line]
+    assert (counted.opcode, counted.warps) == ("add.u32; mul.lo.u32", 3)
