@@ -139,7 +139,7 @@ class AffineOps(WideOps):
                 )
             if value.stride is not None:
                 times = self._listed(form.times, first.type)
-                apart = t.let(f"mul <{W} x {first.type}> {self._splat(value.stride)}, {times}")
+                apart = t.mul(f"<{W} x {first.type}>", self._splat(value.stride), times)
                 lanes = Value(self._added(lanes.text, apart, first.type), first.type, False)
             if value.inner is not None:
                 extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
@@ -160,7 +160,7 @@ class AffineOps(WideOps):
         return self.t.splat(LLVM[scalar.type], scalar.text)
 
     def _added(self, a: str, b: str, type_: str) -> str:
-        return self.t.let(f"add <{W} x {LLVM[type_]}> {a}, {b}")
+        return self.t.add(f"<{W} x {LLVM[type_]}>", a, b)
 
     # -- scalars that decide for all lanes
 
@@ -387,14 +387,14 @@ class AffineOps(WideOps):
         if one.inner is not None:
             agree = super().and_(agree, self.straight(one))
         mixed, known = t.label("mixed"), t.label("compared")
-        same = t.let(f"sext i1 {first.text} to i32")
+        same = t.sext("i1", first.text, "i32")
         before = t.here
-        t.do(f"br i1 {agree.text}, label %{known}, label %{mixed}{USUAL}")
+        t.branch(agree.text, known, mixed, USUAL)
         t.at(mixed)
         with self.own_splats():
             vector = holds(a, b)
-            bits = t.let(f"bitcast <{W} x i1> {self.vector(vector)} to i32")
+            bits = t.bitcast(f"<{W} x i1>", self.vector(vector), "i32")
         end = t.here
         t.go(known)
         t.at(known)
-        return self.of_bits(t.let(f"phi i32 [{same}, %{before}], [{bits}, %{end}]"))
+        return self.of_bits(t.phi("i32", (same, before), (bits, end)))

@@ -126,8 +126,8 @@ class Atomics(Part):
         old = []
         for k in range(count):
             if returns:
-                cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
-                old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
+                cell = self.t.offset("%out", k * CELL)
+                old.append(Value(self.t.load(f"<{W} x {LLVM[lane]}>", cell, align=64), lane, False))
             else:
                 old.append(self.m.const(lane, 0))
         return tuple(old) if i.vec else old[0]
@@ -135,11 +135,11 @@ class Atomics(Part):
     def _call(self, name: str, address: Address, values: tuple[Any, ...], lane: str, site: str) -> None:
         """The operation by a call of its function."""
         at = self.m.vector(self.m.wide(address))
-        self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
         cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
         for k, value in enumerate(cells):
-            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
-            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
+            cell = self.t.offset("%data", k * CELL)
+            self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), cell, align=64)
         result = self.t.let(
             f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
             f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
@@ -153,13 +153,13 @@ class Atomics(Part):
         t, size = self.t, BITS[lane] // 8
         one, other, done = (t.label(name) for name in ("sum", "apart", "done"))
         base, places, host, written = (
-            t.let(f"load {kind}, ptr {t.field(S.Site, name, site)}")
+            t.load(kind, t.field(S.Site, name, site))
             for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
-        off = t.let(f"sub i64 {at}, {base}")
-        near = t.let(f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {places}")
-        good = t.let(f"and i1 {near}, {t.let(f'icmp eq i64 {written}, 0')}")
-        t.do(f"br i1 {t.let(f'and i1 {good}, {self.active.any()}')}, label %{one}, label %{other}{COLD}")
+        off = t.sub("i64", at, base)
+        near = t.ult("i64", self.memory.sites.rotate("i64", off, size.bit_length() - 1), places)
+        good = t.and_("i1", near, t.eq("i64", written, 0))
+        t.branch(t.and_("i1", good, self.active.any()), one, other, COLD)
         t.at(other)
         with self.m.own_splats():
             yield
@@ -167,13 +167,13 @@ class Atomics(Part):
         t.at(one)
         with self.m.own_splats():
             x = sum_at_once(t, word, lane, self.m.vector(given), self.active.vector)
-            place = t.let(f"getelementptr i8, ptr {host}, i64 {off}")
-            alone = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
-            with t.if_else(t.let(f"icmp ne i8 {alone}, 0")) as (plain, locked):
+            place = t.offset(host, off)
+            alone = t.load("i8", t.field(S.Context, "alone"))
+            with t.if_else(t.ne("i8", alone, 0)) as (plain, locked):
                 with plain:
-                    old = t.let(f"load {LLVM[lane]}, ptr {place}, align {size}")
+                    old = t.load(LLVM[lane], place, align=size)
                     new = new_value(t, form, word, lane, old, [x])
-                    t.do(f"store {LLVM[lane]} {new}, ptr {place}, align {size}")
+                    t.store(LLVM[lane], new, place, align=size)
                 with locked:
                     t.let(f"atomicrmw {word} ptr {place}, {LLVM[lane]} {x} seq_cst")
         t.go(done)
@@ -187,13 +187,13 @@ class Atomics(Part):
         old values are wanted."""
         t = Text()
         t.declared = self.t.declared
-        t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
-        t.do(f"%hosts = alloca <{W} x i64>, align 64")
+        t.alloca(f"[{W * Place.size} x i8]", align=64, name="%places")
+        t.alloca(f"<{W} x i64>", align=64, name="%hosts")
         alone = count == 1 and not form.whole
         _compare_addresses(t, alone)
         _find(t, count * BITS[lane] // 8)
         if alone:
-            t.do("br i1 %same, label %one, label %lanes")
+            t.branch("%same", "one", "lanes")
             t.at("one")
             if not returns and word in NEUTRAL:
                 _at_once(t, form, word, lane, shared=shared)
@@ -205,8 +205,8 @@ class Atomics(Part):
         t.at("lanes")
         ways = [True] if shared else [False] if form.whole else [True, False]
         if len(ways) == 2:
-            own = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
-            t.do(f"br i1 {t.let(f'icmp eq i8 {own}, 0')}, label %locked, label %plain")
+            own = t.load("i8", t.field(S.Context, "alone"))
+            t.branch(t.eq("i8", own, 0), "locked", "plain")
         else:
             t.go("plain" if shared else "locked")
         for plain in ways:
@@ -215,9 +215,9 @@ class Atomics(Part):
                 _row(t, form, word, lane, flushes, returns=returns)
             _lane_by_lane(t, form, word, lane, count, flushes, plain=plain, returns=returns)
         t.at("done")
-        t.do("ret i32 0")
+        t.ret("i32", 0)
         t.at("fault")
-        t.do("ret i32 1")
+        t.ret("i32", 1)
         arguments = (
             "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, ptr %site, i32 %space, i32 %code"
         )
@@ -230,22 +230,22 @@ def _compare_addresses(t: Text, alone: bool) -> None:
     active lanes name one address, `%looked`: the lanes whose addresses are to be found. An address in local memory is
     another place in each lane. alone: not for vectors."""
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%mask"), ("i1", "false")])
-    t.do(f"%first = zext i32 {t.let(f'and i32 {number}, {W - 1}')} to i64")
-    t.do(f"%address = load i64, ptr {t.let('getelementptr i64, ptr %addrs, i64 %first')}")
-    t.do(f"%every = load <{W} x i64>, ptr %addrs, align 64")
+    t.zext("i32", t.and_("i32", number, W - 1), "i64", "%first")
+    t.load("i64", t.element("i64", "%addrs", "%first"), name="%address")
+    t.load(f"<{W} x i64>", "%addrs", align=64, name="%every")
     if not alone:
-        t.do("%looked = and i32 %mask, -1")
+        t.and_("i32", "%mask", -1, "%looked")
         return
     wanted = t.splat("i64", "%address")
-    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> %every, {wanted}')} to i32")
-    active = t.let(f"and i32 %mask, {equal}")
-    others = t.let(f"icmp eq i32 {active}, %mask")
-    distance = t.let(f"sub i64 %address, {LOCAL_WINDOW}")
-    near = t.let(f"icmp uge i64 {distance}, {WINDOW_SIZE}")
-    some = t.let("icmp ne i32 %mask, 0")
-    t.do(f"%same = and i1 {t.let(f'and i1 {others}, {near}')}, {some}")
-    lowest = t.let(f"and i32 %mask, {t.let('sub i32 0, %mask')}")
-    t.do(f"%looked = select i1 %same, i32 {lowest}, i32 %mask")
+    equal = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i64>", "%every", wanted), "i32")
+    active = t.and_("i32", "%mask", equal)
+    others = t.eq("i32", active, "%mask")
+    distance = t.sub("i64", "%address", LOCAL_WINDOW)
+    near = t.uge("i64", distance, WINDOW_SIZE)
+    some = t.ne("i32", "%mask", 0)
+    t.and_("i1", t.and_("i1", others, near), some, "%same")
+    lowest = t.and_("i32", "%mask", t.sub("i32", 0, "%mask"))
+    t.select("%same", "i32", lowest, "%mask", "%looked")
 
 
 def _find(t: Text, size: int) -> None:
@@ -254,28 +254,28 @@ def _find(t: Text, size: int) -> None:
     log2 = str(size.bit_length() - 1)
     given = "%ctx", "%cta", "%ws", "%looked", "%addrs", str(size), log2, "%space"
     place = t.let(call(find_together, *given, "%site"))
-    t.do(f"br i1 {t.let(f'icmp eq ptr {place}, null')}, label %apart, label %together")
+    t.branch(t.eq("ptr", place, "null"), "apart", "together")
     t.at("together")
-    moved = t.let(f"sub i64 {t.let(f'ptrtoint ptr {place} to i64')}, %address")
-    hosts = t.let(f"add <{W} x i64> %every, {t.splat('i64', moved)}")
-    t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
+    moved = t.sub("i64", t.ptrtoint("ptr", place, "i64"), "%address")
+    hosts = t.add(f"<{W} x i64>", "%every", t.splat("i64", moved))
+    t.store(f"<{W} x i64>", hosts, "%hosts", align=64)
     t.go("found")
     t.at("apart")
     wrong = t.let(call(find_lanes, *given, "%code", "%places"))
-    t.do(f"br i1 {wrong}, label %fault, label %placed")
+    t.branch(wrong, "fault", "placed")
     t.at("placed")
     words = Place.size // 8  # of a place, the first of which is the pointer
-    every = t.let(f"load <{words * W} x i64>, ptr %places, align 64")
+    every = t.load(f"<{words * W} x i64>", "%places", align=64)
     chosen = ", ".join(f"i32 {words * k + Place.offset('host') // 8}" for k in range(W))
     hosts = t.let(f"shufflevector <{words * W} x i64> {every}, <{words * W} x i64> poison, <{W} x i32> <{chosen}>")
-    t.do(f"store <{W} x i64> {hosts}, ptr %hosts, align 64")
+    t.store(f"<{W} x i64>", hosts, "%hosts", align=64)
     t.go("found")
     t.at("found")
 
 
 def _host(lane: str, t: Text) -> str:
     """A lane's pointer."""
-    return t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {lane}')}")
+    return t.load("ptr", t.element("i64", "%hosts", lane))
 
 
 def _row(t: Text, form: Form, word: str, lane: str, flushes: str, *, returns: bool) -> None:
@@ -283,17 +283,17 @@ def _row(t: Text, form: Form, word: str, lane: str, flushes: str, *, returns: bo
     ty, size = LLVM[lane], BITS[lane] // 8
     start = _host("0", t)
     steps = constant(np.arange(W, dtype=np.uint64) * np.uint64(size), "i64").text
-    straight = t.let(f"add <{W} x i64> {t.splat('i64', '%address')}, {steps}")
-    equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i64> %every, {straight}')} to i32")
-    near = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr %hosts, i64 {W - 1}')}")
-    span = t.let(f"sub i64 {near}, {t.let(f'ptrtoint ptr {start} to i64')}")  # not in several allocations
-    one = t.let(f"icmp eq i64 {span}, {(W - 1) * size}")
-    full = t.let(f"icmp eq i32 {t.let(f'and i32 {equal}, %mask')}, -1")
-    with t.if_then(t.let(f"and i1 {full}, {one}"), to="done"):
-        x = t.let(f"load <{W} x {ty}>, ptr %xs, align 64")
+    straight = t.add(f"<{W} x i64>", t.splat("i64", "%address"), steps)
+    equal = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i64>", "%every", straight), "i32")
+    near = t.load("i64", t.element("i64", "%hosts", W - 1))
+    span = t.sub("i64", near, t.ptrtoint("ptr", start, "i64"))  # not in several allocations
+    one = t.eq("i64", span, (W - 1) * size)
+    full = t.eq("i32", t.and_("i32", equal, "%mask"), -1)
+    with t.if_then(t.and_("i1", full, one), to="done"):
+        x = t.load(f"<{W} x {ty}>", "%xs", align=64)
         old = in_a_row(t, form, word, lane, start, x, flushes_at(t, flushes, "%address"))
         if returns:
-            t.do(f"store <{W} x {ty}> {old}, ptr %out, align 64")
+            t.store(f"<{W} x {ty}>", old, "%out", align=64)
 
 
 def _lane_by_lane(
@@ -305,16 +305,16 @@ def _lane_by_lane(
     t.go(turn)
     t.at(turn)
     left, rest = t.name(), t.name()
-    t.do(f"{left} = phi i32 [%mask, %{before}], [{rest}, %{after}]")
-    t.do(f"br i1 {t.let(f'icmp eq i32 {left}, 0')}, label %done, label %{act}")
+    t.phi("i32", ("%mask", before), (rest, after), name=left)
+    t.branch(t.eq("i32", left, 0), "done", act)
     t.at(act)
-    t.do(f"{rest} = and i32 {left}, {t.let(f'sub i32 {left}, 1')}")
+    t.and_("i32", left, t.sub("i32", left, 1), rest)
     number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
-    at = t.let(f"zext i32 {number} to i64")
+    at = t.zext("i32", number, "i64")
     p = _host(at, t)
     if form.whole:
         whole(t, p, at, compares=word == "cmpxchg")
-    flush = flushes_at(t, flushes, t.let(f"extractelement <{W} x i64> %every, i64 {at}")) if flushes else ""
+    flush = flushes_at(t, flushes, t.extract(f"<{W} x i64>", "%every", at)) if flushes else ""
     for k in range(0 if form.whole else count):
         element(t, form, word, lane, k, count, p, at, flush, small, plain=plain, returns=returns)
     t.go(after)
@@ -325,12 +325,12 @@ def _lane_by_lane(
 def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool) -> None:
     """The operations of all active lanes on one address as a single one: nobody wants old values."""
     ty, vector, size = LLVM[lane], f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
-    given = t.let(f"load {vector}, ptr %xs, align 64")
-    x = sum_at_once(t, word, lane, given, t.let(f"bitcast i32 %mask to <{W} x i1>"))
+    given = t.load(vector, "%xs", align=64)
+    x = sum_at_once(t, word, lane, given, t.bitcast("i32", "%mask", f"<{W} x i1>"))
     place = _host("%first", t)
     if shared:
-        old = t.let(f"load {ty}, ptr {place}, align {size}")
-        t.do(f"store {ty} {new_value(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
+        old = t.load(ty, place, align=size)
+        t.store(ty, new_value(t, form, word, lane, old, [x]), place, align=size)
     else:
         t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
 
@@ -341,47 +341,47 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
     bits = f"i{BITS[lane]}"  # only integers can be exchanged
     again, step, after = (t.label(name) for name in ("again", "step", "after"))
     place, flush = _host("%first", t), flushes_at(t, flushes, "%address")
-    t.do(f"br label %{again}")
+    t.go(again)
     t.at(again)
-    seen = t.let(f"load {'' if shared else 'atomic '}{bits}, ptr {place}{'' if shared else ' seq_cst'}, align {size}")
-    start = t.let(f"bitcast {bits} {seen} to {ty}")
+    seen = t.load(f"{'' if shared else 'atomic '}{bits}", f"{place}{'' if shared else ' seq_cst'}", align=size)
+    start = t.bitcast(bits, seen, ty)
     flush = sums_may_flush(t, seen, flush)
     # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
     raw = not returns and form.operation == "add" and lane in ("f32", "f64")
     begin = t.label("begin") if raw else again
     if raw:
         active = t.call("i32", "llvm.ctpop.i32", [("i32", "%mask")])
-        at_once = t.let(f"icmp uge i32 {active}, {MANY}")
+        at_once = t.uge("i32", active, MANY)
         if flush:
-            at_once = t.let(f"and i1 {at_once}, {t.let(f'xor i1 {flush}, true')}")
-        t.do(f"br i1 {at_once}, label %many, label %{begin}")
+            at_once = t.and_("i1", at_once, t.xor("i1", flush, "true"))
+        t.branch(at_once, "many", begin)
         t.at("many")
         many = sum_in_order(t, lane, start)
-        t.do(f"br label %{after}")
+        t.go(after)
         t.at(begin)
-    t.do(f"br label %{step}")
+    t.go(step)
     t.at(step)
-    t.do(f"%more = phi i32 [%mask, %{begin}], [%behind, %stepped]")
-    t.do(f"%now = phi {ty} [{start}, %{begin}], [%then, %stepped]")
-    t.do(f"%behind = and i32 %more, {t.let('sub i32 %more, 1')}")
+    t.phi("i32", ("%mask", begin), ("%behind", "stepped"), name="%more")
+    t.phi(ty, (start, begin), ("%then", "stepped"), name="%now")
+    t.and_("i32", "%more", t.sub("i32", "%more", 1), "%behind")
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
-    at = t.let(f"zext i32 {number} to i64")
-    given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', k, ty, at)}") for k in range(2 if word == "cmpxchg" else 1)]
+    at = t.zext("i32", number, "i64")
+    given = [t.load(ty, cell_of(t, "%xs", k, ty, at)) for k in range(2 if word == "cmpxchg" else 1)]
     new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given, flush)
     if returns:
-        t.do(f"store {ty} %now, ptr {cell_of(t, '%out', 0, ty, at)}")
-    t.do("br label %stepped")
+        t.store(ty, "%now", cell_of(t, "%out", 0, ty, at))
+    t.go("stepped")
     t.at("stepped")
-    t.do(f"%then = bitcast {ty} {new} to {ty}")
-    t.do(f"br i1 {t.let('icmp eq i32 %behind, 0')}, label %{after}, label %{step}")
+    t.bitcast(ty, new, ty, "%then")
+    t.branch(t.eq("i32", "%behind", 0), after, step)
     t.at(after)
-    found = t.let(f"phi {ty} [%then, %stepped], [{many}, %many]") if raw else "%then"
+    found = t.phi(ty, ("%then", "stepped"), (many, "many")) if raw else "%then"
     final = Ops(t).one_nan(Value(found, lane, True)).text if raw else found
-    last = t.let(f"bitcast {ty} {final} to {bits}")
+    last = t.bitcast(ty, final, bits)
     if shared:
-        t.do(f"store {bits} {last}, ptr {place}, align {size}")
+        t.store(bits, last, place, align=size)
         return
     pair = t.let(f"cmpxchg ptr {place}, {bits} {seen}, {bits} {last} seq_cst seq_cst")
     changed, written = t.let(f"extractvalue {{{bits}, i1}} {pair}, 1"), t.label("written")
-    t.do(f"br i1 {changed}, label %{written}, label %{again}")
+    t.branch(changed, written, again)
     t.at(written)

@@ -23,15 +23,15 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
         case "loop":
             return _computed(t, form, Value(old, lane, True), Value(x, lane, True), flushes)
         case "cmpxchg":
-            return t.let(f"select i1 {t.let(f'icmp eq {ty} {old}, {x}')}, {ty} {given[1]}, {ty} {old}")
+            return t.select(t.eq(ty, old, x), ty, given[1], old)
         case "xchg":
             return x
         case "uinc_wrap":
-            return t.let(f"select i1 {t.let(f'icmp uge {ty} {old}, {x}')}, {ty} 0, {ty} {t.let(f'add {ty} {old}, 1')}")
+            return t.select(t.uge(ty, old, x), ty, 0, t.add(ty, old, 1))
         case "udec_wrap":
-            zero, beyond = t.let(f"icmp eq {ty} {old}, 0"), t.let(f"icmp ugt {ty} {old}, {x}")
-            wraps = t.let(f"or i1 {zero}, {beyond}")
-            return t.let(f"select i1 {wraps}, {ty} {x}, {ty} {t.let(f'sub {ty} {old}, 1')}")
+            zero, beyond = t.eq(ty, old, 0), t.ugt(ty, old, x)
+            wraps = t.or_("i1", zero, beyond)
+            return t.select(wraps, ty, x, t.sub(ty, old, 1))
         case "min" | "max":
             return t.call(ty, f"llvm.s{word}.{ty}", [(ty, old), (ty, x)])
         case "umin" | "umax":
@@ -68,12 +68,12 @@ def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str, *, raw: b
 def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flushes: str = "") -> str:
     """The operations of 32 neighbours at a pointer as those of a vector; the old values."""
     kind, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
-    old = t.let(f"load {kind}, ptr {start}, align {size}")
+    old = t.load(kind, start, align=size)
     if word == "loop":
         new = _computed(t, form, Value(old, lane, False), Value(x, lane, False), flushes)
     else:
         new = t.let(f"{word} {kind} {old}, {x}")
-    t.do(f"store {kind} {new}, ptr {start}, align {size}")
+    t.store(kind, new, start, align=size)
     return old
 
 
@@ -83,14 +83,14 @@ def element(
 ) -> None:  # fmt: skip
     """The operation of lane `at` on element k of what is at p: operands from the buffer, the old value into %out."""
     ty, size = LLVM[lane], BITS[lane] // 8
-    p = t.let(f"getelementptr i8, ptr {p}, i64 {k * size}") if k else p
+    p = t.offset(p, k * size) if k else p
     cells = (k, count + k) if word == "cmpxchg" else (k,)
-    given = [t.let(f"load {ty}, ptr {cell_of(t, '%xs', cell, ty, at)}") for cell in cells]
+    given = [t.load(ty, cell_of(t, "%xs", cell, ty, at)) for cell in cells]
     x = given[0]
     if plain:
-        old = t.let(f"load {ty}, ptr {p}, align {size}")
+        old = t.load(ty, p, align=size)
         new = new_value(t, form, word, lane, old, given, sum_may_flush(t, old, small, flushes))
-        t.do(f"store {ty} {new}, ptr {p}, align {size}")
+        t.store(ty, new, p, align=size)
     elif word == "cmpxchg":
         pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {given[1]} seq_cst seq_cst")
         old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
@@ -99,49 +99,49 @@ def element(
     else:
         old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
     if returns:
-        t.do(f"store {ty} {old}, ptr {cell_of(t, '%out', k, ty, at)}")
+        t.store(ty, old, cell_of(t, "%out", k, ty, at))
 
 
 def whole(t: Text, place: str, at: str, *, compares: bool) -> None:
     """Exchanges two neighbouring i64 as one; with `compares` only if both have the expected values."""
     spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
-    p = [t.let(f"getelementptr i64, ptr {place}, i64 {k}") for k in (0, 1)]
-    cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
-    given = [t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}") for cell in cells]
-    lock = t.let(f"load ptr, ptr {t.field(S.Context, 'wide_lock')}")
-    t.do(f"br label %{spin}")
+    p = [t.element("i64", place, k) for k in (0, 1)]
+    cells = [t.offset("%xs", k * CELL) for k in range(4 if compares else 2)]
+    given = [t.load("i64", t.element("i64", cell, at)) for cell in cells]
+    lock = t.load("ptr", t.field(S.Context, "wide_lock"))
+    t.go(spin)
     t.at(spin)
     taken = t.let(f"cmpxchg ptr {lock}, i32 0, i32 1 seq_cst seq_cst")
-    t.do(f"br i1 {t.let(f'extractvalue {{i32, i1}} {taken}, 1')}, label %{held}, label %{spin}")
+    t.branch(t.let(f"extractvalue {{i32, i1}} {taken}, 1"), held, spin)
     t.at(held)
     old = [t.let(f"load atomic i64, ptr {x} monotonic, align 8") for x in p]
     same = "true"
     if compares:
-        each = [t.let(f"icmp eq i64 {a}, {b}") for a, b in zip(old, given[:2], strict=True)]
-        same = t.let(f"and i1 {each[0]}, {each[1]}")
-    t.do(f"br i1 {same}, label %{write}, label %{done}")
+        each = [t.eq("i64", a, b) for a, b in zip(old, given[:2], strict=True)]
+        same = t.and_("i1", each[0], each[1])
+    t.branch(same, write, done)
     t.at(write)
     for x, value in zip(p, given[-2:], strict=True):
         t.do(f"store atomic i64 {value}, ptr {x} monotonic, align 8")
-    t.do(f"br label %{done}")
+    t.go(done)
     t.at(done)
     t.do(f"store atomic i32 0, ptr {lock} seq_cst, align 4")
     for k, value in enumerate(old):
-        cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
-        t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 {at}')}")
+        cell = t.offset("%out", k * CELL)
+        t.store("i64", value, t.element("i64", cell, at))
 
 
 def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str, small: str) -> str:
     """A compare-and-swap loop around the semantics of the plain instruction."""
     ty, bits = LLVM[lane], f"i{BITS[lane]}"  # only integers can be exchanged
     again, done = t.label("again"), t.label("done")
-    t.do(f"br label %{again}")
+    t.go(again)
     t.at(again)
     seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
-    old = t.let(f"bitcast {bits} {seen} to {ty}")
+    old = t.bitcast(bits, seen, ty)
     new = new_value(t, form, "loop", lane, old, [x], sum_may_flush(t, old, small, flushes))
-    wanted = t.let(f"bitcast {ty} {new} to {bits}")
+    wanted = t.bitcast(ty, new, bits)
     pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
-    t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")
+    t.branch(t.let(f"extractvalue {{{bits}, i1}} {pair}, 1"), done, again)
     t.at(done)
     return old

@@ -54,12 +54,12 @@ class AtomicRows(Part):
         at = m.wide(address)
         assert isinstance(at, Affine)
         base, places, host, written = (
-            t.let(f"load {kind}, ptr {t.field(S.Site, name, site)}")
+            t.load(kind, t.field(S.Site, name, site))
             for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
-        off = t.let(f"sub i64 {m.reached(at, 0).text}, {base}")
+        off = t.sub("i64", m.reached(at, 0).text, base)
         limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(W - 1))])
-        alone = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
+        alone = t.load("i8", t.field(S.Context, "alone"))
         conditions = [
             f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {limit}",
             f"icmp ne i8 {alone}, 0",
@@ -68,16 +68,16 @@ class AtomicRows(Part):
         ]
         good = m.straight(at).text
         for condition in conditions:
-            good = t.let(f"and i1 {good}, {t.let(condition)}")
+            good = t.and_("i1", good, t.let(condition))
         row, other, done = (t.label(name) for name in ("row", "other", "done"))
-        t.do(f"br i1 {good}, label %{row}, label %{other}{COLD}")
+        t.branch(good, row, other, COLD)
         t.at(other)
         with m.own_splats():
             yield
         t.go(done)
         t.at(row)
         with m.own_splats():
-            start = t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+            start = t.offset(host, off)
             in_a_row(t, form, word, lane, start, m.vector(given), flushing(form, "global"))
         t.go(done)
         t.at(done)

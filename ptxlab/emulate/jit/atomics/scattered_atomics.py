@@ -43,10 +43,10 @@ class AtomicLanes(Part):
         start, offsets, good = self._in_shared(address, lane) if shared else self._in_site(address, lane, site)
         kind = f"<{W} x {'i32' if shared else 'i64'}>"
         first = t.let(f"shufflevector {kind} {offsets}, {kind} poison, <{W} x i32> zeroinitializer")
-        same = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq {kind} {offsets}, {first}')} to i32")
-        full = t.let(f"icmp eq i32 {t.let(f'and i32 {good}, {self.active.bits}')}, -1")
-        apart = t.let(f"icmp ne i32 {same}, -1")  # at one address they become one operation
-        t.do(f"br i1 {t.let(f'and i1 {full}, {apart}')}, label %{lanes}, label %{other}")
+        same = t.bitcast(f"<{W} x i1>", t.eq(kind, offsets, first), "i32")
+        full = t.eq("i32", t.and_("i32", good, self.active.bits), -1)
+        apart = t.ne("i32", same, -1)  # at one address they become one operation
+        t.branch(t.and_("i1", full, apart), lanes, other)
         t.at(other)
         with self.m.own_splats():
             yield
@@ -62,28 +62,28 @@ class AtomicLanes(Part):
         t, m, size = self.t, self.m, BITS[lane] // 8
         at = m.add(address.base, m.const("i32", (address.offset - self.program.shared_start) % (1 << 32)))
         offsets, row = m.vector(at), f"<{W} x i32>"
-        last = t.let(f"sub i64 %shared.size, {size}")
-        some = t.let(f"icmp sge i64 {last}, 0")
-        limit = t.let(f"trunc i64 {t.let(f'ashr i64 {last}, {size.bit_length() - 1}')} to i32")
-        limits = t.splat("i32", t.let(f"select i1 {some}, i32 {t.let(f'add i32 {limit}, 1')}, i32 0"))
+        last = t.sub("i64", "%shared.size", size)
+        some = t.sge("i64", last, 0)
+        limit = t.trunc("i64", t.ashr("i64", last, size.bit_length() - 1), "i32")
+        limits = t.splat("i32", t.select(some, "i32", t.add("i32", limit, 1), 0))
         places = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
-        return "%shared", offsets, t.let(f"bitcast <{W} x i1> {t.let(f'icmp ult {row} {places}, {limits}')} to i32")
+        return "%shared", offsets, t.bitcast(f"<{W} x i1>", t.ult(row, places, limits), "i32")
 
     def _in_site(self, address: Address, lane: str, site: str) -> tuple[str, str, str]:
         """The same of the allocation that the site knows; none where another worker may see it, or where somebody keeps
         a record of what is written."""
         t, size, row = self.t, BITS[lane] // 8, f"<{W} x i64>"
         base, places, host, written = (
-            t.let(f"load {kind}, ptr {t.field(S.Site, name, site)}")
+            t.load(kind, t.field(S.Site, name, site))
             for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
-        flag = t.let(f"load i8, ptr {t.field(S.Context, 'alone')}")
-        alone = t.let(f"icmp ne i8 {flag}, 0")
-        free = t.let(f"and i1 {alone}, {t.let(f'icmp eq i64 {written}, 0')}")
-        limits = t.splat("i64", t.let(f"select i1 {free}, i64 {places}, i64 0"))
-        offsets = t.let(f"sub {row} {self.m.vector(self.m.wide(address))}, {t.splat('i64', base)}")
+        flag = t.load("i8", t.field(S.Context, "alone"))
+        alone = t.ne("i8", flag, 0)
+        free = t.and_("i1", alone, t.eq("i64", written, 0))
+        limits = t.splat("i64", t.select(free, "i64", places, 0))
+        offsets = t.sub(row, self.m.vector(self.m.wide(address)), t.splat("i64", base))
         near = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
-        return host, offsets, t.let(f"bitcast <{W} x i1> {t.let(f'icmp ult {row} {near}, {limits}')} to i32")
+        return host, offsets, t.bitcast(f"<{W} x i1>", t.ult(row, near, limits), "i32")
 
     def _function(self, form: Form, word: str, lane: str, kind: str, given: Value) -> str:
         """The function that makes the operations, in lane order."""
@@ -94,17 +94,17 @@ class AtomicLanes(Part):
         t = Text()
         t.declared = self.t.declared
         for buffer, vector in (("at", kind), *([] if given.uniform else [("xs", given.llvm)])):
-            t.do(f"%{buffer}.p = alloca {vector}, align 64")
-            t.do(f"store {vector} %{buffer}, ptr %{buffer}.p, align 64")
+            t.alloca(vector, align=64, name=f"%{buffer}.p")
+            t.store(vector, f"%{buffer}", f"%{buffer}.p", align=64)
         for k in range(
             W
         ):  # volatile: LLVM would take offsets out of vectors, so late that the CPU lets loads go before
-            off = t.let(f"load volatile {one}, ptr {t.let(f'getelementptr {one}, ptr %at.p, i64 {k}')}")
+            off = t.let(f"load volatile {one}, ptr {t.element(one, '%at.p', k)}")
             # stores to their place, and begins again when it notices: 20 cycles each time
-            place = t.let(f"getelementptr i8, ptr %start, {one} {off}")
-            x = "%xs" if given.uniform else t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %xs.p, i64 {k}')}")
-            old = t.let(f"load {ty}, ptr {place}, align {size}")
-            t.do(f"store {ty} {new_value(t, form, word, lane, old, [x])}, ptr {place}, align {size}")
+            place = t.element("i8", "%start", off, by=one)
+            x = "%xs" if given.uniform else t.load(ty, t.element(ty, "%xs.p", k))
+            old = t.load(ty, place, align=size)
+            t.store(ty, new_value(t, form, word, lane, old, [x]), place, align=size)
         head = (
             f"define internal void @{name}(ptr %start, {kind} %at, {given.llvm} %xs) noinline nounwind alignstack(64)"
         )

@@ -15,8 +15,8 @@ CELL = 8 * W
 
 def cell_of(t: Text, buffer: str, cell: int, ty: str, lane: str) -> str:
     """Where a buffer has the element of a lane, in one of its cells."""
-    base = t.let(f"getelementptr i8, ptr {buffer}, i64 {cell * CELL}")
-    return t.let(f"getelementptr {ty}, ptr {base}, i64 {lane}")
+    base = t.offset(buffer, cell * CELL)
+    return t.element(ty, base, lane)
 
 
 NEUTRAL: dict[str, Callable[[int], int]] = {
@@ -40,7 +40,7 @@ def flushing(form: Form, space: str) -> str:
 
 def flushes_at(t: Text, flushing: str, address: str) -> str:
     """The same for one address (an i64): an i1, or "" for no."""
-    return t.let(f"icmp ult i64 {address}, {PARAM_WINDOW}") if flushing == BY_ADDRESS else flushing
+    return t.ult("i64", address, PARAM_WINDOW) if flushing == BY_ADDRESS else flushing
 
 
 def sums_may_flush(t: Text, start: str, flushes: str) -> str:
@@ -48,17 +48,17 @@ def sums_may_flush(t: Text, start: str, flushes: str) -> str:
     number: an i1, true if in doubt. flushes: as `flushes_at` gives it."""
     if not flushes:
         return ""
-    either = t.let(f"or i1 {small_operands(t, 1)}, {_small(t, start)}")
-    return t.let(f"and i1 {either}, {flushes}")
+    either = t.or_("i1", small_operands(t, 1), _small(t, start))
+    return t.and_("i1", either, flushes)
 
 
 def small_operands(t: Text, count: int) -> str:
     """Whether any operand of an active lane, in so many cells, is less than `LEAST`, and not 0: an i1."""
     row, some = f"<{W} x i32>", "0"
     for k in range(count):
-        lanes = _small(t, t.let(f"load {row}, ptr {cell_of(t, '%xs', k, 'i32', '0')}, align 64"), row)
-        some = t.let(f"or i32 {some}, {t.let(f'bitcast <{W} x i1> {lanes} to i32')}")
-    return t.let(f"icmp ne i32 {t.let(f'and i32 {some}, %mask')}, 0")
+        lanes = _small(t, t.load(row, cell_of(t, "%xs", k, "i32", "0"), align=64), row)
+        some = t.or_("i32", some, t.bitcast(f"<{W} x i1>", lanes, "i32"))
+    return t.ne("i32", t.and_("i32", some, "%mask"), 0)
 
 
 def sum_may_flush(t: Text, old: str, small: str, flushes: str) -> str:
@@ -66,8 +66,8 @@ def sum_may_flush(t: Text, old: str, small: str, flushes: str) -> str:
     than to flush, which is hardly ever needed."""
     if not flushes:
         return ""
-    either = t.let(f"or i1 {small}, {_small(t, t.let(f'bitcast float {old} to i32'))}")
-    return t.let(f"and i1 {either}, {flushes}")
+    either = t.or_("i1", small, _small(t, t.bitcast("float", old, "i32")))
+    return t.and_("i1", either, flushes)
 
 
 def _small(t: Text, bits: str, kind: str = "i32") -> str:
@@ -75,15 +75,15 @@ def _small(t: Text, bits: str, kind: str = "i32") -> str:
     one, limit = "1", str(2 * LEAST - 1)
     if kind != "i32":
         one, limit = t.splat("i32", one), t.splat("i32", limit)
-    size = t.let(f"shl {kind} {bits}, {one}")  # without the sign
-    return t.let(f"icmp ult {kind} {t.let(f'sub {kind} {size}, {one}')}, {limit}")  # 0 wraps around
+    size = t.shl(kind, bits, one)  # without the sign
+    return t.ult(kind, t.sub(kind, size, one), limit)  # 0 wraps around
 
 
 def sum_at_once(t: Text, word: str, lane: str, given: str, active: str) -> str:
     """The operands of all active lanes, a vector, as one."""
     ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
     neutral = t.splat(ty, str(NEUTRAL[word](BITS[lane])))
-    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {neutral}")
+    chosen = t.select(active, vector, given, neutral, of=f"<{W} x i1>")
     reduction = f"llvm.vector.reduce.{ {'min': 'smin', 'max': 'smax'}.get(word, word) }.v{W}{ty}"
     return t.call(ty, reduction, [(vector, chosen)])
 
@@ -91,6 +91,6 @@ def sum_at_once(t: Text, word: str, lane: str, given: str, active: str) -> str:
 def sum_in_order(t: Text, lane: str, start: str) -> str:
     """A number and the operands of all active lanes, one after the other. Those of others are -0: no sum changes."""
     ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
-    given, active = t.let(f"load {vector}, ptr %xs, align 64"), t.let(f"bitcast i32 %mask to <{W} x i1>")
-    chosen = t.let(f"select <{W} x i1> {active}, {vector} {given}, {vector} {t.splat(ty, '-0.0')}")
+    given, active = t.load(vector, "%xs", align=64), t.bitcast("i32", "%mask", f"<{W} x i1>")
+    chosen = t.select(active, vector, given, t.splat(ty, "-0.0"), of=f"<{W} x i1>")
     return t.call(ty, f"llvm.vector.reduce.fadd.v{W}{lane}", [(ty, start), (vector, chosen)])

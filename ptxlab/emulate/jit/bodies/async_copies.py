@@ -58,10 +58,10 @@ class Copies(Body):
         """After a fault: notes the destination's address in full, since the rule has only 32 bits of it."""
         t = self.t
         kind, lane, address = (t.field(S.Context, f"fault.{name}") for name in ("kind", "lane", "address"))
-        here = t.let(f"icmp eq i32 {t.let(f'load i32, ptr {kind}')}, {S.COPY_TO}")
-        given = t.let(f"extractelement <{W} x i64> {self.m.vector(to)}, i32 {t.let(f'load i32, ptr {lane}')}")
-        noted = t.let(f"load i64, ptr {address}")
-        t.do(f"store i64 {t.let(f'select i1 {here}, i64 {given}, i64 {noted}')}, ptr {address}")
+        here = t.eq("i32", t.load("i32", kind), S.COPY_TO)
+        given = t.extract(f"<{W} x i64>", self.m.vector(to), t.load("i32", lane), by="i32")
+        noted = t.load("i64", address)
+        t.store("i64", t.select(here, "i64", given, noted), address)
 
     def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int, Value | None]:
         """A pointer to 32 addresses (the register's own lanes, or a buffer), the offset to add to each, and the 64-bit
@@ -71,7 +71,7 @@ class Copies(Body):
             r = mem.base.index
             if self.program.registers[r].lane == lane and not registers.scalar(r):
                 registers.settle(r)
-                return self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}"), mem.offset, None
+                return self.t.offset("%ws", self.e.file.vector[r]), mem.offset, None
             base = registers.read(r)
         else:
             base = self.m.const("i64", int(mem.base.value))
@@ -82,7 +82,7 @@ class Copies(Body):
                 at = self.m.zext("i64", at)
             else:
                 whole, at = at, self.memory.rows.in_shared(at)
-        self.t.do(f"store <{W} x {lane}> {self.m.vector(at)}, ptr {buffer}, align 64")
+        self.t.store(f"<{W} x {lane}>", self.m.vector(at), buffer, align=64)
         return buffer, 0, whole
 
     def _sizes(self, given: Value | None, count: int) -> str:
@@ -93,8 +93,8 @@ class Copies(Body):
             given = self.m.select(given, self.m.const("i32", 0), self.m.const("i32", count))
         elif given.type != "i32":
             given = self.m.trunc("i32", self.m.umin(given, self.m.const(given.type, count)))
-        p = self.t.let(f"getelementptr i8, ptr %data, i64 {SIZES}")
-        self.t.do(f"store <{W} x i32> {self.m.vector(given)}, ptr {p}, align 64")
+        p = self.t.offset("%data", SIZES)
+        self.t.store(f"<{W} x i32>", self.m.vector(given), p, align=64)
         return p
 
     # -- the checks ----------------------------------------------------------------------------------------------------
@@ -127,10 +127,10 @@ class Copies(Body):
 
         t = self.t
         if checks.race or checks.init:
-            t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
+            t.store(f"<{W} x i64>", source, "%addrs", align=64)
             with self.active.only(whole):
                 checks.each(0, size, code, READS, "global")
-        t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
         members = [(code.index, 0, size)]
         if checks.race:
             t.do(

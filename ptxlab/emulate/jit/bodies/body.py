@@ -85,4 +85,4 @@ class Body(Part):
         if given is not None:
             some = self.m.not_(given) if given.type == "i1" else self.m.ne(given, self.m.const(given.type, 0))
             lanes = self.active.where(some)
-        return lanes if access.lanes == ALL_LANES else self.t.let(f"and i32 {lanes}, {access.lanes}")
+        return lanes if access.lanes == ALL_LANES else self.t.and_("i32", lanes, access.lanes)

@@ -39,7 +39,7 @@ class Bulk(Body):
         names = "check_issued", "check_completed"
         for name, checking in zip(names, self.check_rules(), strict=True):  # those that belong to this code
             place = self.t.field(S.Context, name, "%ctx")
-            self.t.do(f'store ptr @"{rule_of(checking).symbol}", ptr {place}')
+            self.t.store("ptr", f'@"{rule_of(checking).symbol}"', place)
         return super().check(code, checks)
 
     def emit(self, code: Code) -> None:
@@ -72,8 +72,8 @@ class Bulk(Body):
         self.t.fault_if(faults)
 
     def _store(self, buffer: str, column: int, value: Value) -> None:
-        p = self.t.let(f"getelementptr i8, ptr {buffer}, i64 {column * COLUMN}")
-        self.t.do(f"store <{W} x i64> {self.m.vector(value)}, ptr {p}, align 64")
+        p = self.t.offset(buffer, column * COLUMN)
+        self.t.store(f"<{W} x i64>", self.m.vector(value), p, align=64)
 
     def _number(self, code: Code, name: str) -> Value:
         source, type_ = code.named[name]

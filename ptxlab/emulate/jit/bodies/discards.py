@@ -16,5 +16,5 @@ class Discards(Body):
 
     def emit(self, code: Code) -> None:
         (access,) = code.accesses
-        self.t.do(f"store <{W} x i64> {self.places(code, access)}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i64>", self.places(code, access), "%addrs", align=64)
         self.t.fault_if(self.t.let(call(discard, "%ctx", "%cta", "%ws", self.active.bits, "%addrs", str(code.index))))

@@ -69,7 +69,7 @@ class Matrices(Body, LateReaders):
         self.wide.room()
         self.late.room()
         if self._apart:
-            self.t.do(f"%apart = alloca [{REGISTER * self._apart} x i8], align 64")
+            self.t.alloca(f"[{REGISTER * self._apart} x i8]", align=64, name="%apart")
 
     def begins(self) -> None:
         self.wide.begin()
@@ -129,8 +129,8 @@ class Matrices(Body, LateReaders):
                         file=self.program.file,
                     )
                 at = literals[bits_of(e, width)] = SPARE[len(literals)]
-                p = self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
-                self.t.do(f"store <{W} x i{width}> splat (i{width} {bits_of(e, width)}), ptr {p}, align 64")
+                p = self.t.offset("%ws", at)
+                self.t.store(f"<{W} x i{width}>", f"splat (i{width} {bits_of(e, width)})", p, align=64)
 
     def needs(self, read: Iterable[int]) -> None:
         self.late.needs(read)
@@ -241,9 +241,9 @@ class Matrices(Body, LateReaders):
         """Copies the registers of C, since some of them are others of d."""
         self._apart = max(self._apart, len(c))
         for k, offset in enumerate(c):
-            source = self.t.let(f"getelementptr i8, ptr %ws, i64 {offset}")
-            value = self.t.let(f"load <{W} x i32>, ptr {source}, align 64")
-            self.t.do(f"store <{W} x i32> {value}, ptr {at(self.t, '%apart', REGISTER * k)}, align 64")
+            source = self.t.offset("%ws", offset)
+            value = self.t.load(f"<{W} x i32>", source, align=64)
+            self.t.store(f"<{W} x i32>", value, at(self.t, "%apart", REGISTER * k), align=64)
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.properties.stores
@@ -266,7 +266,7 @@ class Matrices(Body, LateReaders):
         at: Value | None = None
         if held >= 0:  # the addresses are taken from where the register lies
             self.e.registers.settle(held)
-            where = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[held]}")
+            where = t.offset("%ws", self.e.file.vector[held])
             offset += mem.offset
         else:
             where, at = "%addrs", self.e.operands.address_in(mem)
@@ -278,7 +278,7 @@ class Matrices(Body, LateReaders):
             if at is not None and at.type != "i32":
                 self.e.faults.if_any(bad, at)
                 return
-            with t.unless(t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
+            with t.unless(t.eq("i32", bad, 0), cold=True, to="fault"):
                 known = Given({"ctx": ("ptr", "%ctx"), "ws": ("ptr", "%ws"), "bad": ("i32", bad), "at": ("ptr", where)})
                 known.arguments["offset"] = "i32", "0" if at is not None else str(mem.offset)
                 known.arguments["code"] = "i32", str(code.index)
@@ -289,9 +289,9 @@ class Matrices(Body, LateReaders):
     def _misplaced(self) -> None:
         """The code of a function that notes the fault of a row that cannot lie where the first bad lane says."""
         t, lane = self.t, self.active.first("%bad")
-        place = t.let(f"getelementptr i32, ptr %at, i32 {lane}")
-        address = t.let(f"add i32 {t.let(f'load i32, ptr {place}')}, %offset")
-        self.e.faults.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.let(f"zext i32 {address} to i64"))
+        place = t.element("i32", "%at", lane, by="i32")
+        address = t.add("i32", t.load("i32", place), "%offset")
+        self.e.faults.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.zext("i32", address, "i64"))
 
     def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.matrix == "d"
@@ -328,7 +328,7 @@ class Matrices(Body, LateReaders):
             return
         (access,) = code.accesses
         lanes = access.lanes - (1 << 32) if access.lanes >> 31 else access.lanes
-        rows = self.t.let(f"select i1 {self.active.any()}, i32 {lanes}, i32 0")
+        rows = self.t.select(self.active.any(), "i32", lanes, 0)
         counting.anywhere(code.index, self.places(code, access), 0, access.size, mask=rows)
 
     def check(self, code: Code, checks: Checks) -> After | None:
@@ -342,7 +342,7 @@ class Matrices(Body, LateReaders):
 
     def _rows_checked(self, code: Code, checks: Checks, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
-        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
         checks.placed_rows(code, lanes, self.memory.sites.patterns.of(offsets, 16) if lanes >> 31 else ANYWHERE)
 
     def _tile(self, code: Code, checks: Checks) -> None:
@@ -351,9 +351,9 @@ class Matrices(Body, LateReaders):
         given = self.e.operands.read_named(code, "stride", "u32")
         stride = None if given is None else self.m.zext("i64", given)
         for places, lanes, size in self.memory.rows.pieces(code, address, stride):
-            self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
+            self.t.store(f"<{W} x i64>", self.m.vector(places), "%addrs", align=64)
             there = self.active.any()
-            with self.active.only(self.t.let(f"select i1 {there}, i32 {lanes}, i32 0")):
+            with self.active.only(self.t.select(there, "i32", lanes, 0)):
                 checks.each(0, size, code, int(code.properties.stores))
                 if checks.may_be_copied(code):
                     checks.copied(code, places, size)

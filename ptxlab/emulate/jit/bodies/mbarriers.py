@@ -44,7 +44,7 @@ class Mbarriers(Body):
             first = given["state"] if what.state else self._amount(given, what.arrivals)
         more = self._amount(given, what.bytes)
         for value, buffer in ((self.m.zext("i64", address), "%addrs"), (first, "%data"), (more, self._second())):
-            t.do(f"store <{W} x i64> {self.m.vector(value)}, ptr {buffer}, align 64")
+            t.store(f"<{W} x i64>", self.m.vector(value), buffer, align=64)
         flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
         checks = THERE[1] if self.e.checked else "null"
         faults = t.let(call(
@@ -54,14 +54,14 @@ class Mbarriers(Body):
         t.fault_if(faults)
         if not code.dests:
             return
-        out = Value(t.let(f"load <{W} x i64>, ptr %out, align 64"), "i64", False)
+        out = Value(t.load(f"<{W} x i64>", "%out", align=64), "i64", False)
         self.e.operands.write(
             code.dests[0], code.dest_types[0], self.m.trunc("i1", out) if what.action == WAIT else out
         )
 
     def check(self, code: Code, checks: Checks) -> None:
         (told,) = self.check_rules()  # the one that belongs to this code
-        self.t.do(f'store ptr @"{rule_of(told).symbol}", ptr {self.t.field(S.Context, "phases", "%ctx")}')
+        self.t.store("ptr", f'@"{rule_of(told).symbol}"', self.t.field(S.Context, "phases", "%ctx"))
         (access,) = code.accesses
         checks.access(code, access, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
         if code.action is Action.COPIES_ARRIVE and checks.sync:
@@ -70,7 +70,7 @@ class Mbarriers(Body):
             checks.of_copies(commit)  # a wait for the mbarrier waits for these copies, too
 
     def _second(self) -> str:
-        return self.t.let(f"getelementptr i8, ptr %data, i64 {8 * W}")
+        return self.t.offset("%data", 8 * W)
 
     def _amount(self, given: dict[str, Any], what: int | str) -> Value:
         if isinstance(what, int):

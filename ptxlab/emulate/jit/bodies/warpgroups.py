@@ -78,7 +78,7 @@ class Warpgroups(Body):
                     registers.forget(r)
 
     def _all_lanes(self, code: Code, came: str) -> None:
-        with_guard = self.t.let(f"icmp eq i32 {self.active.bits}, 0") if came else ""
+        with_guard = self.t.eq("i32", self.active.bits, 0) if came else ""
         if with_guard:
             with self.t.unless(with_guard):
                 self.e.faults.unless_all_lanes(code, came)
@@ -96,16 +96,16 @@ class Warpgroups(Body):
             self._begin(code, queue)
 
     def _queue(self, t: Text) -> str:
-        return t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+        return t.offset("%ws", self.e.file.products)
 
     # -- a product begins ----------------------------------------------------------------------------------------------
 
     def _begin(self, code: Code, queue: str) -> None:
         t, operands, of = self.t, self.e.operands, product_operands(code)
-        number = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}")
-        first = t.let(f"and i32 {number}, {-WARPS}")
-        behind = t.let(f"zext i32 {t.let(f'add i32 {first}, {WARPS}')} to i64")
-        with t.unless(t.let(f"icmp ule i64 {behind}, %warps"), cold=True, to="fault"):
+        number = t.load("i32", t.field(S.Warp, "warp_id"))
+        first = t.and_("i32", number, -WARPS)
+        behind = t.zext("i32", t.add("i32", first, WARPS), "i64")
+        with t.unless(t.ule("i64", behind, "%warps"), cold=True, to="fault"):
             self.e.faults.record(S.NO_WARPGROUP, str(code.index), "0", "0")
         descriptors = {False: "0", True: "0"}
         for source, of_b, mn_major in ((of.a, False, of.a_mn), (of.b, True, of.b_mn)):
@@ -128,18 +128,18 @@ class Warpgroups(Body):
         t, program = self.t, self.program
         line, piece = str(tile.first_line), str(tile.first_piece)
         if not of_b:  # the tile is that of the first warp of four
-            warp = t.let(f"and i32 {number}, {WARPS - 1}")
+            warp = t.and_("i32", number, WARPS - 1)
             if mn_major:
-                piece = t.let(f"mul i32 {warp}, 2")
+                piece = t.mul("i32", warp, 2)
             else:
-                line = t.let(f"mul i32 {warp}, 16")
-        size = t.let("trunc i64 %shared.size to i32")
+                line = t.mul("i32", warp, 16)
+        size = t.trunc("i64", "%shared.size", "i32")
         bad = t.let(call(
             first_outside, descriptor, line, str(tile.lines), piece, str(tile.pieces), _boolean(mn_major),
             str(program.shared_start), size,
         ))  # fmt: skip
-        with t.unless(t.let(f"icmp eq i64 {bad}, 0"), cold=True, to="fault"):
-            at = t.let(f"add i64 {bad}, {(S.DESCRIPTOR_B if of_b else 0) - 1}")
+        with t.unless(t.eq("i64", bad, 0), cold=True, to="fault"):
+            at = t.add("i64", bad, (S.DESCRIPTOR_B if of_b else 0) - 1)
             self.e.faults.record(S.BAD_DESCRIPTOR, str(code.index), "0", at)
 
     # -- products are computed -----------------------------------------------------------------------------------------
@@ -192,41 +192,41 @@ class Warpgroups(Body):
         t = Text()
         t.declared = self.t.declared
         queue = self._queue(t)
-        done = t.let(f"load i32, ptr {t.field(products.Products, 'done', queue)}")
-        at = t.let(f"zext i32 {t.let(f'urem i32 {done}, {products.IN_FLIGHT}')} to i64")
+        done = t.load("i32", t.field(products.Products, "done", queue))
+        at = t.zext("i32", t.urem("i32", done, products.IN_FLIGHT), "i64")
         entries = t.field(products.Products, "entries", queue)
-        scaled = t.let(f"mul i64 {at}, {products.Begun.size}")
-        entry = t.let(f"getelementptr i8, ptr {entries}, i64 {scaled}")
-        shared = t.let(f"load ptr, ptr {t.field(S.Cta, 'shared')}")
+        scaled = t.mul("i64", at, products.Begun.size)
+        entry = t.offset(entries, scaled)
+        shared = t.load("ptr", t.field(S.Cta, "shared"))
         start = str(self.program.shared_start)
-        room = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.fragments}")
-        behind = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.fragments + 4 * REGISTER}")
-        of_b = t.let(f"load i64, ptr {t.field(products.Begun, 'b', entry)}")
+        room = t.offset("%ws", self.e.file.fragments)
+        behind = t.offset("%ws", self.e.file.fragments + 4 * REGISTER)
+        of_b = t.load("i64", t.field(products.Begun, "b", entry))
         tile = tile_b(code, of.b_mn)
         columns, pieces = (8 * tile.pieces, tile.lines // 8) if of.b_mn else (tile.lines, tile.pieces)
         t.do(call(fragment_b, shared, start, of_b, _boolean(of.b_mn), str(columns), str(pieces), behind))
         if of.a is not None:
-            number = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}")
-            warp = t.let(f"and i32 {number}, {WARPS - 1}")
-            row = t.let(f"mul i32 {warp}, 16")
-            of_a = t.let(f"load i64, ptr {t.field(products.Begun, 'a', entry)}")
+            number = t.load("i32", t.field(S.Warp, "warp_id"))
+            warp = t.and_("i32", number, WARPS - 1)
+            row = t.mul("i32", warp, 16)
+            of_a = t.load("i64", t.field(products.Begun, "a", entry))
             t.do(call(fragment_a, shared, start, of_a, _boolean(of.a_mn), row, str(whole.a.columns), room))
         sign = SIGNS[whole.a.type] if of.negative else 0
         for k in range(whole.a.registers):
             if of.a is not None and not sign:
                 break
-            at_k = t.let(f"getelementptr i8, ptr {room}, i64 {k * REGISTER}")
+            at_k = t.offset(room, k * REGISTER)
             if of.a is None:
-                place = t.let(f"load i32, ptr {t.let(f'getelementptr i32, ptr %a, i64 {k}')}")
-                source = t.let(f"getelementptr i8, ptr %ws, i32 {place}")
+                place = t.load("i32", t.element("i32", "%a", k))
+                source = t.element("i8", "%ws", place, by="i32")
             else:
                 source = at_k
-            value = t.let(f"load <{W} x i32>, ptr {source}, align 64")
+            value = t.load(f"<{W} x i32>", source, align=64)
             if sign:
-                value = t.let(f"xor <{W} x i32> {value}, splat (i32 {sign - (1 << 32)})")
-            t.do(f"store <{W} x i32> {value}, ptr {at_k}, align 64")
-        scale = t.let(f"load i32, ptr {t.field(products.Begun, 'adds', entry)}")
-        adds = t.let(f"icmp ne i32 {scale}, 0")
+                value = t.xor(f"<{W} x i32>", value, f"splat (i32 {sign - (1 << 32)})")
+            t.store(f"<{W} x i32>", value, at_k, align=64)
+        scale = t.load("i32", t.field(products.Begun, "adds", entry))
+        adds = t.ne("i32", scale, 0)
         groups = whole.d.columns // GROUP
         if is_half_product(part):
             multiply_halves(self.wide, t, part, groups, adds)
@@ -275,7 +275,7 @@ class Warpgroups(Body):
         if checks.sync and self.e.file.products:
             from ptxlab.emulate.rules import async_proxy
 
-            products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+            products = self.t.offset("%ws", self.e.file.products)
             self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
 
     def _tiles_of_product(self, code: Code, checks: Checks) -> After:
@@ -283,11 +283,11 @@ class Warpgroups(Body):
         from ptxlab.emulate.rules import async_proxy, tile_layouts
 
         given = product_operands(code)
-        operands, warp = self.e.operands, self.t.let("and i32 %check.warp, 3")
+        operands, warp = self.e.operands, self.t.and_("i32", "%check.warp", 3)
         tiles = []
         if given.a is not None:
             tile = tile_a(code, 0, given.a_mn)
-            first = self.t.let(f"mul i32 {warp}, {2 if given.a_mn else 16}")
+            first = self.t.mul("i32", warp, 2 if given.a_mn else 16)
             lines = ("0", first) if given.a_mn else (first, "0")
             tiles.append((self.m.lane_0(operands.read(given.a, "b64")).text, *lines, tile, given.a_mn))
         tile = tile_b(code, given.b_mn)
@@ -295,7 +295,7 @@ class Warpgroups(Body):
 
         def look() -> None:
             if checks.sync:
-                products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+                products = self.t.offset("%ws", self.e.file.products)
                 self.t.do(call(async_proxy.joined, *THERE, self.active.bits, str(code.index), products))
             for descriptor, line, piece, tile, mn_major in tiles:
                 for first in range(0, tile.lines * tile.pieces, W):

@@ -76,14 +76,14 @@ class CheckedAccesses(CheckInstrument):
         self._covered[id(group)] = set()
         self._roots[id(group)] = self._root(group)
         if uniform:
-            self._bytes_in[id(group)] = self.t.let(f"sub i64 {group.address}, {self._roots[id(group)][2]}")
+            self._bytes_in[id(group)] = self.t.sub("i64", group.address, self._roots[id(group)][2])
 
     def _root(self, group: Group) -> Root:
         if self.e.code.space == "shared":
             return "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared", "%shared"
         site, (known, _, memory, _) = self.memory.sites.site(group)
         accesses, stride, written = (
-            self.t.let(f"load {kind}, ptr {self.t.field(S.Site, name, site)}")
+            self.t.load(kind, self.t.field(S.Site, name, site))
             for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
         )
         return accesses, stride, known, written, memory
@@ -104,7 +104,7 @@ class CheckedAccesses(CheckInstrument):
 
     def _strong(self, code: Code, at: Value, size: int, *, write: bool) -> None:
         """A strong access of the active lanes has been made."""
-        self.t.do(f"store <{W} x i64> {self.m.vector(at)}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i64>", self.m.vector(at), "%addrs", align=64)
         self.checks.strong(code, size, write=write)
 
     @contextmanager
@@ -118,8 +118,8 @@ class CheckedAccesses(CheckInstrument):
             return
         stored = seen.stored or ()
         for k, value in enumerate(stored):
-            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * (seen.size // len(stored))}")
-            self.t.do(f"store <{W} x {LLVM[value.type]}> {self.m.vector(value)}, ptr {cell}, align 32")
+            cell = self.t.offset("%data", k * W * (seen.size // len(stored)))
+            self.t.store(f"<{W} x {LLVM[value.type]}>", self.m.vector(value), cell, align=32)
         if stored:
             size, count = sum(BITS[value.type] // 8 for value in stored), len(stored)
             self.t.do(
@@ -138,7 +138,7 @@ class CheckedAccesses(CheckInstrument):
         race, stride, start, written, memory = self._roots[id(group)]
         off = self._bytes_in[id(group)]
         if self.checks.race:
-            first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}") if write else ""
+            first = t.add("i64", t.add("i64", start, seen.offset), off) if write else ""
             with (
                 self._deferred_reads.around(seen, members, (race, stride), (off, off), str(ALL_THE_SAME)) as (
                     rows,
@@ -152,12 +152,12 @@ class CheckedAccesses(CheckInstrument):
                 )  # fmt: skip
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
-            lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
+            lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
             self.checks.touch_copied(self.checks.if_shared(code, start, lane), self.checks.members(members))
         accessed = [(at, size) for _, at, size in members]
         if self.checks.init and not write:
             known = self._written.unless_one(off, accessed) if seen.code.space == "shared" else nullcontext()
-            with known, t.if_then(t.let(f"icmp ne ptr {written}, null")):
+            with known, t.if_then(t.ne("ptr", written, "null")):
                 good = t.let(call(initcheck.all_written, written, off, self.checks.ranges(members)))
                 with t.unless(good, cold=True):
                     self._spread(off)
@@ -165,15 +165,15 @@ class CheckedAccesses(CheckInstrument):
         elif self.checks.init and seen.code.space == "shared" and self.program.shared_gap:
             with self._written.unless_one(off, accessed, write=True):
                 self._spread(off)
-                lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
+                lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
                 self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
         elif self.checks.init and seen.code.space == "shared":
             self._mark(off, seen.offset, seen.size)
 
     def _spread(self, off: str) -> None:
         """One offset for all lanes into the buffer for offsets."""
-        vector = self.t.splat("i32", self.t.let(f"trunc i64 {off} to i32"))
-        self.t.do(f"store <{W} x i32> {vector}, ptr %addrs, align 64")
+        vector = self.t.splat("i32", self.t.trunc("i64", off, "i32"))
+        self.t.store(f"<{W} x i32>", vector, "%addrs", align=64)
 
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
@@ -199,10 +199,10 @@ class CheckedAccesses(CheckInstrument):
             with t.if_then(late.when):
                 race, stride, *_ = self._roots[id(group)]
                 low = offset_of(self.program.codes[late.codes[0]]) - group.low
-                first = t.let(f"add i64 {group.halves[0]}, {low}")
+                first = t.add("i64", group.halves[0], low)
                 done = t.let(call(race_chunks.chunks_stored, *THERE, race, stride, first, table))
                 after = t.here
-            late.recorded = t.let(f"phi i1 [false, %{before}], [{done}, %{after}]")
+            late.recorded = t.phi("i1", ("false", before), (done, after))
         return late.recorded
 
     def _observe_each(self, seen: Seen) -> None:
@@ -216,7 +216,7 @@ class CheckedAccesses(CheckInstrument):
         if not mixed:
             self._near(seen, members)
             return
-        with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
+        with t.if_else(t.eq("i32", group.pattern, 3)) as (scattered, near):
             with scattered, self.m.own_splats():
                 self._scattered(seen, self.memory.sites.addresses(group))
             with near, self.m.own_splats():
@@ -225,7 +225,7 @@ class CheckedAccesses(CheckInstrument):
 
     def _scattered(self, seen: Seen, addresses: str) -> None:
         """32 addresses anywhere."""
-        self.t.do(f"store <{W} x i64> {addresses}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i64>", addresses, "%addrs", align=64)
         if self.checks.race:
             with self._telling(seen, "null", "0", str(seen.offset), wide="%addrs"):
                 self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
@@ -254,7 +254,7 @@ class CheckedAccesses(CheckInstrument):
                     done = t.let(call(race_accesses.rows, *THERE, *at))
                 with t.unless(done), self.m.own_splats():
                     self._offsets(group)
-                    first = t.let(f"add i64 {start}, {seen.offset}")
+                    first = t.add("i64", start, seen.offset)
                     with self._telling(seen, memory, start, first, narrow="%addrs"):
                         t.do(
                             call(race_accesses.at_addresses, *THERE, self.active.bits, race, stride, "%addrs",
@@ -279,7 +279,7 @@ class CheckedAccesses(CheckInstrument):
                 with t.unless(good, cold=True):
                     self._report(written, start, members)
         elif self.checks.init and not seen.write:
-            with t.if_then(t.let(f"icmp ne ptr {written}, null")):
+            with t.if_then(t.ne("ptr", written, "null")):
                 self._offsets(group)
                 tables = self.checks.ranges(members), self.checks.members(members)
                 good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))
@@ -297,7 +297,7 @@ class CheckedAccesses(CheckInstrument):
     def _stored(self, seen: Seen) -> None:
         """32 addresses in shared memory have been stored to."""
         t, group = self.t, seen.group
-        row = t.let(f"icmp eq i32 {group.pattern}, {IN_A_ROW}") if not self.program.shared_gap else "false"
+        row = t.eq("i32", group.pattern, IN_A_ROW) if not self.program.shared_gap else "false"
         with t.unless(row), self.m.own_splats():
             self._offsets(group)
             self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
@@ -306,13 +306,13 @@ class CheckedAccesses(CheckInstrument):
 
     def _mark(self, off: str, offset: int, size: int) -> None:
         """So many bytes of shared memory are written."""
-        p = self.t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
-        p = self.t.let(f"getelementptr i8, ptr {p}, i64 {offset}")
+        p = self.t.offset("%init.shared", off)
+        p = self.t.offset(p, offset)
         self.t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {size}, i1 false)")
 
     def _offsets(self, group: Group) -> None:
         """The offsets of a group into the buffer for them."""
-        self.t.do(f"store <{W} x i32> {self.memory.sites.offsets(group)}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i32>", self.memory.sites.offsets(group), "%addrs", align=64)
 
     def _report(self, written: str, start: str, members: Members) -> None:
         self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))
@@ -331,7 +331,7 @@ class CheckedAccesses(CheckInstrument):
             offsets = self.m.trunc("i32", self.m.sub(Value(at, "i64", False), start))
             known = self._written.unless_lanes(self.m.vector(offsets), [(0, size)], self.active.bits)
         with known:
-            self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+            self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
             self.checks.each(0, size, code, kind)
         if not self.checks.ordering:
             return None

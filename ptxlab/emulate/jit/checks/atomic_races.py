@@ -41,27 +41,27 @@ class RecordedAtomics(Part):
         t, m, site = self.t, self.m, e.own_site()
         at = m.wide(address)
         base, places, written, stride = (
-            t.let(f"load i64, ptr {t.field(S.Site, name, site)}") for name in ("base", "places", "written", "stride")
+            t.load("i64", t.field(S.Site, name, site)) for name in ("base", "places", "written", "stride")
         )
         if isinstance(at, Affine) and row:
             first, good = m.reached(at, 0).text, m.straight(at).text
             limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(W - 1))])
-            good = t.let(f"and i1 {good}, {t.let(f'icmp eq i32 {self.active.bits}, -1')}")
+            good = t.and_("i1", good, t.eq("i32", self.active.bits, -1))
         else:
             first, good, limit = at.text, self.active.any(), places
-        off = t.let(f"sub i64 {first}, {base}")
-        near = t.let(f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {limit}")
-        good = t.let(f"and i1 {t.let(f'and i1 {good}, {near}')}, {t.let(f'icmp eq i64 {written}, 0')}")
+        off = t.sub("i64", first, base)
+        near = t.ult("i64", self.memory.sites.rotate("i64", off, size.bit_length() - 1), limit)
+        good = t.and_("i1", t.and_("i1", good, near), t.eq("i64", written, 0))
         other, done, known = (t.label(name) for name in ("unrecorded", "recorded", "known"))
-        t.do(f"br i1 {good}, label %{known}, label %{other}")
+        t.branch(good, known, other)
         t.at(known)
-        records = t.let(f"load ptr, ptr {t.field(S.Site, 'accesses', site)}")
+        records = t.load("ptr", t.field(S.Site, "accesses", site))
         access = str(self.checks.flags(code.index))
         if row:
             fine = t.let(call(whole_row, *THERE, records, stride, off, access))
         else:
             fine = t.let(call(one_place, *THERE, self.active.bits, records, stride, off, str(size), access))
-        t.do(f"br i1 {fine}, label %{done}, label %{other}")
+        t.branch(fine, done, other)
         t.at(other)
         with m.own_splats():
             yield

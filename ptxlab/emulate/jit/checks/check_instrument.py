@@ -85,8 +85,8 @@ class Checks(Part):
         if code.space == "shared":
             return lanes
         window = SHARED_WINDOW if code.space == "generic" else 0
-        inside = self.t.let(f"icmp eq i64 {start}, {window + self.program.shared_start}")
-        return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
+        inside = self.t.eq("i64", start, window + self.program.shared_start)
+        return self.t.select(inside, "i32", lanes, 0)
 
     def touch_copied(self, mask: str, members: str) -> None:
         """Checks accesses to shared memory against copies in flight; %addrs holds the offsets."""
@@ -108,9 +108,9 @@ class Checks(Part):
             if code.space == "generic":
                 places = self.m.sub(places, self.m.const("i64", SHARED_WINDOW))
             within = self.m.vector(self.m.ult(places, self.m.const("i64", PEER)))
-            inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
+            inside = self.t.and_("i32", inside, self.t.bitcast(f"<{W} x i1>", within, "i32"))
         offsets = self.m.vector(self.m.trunc("i32", self.m.sub(places, self.m.const("i64", self.program.shared_start))))
-        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
         self.touch_copied(inside, self.members([(code.index, 0, size)]))
 
     def of_copies(self, rule: Function, *arguments: str) -> None:
@@ -161,8 +161,8 @@ class Checks(Part):
         access = str(code.index << records.CODE | flags)
         line = call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access)
         if self.init and not self.race and (space or code.space) == "global":
-            some = self.t.let(f"load i64, ptr {self.t.field(records.Launch, 'unwritten', '%check.launch')}")
-            with self.t.if_then(self.t.let(f"icmp ne i64 {some}, 0")):
+            some = self.t.load("i64", self.t.field(records.Launch, "unwritten", "%check.launch"))
+            with self.t.if_then(self.t.ne("i64", some, 0)):
                 self.t.do(line)
         else:
             self.t.do(line)
@@ -170,7 +170,7 @@ class Checks(Part):
     def access(self, code: Code, access: Access, kind: int | None = None) -> None:
         """Lanes access memory anywhere. kind: READS, WRITES or CHANGES, if `access` does not say it."""
         places = self.m.zext("i64", self.e.operands.address(code, access.operand))
-        self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i64>", self.m.vector(places), "%addrs", align=64)
         self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)
         if access.what != "atomic" and self.may_be_copied(code):
             self.copied(code, places, access.size)
@@ -179,7 +179,7 @@ class Checks(Part):
         """Rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets. Returns the
         active ones of these lanes, and the table of the access."""
         t, write = self.t, code.properties.stores
-        mask = t.let(f"and i32 {self.active.bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
+        mask = t.and_("i32", self.active.bits, lanes - (1 << 32) if lanes >> 31 else lanes)
         members = [(code.index, 0, 16)]
         start, rows = self.program.shared_start, self.members(members)
         if self.race:
@@ -188,7 +188,7 @@ class Checks(Part):
                      str(start), self.pieces(members), rows, str(int(write)))
             )  # fmt: skip
         if self.init:
-            offsets = t.let(f"load <{W} x i32>, ptr %addrs, align 64")
+            offsets = t.load(f"<{W} x i32>", "%addrs", align=64)
             with self.written.unless_lanes(offsets, [(0, 16)], mask, write=write):
                 if write:
                     self.stored(code, mask, ANYWHERE, 0, 16)

@@ -40,7 +40,7 @@ class DeferredReads(Part):
         t, (race, stride) = self.t, records
         rows, pieces = self.checks.members(members), self.checks.pieces(members)
         if seen.code.space != "shared":
-            with t.if_then(t.let(f"icmp ne ptr {race}, null")), self.m.own_splats():
+            with t.if_then(t.ne("ptr", race, "null")), self.m.own_splats():
                 yield rows, pieces
             return
         if not self._may or not seen.group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}:
@@ -49,7 +49,7 @@ class DeferredReads(Part):
         past = t.label("later")
         self._if_repeated(seen, records, places, pattern, rows, past)
         if not seen.write:
-            with t.if_then(t.let(f"icmp eq i64 {self._state(race, stride)}, {race_deferred_reads.TO_BLOCK}")):
+            with t.if_then(t.eq("i64", self._state(race, stride), race_deferred_reads.TO_BLOCK)):
                 self._note(seen, (race, stride, rows, pieces), places, pattern, past)
         yield rows, pieces
         t.go(past)
@@ -65,7 +65,7 @@ class DeferredReads(Part):
             return
         past, state = t.label("watched"), self._state(race, stride)
         least = race_deferred_reads.TO_BLOCK if seen.write else race_deferred_reads.WATCHED
-        with t.if_then(t.let(f"icmp uge i64 {state}, {least}")):
+        with t.if_then(t.uge("i64", state, least)):
             tables = self.checks.members(members), self.checks.pieces(members)
             given = self.active.bits, race, stride, *group.halves, group.pattern, *tables, str(int(seen.write))
             with t.if_then(t.let(call(race_deferred.watched_rows, *THERE, *given)), to=past):
@@ -76,44 +76,44 @@ class DeferredReads(Part):
 
     def _state(self, race: str, stride: str) -> str:
         """Where reads of an allocation are noted (`race_deferred_reads.NOW` and so on)."""
-        kept = self.t.let(f"getelementptr i64, ptr {race}, i64 {self.t.let(f'mul i64 {stride}, 3')}")
-        place = self.t.let(f"getelementptr i64, ptr {kept}, i64 {race_line_records.LATER}")
-        return self.t.let(f"load i64, ptr {place}")
+        kept = self.t.element("i64", race, self.t.mul("i64", stride, 3))
+        place = self.t.element("i64", kept, race_line_records.LATER)
+        return self.t.load("i64", place)
 
     def _if_repeated(
         self, seen: Seen, records: tuple[str, str], places: tuple[str, str], pattern: str, rows: str, past: str
     ) -> None:
         """Goes on at `past` if the block is expected to do what an earlier one did, and does it."""
         t, writes = self.t, race_deferred_reads.NOTED_WRITE if seen.write else 0
-        expected = t.let(f"icmp eq i64 {self._state(*records)}, {race_deferred_reads.REPEATED}")
-        with t.if_then(t.let(f"and i1 {expected}, {self._fits(seen, pattern)}")):
+        expected = t.eq("i64", self._state(*records), race_deferred_reads.REPEATED)
+        with t.if_then(t.and_("i1", expected, self._fits(seen, pattern))):
             repeats = {
-                name: t.let(f"load {kind}, ptr {t.field(Block, f'repeats.{name}', '%check.block')}")
+                name: t.load(kind, t.field(Block, f"repeats.{name}", "%check.block"))
                 for name, kind in (("told", "ptr"), ("next", "i64"))
             }
-            at = t.let(f"mul i64 {repeats['next']}, {Told.size}")
-            told = t.let(f"getelementptr i8, ptr {repeats['told']}, i64 {at}")
-            low, high = (t.let(f"zext i32 {t.let(f'trunc i64 {place} to i32')} to i64") for place in places)
+            at = t.mul("i64", repeats["next"], Told.size)
+            told = t.offset(repeats["told"], at)
+            low, high = (t.zext("i32", t.trunc("i64", place, "i32"), "i64") for place in places)
             apart = "0"
             if not seen.uniform:
-                same = t.let(f"trunc i32 {t.let(f'lshr i32 {0b100010}, {pattern}')} to i1")  # ALL_ and HALVES_THE_SAME
-                apart = t.let(f"select i1 {same}, i64 0, i64 {seen.size << 32}")
-            lanes, above = t.let(f"zext i32 {self.active.bits} to i64"), t.let(f"shl i64 {high}, 32")
+                same = t.trunc("i32", t.lshr("i32", 0b100010, pattern), "i1")  # ALL_ and HALVES_THE_SAME
+                apart = t.select(same, "i64", 0, seen.size << 32)
+            lanes, above = t.zext("i32", self.active.bits, "i64"), t.shl("i64", high, 32)
             stamp = self._stamp(race_deferred_reads.STRIDED | writes)
             alike = {
-                "key": f"i64 {t.let(f'and i64 {stamp}, {race_repeats.NOT_BLOCK}')}",
-                "places": f"i64 {t.let(f'or i64 {above}, {low}')}",
-                "lanes": f"i64 {t.let(f'or i64 {apart}, {lanes}')}",
+                "key": f"i64 {t.and_('i64', stamp, race_repeats.NOT_BLOCK)}",
+                "places": f"i64 {t.or_('i64', above, low)}",
+                "lanes": f"i64 {t.or_('i64', apart, lanes)}",
                 "members": f"ptr {rows}",
             }
             if any(code.properties.converges for code in self.program.codes):
                 alike["synced"] = f"i32 {self._synced()}"
             same = "true"
             for field, value in alike.items():
-                held = t.let(f"load {value.split()[0]}, ptr {t.field(Told, field, told)}")
-                same = t.let(f"and i1 {same}, {t.let(f'icmp eq {value}, {held}')}")
+                held = t.load(value.split()[0], t.field(Told, field, told))
+                same = t.and_("i1", same, t.let(f"icmp eq {value}, {held}"))
             with t.if_then(same, to=past):
-                t.bump(t.field(Block, "repeats.next", "%check.block"), "add i64", "1")
+                t.bump(t.field(Block, "repeats.next", "%check.block"), "add", "i64", 1)
             t.do(call(race_accesses.departed, "%check.launch", "%check.block", *records, self.active.bits))
 
     def _note(
@@ -123,44 +123,42 @@ class DeferredReads(Part):
         then it is done, and goes on at `past`. given: the records, their stride, both tables."""
         t, (low, high) = self.t, places
         race, stride, rows, pieces = given
-        count, limit = (
-            t.let(f"load i64, ptr {t.field(Block, f'later.{field}', '%check.block')}") for field in ("count", "limit")
-        )
-        largest = t.let(f"or i64 {t.let(f'or i64 {low}, {high}')}, {stride}")
-        good = t.let(f"and i1 {self._less(count, limit)}, {self._less(largest, str(1 << 32))}")
-        with t.if_then(t.let(f"and i1 {good}, {self._fits(seen, pattern)}"), to=past):
-            above = t.let(f"shl i64 {high}, 32")
-            lanes = t.let(f"shl i64 {t.let(f'zext i32 {self.active.bits} to i64')}, 32")
+        count, limit = (t.load("i64", t.field(Block, f"later.{field}", "%check.block")) for field in ("count", "limit"))
+        largest = t.or_("i64", t.or_("i64", low, high), stride)
+        good = t.and_("i1", self._less(count, limit), self._less(largest, str(1 << 32)))
+        with t.if_then(t.and_("i1", good, self._fits(seen, pattern)), to=past):
+            above = t.shl("i64", high, 32)
+            lanes = t.shl("i64", t.zext("i32", self.active.bits, "i64"), 32)
             stamp = self._stamp(race_deferred_reads.ONE_ADDRESS if seen.uniform else pattern)
-            place = t.let(f"or i64 {above}, {low}")
-            extent = t.let(f"or i64 {lanes}, {stride}")
+            place = t.or_("i64", above, low)
+            extent = t.or_("i64", lanes, stride)
             put = self._put(count)
             for field, value in {
                 "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
                 "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "synced": f"i32 {self._synced()}",
             }.items():  # fmt: skip
                 t.do(f"store {value}, ptr {t.field(Put, field, put)}")
-            t.bump(t.field(Block, "later.count", "%check.block"), "add i64", "1")
+            t.bump(t.field(Block, "later.count", "%check.block"), "add", "i64", 1)
             self._taking_part(seen, rows)
 
     def _put(self, number: str) -> str:
         """A pointer to one of the block's notes."""
-        reads = self.t.let(f"load ptr, ptr {self.t.field(Block, 'later.reads', '%check.block')}")
-        return self.t.let(f"getelementptr i8, ptr {reads}, i64 {self.t.let(f'mul i64 {number}, {Put.size}')}")
+        reads = self.t.load("ptr", self.t.field(Block, "later.reads", "%check.block"))
+        return self.t.offset(reads, self.t.mul("i64", number, Put.size))
 
     def _synced(self) -> str:
         """When the warp's lanes have last synchronized."""
         t, diagonal = self.t, Block.fields["sync"].columns + 1
-        at = t.let(f"mul i32 %check.warp, {diagonal}")
-        place = t.let(f"getelementptr i32, ptr {t.field(Block, 'sync', '%check.block')}, i32 {at}")
-        return t.let(f"load i32, ptr {place}")
+        at = t.mul("i32", "%check.warp", diagonal)
+        place = t.element("i32", t.field(Block, "sync", "%check.block"), at, by="i32")
+        return t.load("i32", place)
 
     def _taking_part(self, seen: Seen, members: str) -> None:
         if self._partly(seen):
             self.t.do(call(notes.taking_part, "%check.launch", "%check.warp", self.active.bits, members))
 
     def _less(self, a: str, b: str) -> str:
-        return self.t.let(f"icmp ult i64 {a}, {b}")
+        return self.t.ult("i64", a, b)
 
     def _partly(self, seen: Seen) -> bool:
         """Whether some lanes are likely to be inactive."""
@@ -169,16 +167,16 @@ class DeferredReads(Part):
     def _fits(self, seen: Seen, pattern: str) -> str:
         """Whether the lanes that there are, and their pattern, are such that a read can be put off."""
         if not seen.uniform:  # those of IN_A_ROW, ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS
-            return self.t.let(f"trunc i32 {self.t.let(f'lshr i32 {0b1110011}, {pattern}')} to i1")
+            return self.t.trunc("i32", self.t.lshr("i32", 0b1110011, pattern), "i1")
         if self._partly(seen):
-            return self.t.let(f"icmp ne i32 {self.active.bits}, 0")
-        return self.t.let(f"icmp eq i32 {self.active.bits}, -1")
+            return self.t.ne("i32", self.active.bits, 0)
+        return self.t.eq("i32", self.active.bits, -1)
 
     def _stamp(self, pattern: int | str) -> str:
         """When and by whom a read is put off, and its pattern (see `records.Put`)."""
         t = self.t
-        now, full = (t.let(f"load i64, ptr {t.field(Block, name, '%check.block')}") for name in ("now", "full"))
-        time = t.let(f"and i64 {t.let(f'lshr i64 {full}, {TIME - CODE}')}, {LAST_TIME << CODE}")
-        warp = t.let(f"shl i64 {t.let('zext i32 %check.warp to i64')}, {WARP}")
-        who = t.let(f"or i64 {warp}, {t.let(f'zext i32 {pattern} to i64')}")
-        return t.let(f"or i64 {t.let(f'or i64 {now}, {time}')}, {who}")
+        now, full = (t.load("i64", t.field(Block, name, "%check.block")) for name in ("now", "full"))
+        time = t.and_("i64", t.lshr("i64", full, TIME - CODE), LAST_TIME << CODE)
+        warp = t.shl("i64", t.zext("i32", "%check.warp", "i64"), WARP)
+        who = t.or_("i64", warp, t.zext("i32", pattern, "i64"))
+        return t.or_("i64", t.or_("i64", now, time), who)

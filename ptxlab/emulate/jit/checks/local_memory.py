@@ -30,9 +30,9 @@ class CheckedLocal(CheckInstrument):
         """Loads where the masks of the warp are."""
         if self.checks.init and self.program.local_size:
             t, size = self.t, initcheck_local.MASKS * self.program.local_stride
-            masks = t.let(f"load ptr, ptr {t.field(Block, 'local', '%check.block')}")
-            before = t.let(f"mul i64 {t.let('zext i32 %check.warp to i64')}, {size}")
-            t.do(f"%init.local = getelementptr i8, ptr {masks}, i64 {before}")
+            masks = t.load("ptr", t.field(Block, "local", "%check.block"))
+            before = t.mul("i64", t.zext("i32", "%check.warp", "i64"), size)
+            t.offset(masks, before, "%init.local")
 
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
         if not self.checks.init or (not stores and self.e.code.index in self.checks.flow.carried):
@@ -49,9 +49,9 @@ class CheckedLocal(CheckInstrument):
             self._add(self._words(at) if words else self._pieces(at), words or size)
         else:
             word = self.m.and_(at, self.m.const("i64", -WORD))
-            held = self.t.let(f"load i32, ptr {self._words(word)}, align 4")
+            held = self.t.load("i32", self._words(word), align=4)
             if size < WORD:
-                held = self.t.let(f"or i32 {held}, {self.t.let(f'load i32, ptr {self._pieces(at)}, align 4')}")
+                held = self.t.or_("i32", held, self.t.load("i32", self._pieces(at), align=4))
             with self.t.unless(self._all_in(held), cold=True), self.m.own_splats():
                 self._call(at, size, stores)
 
@@ -63,7 +63,7 @@ class CheckedLocal(CheckInstrument):
         if words > MOST or (size | source | dest) % WORD:
             t.do(line)
             return
-        held = t.let(f"load <{words} x i32>, ptr {self._words(self.m.const('i64', source))}, align 4")
+        held = t.load(f"<{words} x i32>", self._words(self.m.const("i64", source)), align=4)
         all_held = t.call("i32", f"llvm.vector.reduce.and.v{words}i32", [(f"<{words} x i32>", held)])
         with t.if_else(self._all_in(all_held)) as (written, others):
             with written:
@@ -94,7 +94,7 @@ class CheckedLocal(CheckInstrument):
     def _call(self, at: Value, size: int, stores: bool) -> None:
         """The rule, with the addresses of all lanes."""
         offsets = self.m.vector(self.m.trunc("i32", at))
-        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
         if stores:
             self.t.do(call(initcheck_local.stored, *THERE[1:], self.active.bits, "%addrs", str(size)))
         else:
@@ -103,21 +103,21 @@ class CheckedLocal(CheckInstrument):
 
     def _words(self, at: Value) -> str:
         """A pointer to the mask of the word at an address, and so to those of the words behind it."""
-        return self.t.let(f"getelementptr i8, ptr %init.local, i64 {at.text}")
+        return self.t.offset("%init.local", at.text)
 
     def _pieces(self, at: Value) -> str:
         """The same of a byte."""
-        behind = self.t.let(f"getelementptr i8, ptr %init.local, i64 {self.program.local_stride}")
-        return self.t.let(f"getelementptr i32, ptr {behind}, i64 {at.text}")
+        behind = self.t.offset("%init.local", self.program.local_stride)
+        return self.t.element("i32", behind, at.text)
 
     def _all_in(self, held: str) -> str:
         """i1: whether a mask has all active lanes."""
-        return self.t.let(f"icmp eq i32 {self.t.let(f'and i32 {held}, {self.active.bits}')}, {self.active.bits}")
+        return self.t.eq("i32", self.t.and_("i32", held, self.active.bits), self.active.bits)
 
     def _add(self, masks: str, count: int) -> None:
         """Adds the active lanes to some masks."""
         t, kind = self.t, f"<{count} x i32>"
-        first = t.let(f"insertelement {kind} poison, i32 {self.active.bits}, i64 0")
+        first = t.insert(kind, "poison", "i32", self.active.bits, 0)
         lanes = t.let(f"shufflevector {kind} {first}, {kind} poison, {kind} zeroinitializer")
-        held = t.let(f"load {kind}, ptr {masks}, align 4")
-        t.do(f"store {kind} {t.let(f'or {kind} {held}, {lanes}')}, ptr {masks}, align 4")
+        held = t.load(kind, masks, align=4)
+        t.store(kind, t.or_(kind, held, lanes), masks, align=4)

@@ -33,7 +33,7 @@ class CheckedRegisters(CheckInstrument):
         flow, t = self.checks.warpgroups, self.t
         if not self.e.file.products:
             return
-        products = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+        products = t.offset("%ws", self.e.file.products)
         for rule, table in (
             (warpgroup_registers.touched, flow.listed(flow.touches.get(code.index, ()))),
             (warpgroup_registers.unfenced, flow.numbered(code.index) if code.index in flow.unfenced else [0]),

@@ -38,8 +38,8 @@ class SharedWritten(Part):
     def unless_one(self, off: str, accessed: Bytes, *, write: bool = False) -> Iterator[None]:
         """Code that runs unless all that is accessed behind an offset, an i64, is known to be written."""
         stretch, _, reached = self._stretch(off)
-        end = self.t.let(f"add i64 {off}, {max(at + size for at, size in accessed)}")
-        with self._unless(self.t.let(f"icmp ule i64 {end}, {reached}"), stretch, write):
+        end = self.t.add("i64", off, max(at + size for at, size in accessed))
+        with self._unless(self.t.ule("i64", end, reached), stretch, write):
             yield
 
     @contextmanager
@@ -77,34 +77,34 @@ class SharedWritten(Part):
         t, place = self.t, self.t.field(Block, "reached", "%check.block")
         number, low = "0", "0"
         for start in self.starts[1:STRETCHES]:
-            behind = t.let(f"icmp uge i64 {off}, {start}")
-            number = t.let(f"add i64 {number}, {t.let(f'zext i1 {behind} to i64')}")
-            low = t.let(f"select i1 {behind}, i64 {start}, i64 {low}")
-        place = place if number == "0" else t.let(f"getelementptr i64, ptr {place}, i64 {number}")
-        return number, low, t.let(f"load i64, ptr {place}, align 8")
+            behind = t.uge("i64", off, start)
+            number = t.add("i64", number, t.zext("i1", behind, "i64"))
+            low = t.select(behind, "i64", start, low)
+        place = place if number == "0" else t.element("i64", place, number)
+        return number, low, t.load("i64", place, align=8)
 
     def _rows(self, group: Group, halves: int, accessed: Bytes) -> tuple[str, str]:
         """i1: whether the lanes form a row, or a row of each half, which is known to be written; and the stretch."""
         t, size = self.t, max(at + size * W // halves for at, size in accessed)
         stretch, low, reached = self._stretch(group.halves[0])
-        good = t.let(f"icmp eq i32 {group.pattern}, {ROW if halves == 1 else ROWS}")
+        good = t.eq("i32", group.pattern, ROW if halves == 1 else ROWS)
         for off in group.halves[:halves]:
-            end = t.let(f"add i64 {off}, {size}")
-            good = t.let(f"and i1 {good}, {t.let(f'icmp ule i64 {end}, {reached}')}")
+            end = t.add("i64", off, size)
+            good = t.and_("i1", good, t.ule("i64", end, reached))
         if halves == 2 and low != "0":
-            good = t.let(f"and i1 {good}, {t.let(f'icmp uge i64 {group.halves[1]}, {low}')}")
+            good = t.and_("i1", good, t.uge("i64", group.halves[1], low))
         return good, stretch
 
     def _lanes(self, offsets: str, accessed: Bytes, mask: str) -> tuple[str, str]:
         """i1: whether all that the lanes of a mask access is known to be written, in one stretch; and that."""
         t, kind = self.t, f"<{W} x i32>"
-        first = t.let(f"zext i32 {t.let(f'extractelement {kind} {offsets}, i64 0')} to i64")
+        first = t.zext("i32", t.extract(kind, offsets, 0), "i64")
         stretch, low, reached = self._stretch(first)
-        room = t.let(f"sub i64 {reached}, {max(at + size for at, size in accessed)}")
+        room = t.sub("i64", reached, max(at + size for at, size in accessed))
         if low != "0":
-            room = t.let(f"sub i64 {room}, {low}")
-            offsets = t.let(f"sub {kind} {offsets}, {t.splat('i32', t.let(f'trunc i64 {low} to i32'))}")
-        last = t.splat("i32", t.let(f"trunc i64 {room} to i32"))
-        beyond = t.let(f"bitcast <{W} x i1> {t.let(f'icmp ugt {kind} {offsets}, {last}')} to i32")
-        none = t.let(f"icmp eq i32 {t.let(f'and i32 {beyond}, {mask}')}, 0")
-        return t.let(f"and i1 {none}, {t.let(f'icmp sge i64 {room}, 0')}"), stretch
+            room = t.sub("i64", room, low)
+            offsets = t.sub(kind, offsets, t.splat("i32", t.trunc("i64", low, "i32")))
+        last = t.splat("i32", t.trunc("i64", room, "i32"))
+        beyond = t.bitcast(f"<{W} x i1>", t.ugt(kind, offsets, last), "i32")
+        none = t.eq("i32", t.and_("i32", beyond, mask), 0)
+        return t.and_("i1", none, t.sge("i64", room, 0)), stretch

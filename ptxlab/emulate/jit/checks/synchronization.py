@@ -31,7 +31,7 @@ class CheckedControl(CheckInstrument):
             self.checks.if_any([call(race_order.sync_warp, "%check.block", "%check.warp")])
         elif self.checks.race:
             named = self.m.vector(self.e.operands.read(given, "b32"))
-            live = self.t.let("load i32, ptr %live.at")
+            live = self.t.load("i32", "%live.at")
             self.t.do(call(race_order.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
 
     def synced(self, code: Code, brought: list[Any] | None) -> None:
@@ -46,11 +46,11 @@ class CheckedControl(CheckInstrument):
                 sources = [self.e.operands.read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)]
         else:
             p = self.t.field(S.Warp, "members")
-            members = Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
+            members = Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
             sources = brought
-        live = self.t.let("load i32, ptr %live.at")
-        first = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'first_live')}")
-        gone = self.t.let(f"and i32 {first}, {self.t.let(f'xor i32 {live}, -1')}")
+        live = self.t.load("i32", "%live.at")
+        first = self.t.load("i32", self.t.field(S.Warp, "first_live"))
+        gone = self.t.and_("i32", first, self.t.xor("i32", live, -1))
         named = self.m.vector(members)
         self.t.do(call(lane_masks.named, *THERE, self.active.bits, gone, named, str(code.index)))
         if shuffles:
@@ -72,7 +72,7 @@ class CheckedControl(CheckInstrument):
                 given.pop()
             numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
             count = numbers[1] if len(numbers) > 1 else "0"
-            skips = self.t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
+            skips = self.t.xor("i32", self.active.bits, self.active.block_bits)
             self.t.do(
                 call(
                     barriers.arrived, *THERE[:2], "%ws", self.active.bits, skips, numbers[0], count,
@@ -96,5 +96,5 @@ class CheckedControl(CheckInstrument):
 
     def barrier_arrives(self, offset: str) -> None:
         if self.checks.race:
-            barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")
+            barrier = self.t.trunc("i64", self.t.lshr("i64", offset, 2), "i32")
             self.t.do(call(race_order.arrived, "%check.block", "%check.warp", barrier))

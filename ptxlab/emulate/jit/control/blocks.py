@@ -124,14 +124,14 @@ class Blocks(Part):
         """The function's entry: buffers, and fields of the context and the CTA."""
         t = self.t
         for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
-            t.do(f"%{buffer} = alloca [{size} x i8], align 64")
-        t.do("%mask.p = alloca i32")
+            t.alloca(f"[{size} x i8]", align=64, name=f"%{buffer}")
+        t.alloca("i32", name="%mask.p")
         for body in self.bodies.all():
             body.room()
         for word in self.e.words:
-            t.do(f"{word} = alloca i32")
+            t.alloca("i32", name=word)
         for place in range(self.memory.transfers.places):
-            t.do(f"%bundle{place} = alloca [{ROOM} x i8], align 64")
+            t.alloca(f"[{ROOM} x i8]", align=64, name=f"%bundle{place}")
         self.memory.laid.room()
         self.memory.transfers.chunks.room()
         for record, field, kind in (
@@ -150,7 +150,7 @@ class Blocks(Part):
             ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
             ("pcs", S.Warp, "pc"),
         ):  # fmt: skip
-            t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
+            t.offset(HELD[record], record.offset(field), f"%{name}.at")
         if self.e.by_warpgroup:
             t.do(f"%counts = {self.e.of_warpgroup('%all.counts', len(self.program.blocks))}")
         for instrument in reversed(self.e.instruments):
@@ -191,15 +191,15 @@ class Blocks(Part):
 
     def count(self, block: Block, bits: str, *, undone: bool = False) -> None:
         """Executions of this block, by warps and by threads; and the quantum. undone: it has not run after all."""
-        t, more, less = self.t, "add i64", "sub i64"
+        t, more, less = self.t, "add", "sub"
         if undone:
             more, less = less, more
         executions = self.e.executions(block.index)
-        t.bump(t.field(S.Executions, "warps", executions), more, "1")
+        t.bump(t.field(S.Executions, "warps", executions), more, "i64", 1)
         lanes = self.active.count(bits)
-        t.bump(t.field(S.Executions, "threads", executions), more, lanes)
-        t.bump("%quantum.at", less, str(block.last - block.first))
+        t.bump(t.field(S.Executions, "threads", executions), more, "i64", lanes)
+        t.bump("%quantum.at", less, "i64", block.last - block.first)
         if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
-            t.bump(t.field(S.Warp, "ended"), "and i32", str(others))
+            t.bump(t.field(S.Warp, "ended"), "and", "i32", others)
         self.memory.transfers.chunks.enter(block)

@@ -120,7 +120,7 @@ class ControlFlow(Part):
         code = self.e.code = self.program.codes[block.first]
         self.blocks.begin(bits)
         self.e.guarded(code)
-        absent = Value(self.t.let(f"xor i32 {self.active.bits}, {bits}"), "i32", True)
+        absent = Value(self.t.xor("i32", self.active.bits, bits), "i32", True)
         named = self.m.and_(self.e.operands.read(members_of(code), "b32"), absent)
         return self.active.where(self.m.ne(named, self.m.const("i32", 0)))
 
@@ -133,19 +133,19 @@ class ControlFlow(Part):
         if code.leaves < 0:
             return
         t = self.t
-        t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), "add i64", self.active.count())
-        ended = t.let(f"select i1 {self.active.any()}, i32 {1 << code.leaves}, i32 0")
-        t.bump(t.field(S.Warp, "ended"), "or i32", ended)
+        t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), "add", "i64", self.active.count())
+        ended = t.select(self.active.any(), "i32", 1 << code.leaves, 0)
+        t.bump(t.field(S.Warp, "ended"), "or", "i32", ended)
 
     def _brx_target(self, code: Code) -> Value:
         """The program counter chosen by `brx.idx`; an index beyond the list stops the kernel."""
         index = self.e.operands.read(code.sources[0], "u32")
         inside = self.m.ult(index, self.m.const("i32", len(code.targets)))
         bad = self.active.where_not(inside)
-        with self.t.unless(self.t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
+        with self.t.unless(self.t.eq("i32", bad, 0), cold=True, to="fault"):
             lane = self.active.first(bad)
-            chosen_by = self.t.let(f"extractelement <{W} x i32> {self.m.vector(index)}, i32 {lane}")
-            self.e.faults.record(S.BAD_INDEX, str(code.index), lane, self.t.let(f"zext i32 {chosen_by} to i64"))
+            chosen_by = self.t.extract(f"<{W} x i32>", self.m.vector(index), lane, by="i32")
+            self.e.faults.record(S.BAD_INDEX, str(code.index), lane, self.t.zext("i32", chosen_by, "i64"))
         self.m.forget_splats()
         chosen = self.m.const("i32", self.e.pc(code.targets[-1]))
         for k in range(len(code.targets) - 1):
@@ -176,16 +176,16 @@ class ControlFlow(Part):
         asked = self.e.operands.read(*given.pop()) if form.red else None
         numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
         count = numbers[1] if len(numbers) > 1 else ""
-        slot = t.let(f"zext i32 {t.let(f'and i32 {numbers[0]}, 15')} to i64")
-        offset = t.let(f"shl i64 {slot}, 2")
+        slot = t.zext("i32", t.and_("i32", numbers[0], 15), "i64")
+        offset = t.shl("i64", slot, 2)
         self._check_barrier(numbers[0], count)
         if count:
-            t.do(f"store i32 {count}, ptr {self._of_barrier(S.Cta, 'bar_count', offset)}")
+            t.store("i32", count, self._of_barrier(S.Cta, "bar_count", offset))
         if asked is not None:
-            yes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {self.m.vector(asked)} to i32')}, {self.active.bits}")
+            yes = t.and_("i32", t.bitcast(f"<{W} x i1>", self.m.vector(asked), "i32"), self.active.bits)
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
-                t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
+                t.bump(self._of_barrier(S.Cta, where, offset), "add", "i32", number)
         if form.arrive and not self.e.slow:
             if code.guard is None:
                 self._arrived(block, offset)
@@ -195,32 +195,32 @@ class ControlFlow(Part):
             with t.ends_if(self.active.none()):
                 self.flow.go(block.next)
         if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
-            t.bump(self._of_barrier(S.Warp, "arrived", offset), "or i32", self.active.bits)
+            t.bump(self._of_barrier(S.Warp, "arrived", offset), "or", "i32", self.active.bits)
         if not self.flow.notes_later(code):
-            t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
-            t.bump("%wait.at", "or i32", self.active.bits)
+            t.bump(self._of_barrier(S.Warp, "bar", offset), "or", "i32", self.active.bits)
+            t.bump("%wait.at", "or", "i32", self.active.bits)
         self.flow.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:
         """The address of one barrier's element in an array of a record."""
-        return self.t.let(f"getelementptr i8, ptr {self.t.field(record, name)}, i64 {offset}")
+        return self.t.offset(self.t.field(record, name), offset)
 
     def _check_barrier(self, number: str, count: str) -> None:
         """A block has barriers 0 to 15, and counts whole warps."""
         for bad, what in ((f"icmp ugt i32 {number}, 15", number), (f"and i32 {count}, 31", count)):
             if not what or (what.isdigit() and (int(what) <= 15 if what is number else int(what) % 32 == 0)):
                 continue
-            test = self.t.let(bad) if what is number else self.t.let(f"icmp ne i32 {self.t.let(bad)}, 0")
+            test = self.t.let(bad) if what is number else self.t.ne("i32", self.t.let(bad), 0)
             with self.t.if_then(test, to="fault"):
                 lane = self.active.first()
-                wide = self.t.let(f"zext i32 {number} to i64")
-                high = self.t.let(f"shl i64 {self.t.let(f'zext i32 {count or 0} to i64')}, 32")
-                both = self.t.let(f"or i64 {wide}, {high}")
+                wide = self.t.zext("i32", number, "i64")
+                high = self.t.shl("i64", self.t.zext("i32", count or 0, "i64"), 32)
+                both = self.t.or_("i64", wide, high)
                 self.e.faults.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
 
     def _arrived(self, block: Block, offset: str) -> None:
         """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
-        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", "1")
+        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add", "i32", 1)
         self.flow.pause(block)

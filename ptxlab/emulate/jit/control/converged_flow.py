@@ -28,15 +28,15 @@ class ConvergedFlow(Part):
             self.done(YIELDED)
             return
         if block > self.e.code.block or self.segment is not None:
-            self.t.do(f"br label %{self.e.loops.label(block)}")
+            self.t.go(self.e.loops.label(block))
             return
-        left = self.t.let("load i64, ptr %quantum.at")
-        goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
+        left = self.t.load("i64", "%quantum.at")
+        goes_on, stop = self.t.sge("i64", left, 0), self.t.label("stop")
         on = self.t.label("on") if self.e.code.ends_turn else self.e.loops.label(block)
-        self.t.do(f"br i1 {goes_on}, label %{on}, label %{stop}{COLD}")
+        self.t.branch(goes_on, on, stop, COLD)
         self.t.at(stop)
         self._goes_on_at(block)
-        self.t.do(f"ret i32 {S.SUSPENDED}")
+        self.t.ret("i32", S.SUSPENDED)
         if self.e.code.ends_turn:
             self.t.at(on)
             self._goes_on_at(block)
@@ -45,37 +45,35 @@ class ConvergedFlow(Part):
     def _goes_on_at(self, block: int) -> None:
         """The next turn begins at this block."""
         self.e.loops.settle(self.e.alive[block])
-        self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
+        self.t.store("i32", self.e.pc(block), "%fast.pc.at")
 
     def part(self, block: Block, target: Value) -> None:
         """The warp diverges at the end of a block: lanes whose guard holds go to `target`."""
         t = self.t
         others = f"splat (i32 {self.e.pc(block.next)})"
-        pcs = t.let(
-            f"select <{W} x i1> {self.active.vector}, <{W} x i32> {self.m.vector(target)}, <{W} x i32> {others}"
-        )
+        pcs = t.select(self.active.vector, f"<{W} x i32>", self.m.vector(target), others, of=f"<{W} x i1>")
         self.split(pcs, self.e.alive_after(block))
 
     def split(self, pcs: str, alive: int) -> None:
         """The warp diverges: each lane gets its own program counter and its own copy of what was kept as scalars."""
         if self.e.code.rounds:
-            self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
+            self.t.store("i32", self.e.code.rounds, self.t.field(S.Warp, "turns.rounds"))
         self.diverge(pcs, alive, 0)
 
     def diverge(self, pcs: str, alive: int, changed: int, result: int = S.DIVERGED) -> None:
         """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
         those of which lanes have their own values already."""
         self.e.loops.settle(alive)
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
-        self.t.do(f"store i64 {changed}, ptr {self.t.field(S.Warp, 'changed')}")
+        self.t.store(f"<{W} x i32>", pcs, "%pcs.at", align=64)
+        self.t.store("i64", changed, self.t.field(S.Warp, "changed"))
         name, count = self.e.scalar_table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
-        self.t.do(f"ret i32 {result}")
+        self.t.ret("i32", result)
 
     def exited(self) -> None:
         """All lanes of the warp have exited."""
         if self.loop is None or not self.loop.lazy:
-            self.t.do("store i32 0, ptr %live.at")
+            self.t.store("i32", 0, "%live.at")
         self.done(EXITED)
 
     def barrier(self, code: Code) -> int:
@@ -92,6 +90,6 @@ class ConvergedFlow(Part):
         """The warp's turn is over (see `rules.scheduling_rounds` for `ended`): it is the next warp's, in the loop if it
         can be."""
         if self.loop is None or ended == NONE:
-            self.t.do(f"ret i32 {S.DONE}")
+            self.t.ret("i32", S.DONE)
         else:
             self.loop.next_warp(ended, in_segment=self.segment is not None)

@@ -60,9 +60,9 @@ class ConvergedFunction(Part):
         ways, t.lines = t.lines, before
         loops.declare()
         if self.converged.loop is None:
-            t.do("%start = load i32, ptr %fast.pc.at")
-        begins = t.let(f"icmp eq i32 %start, {self.e.pc(first)}")
-        t.do(f"br i1 {begins}, label %{labels[first]}, label %within")
+            t.load("i32", "%fast.pc.at", name="%start")
+        begins = t.eq("i32", "%start", self.e.pc(first))
+        t.branch(begins, labels[first], "within")
         t.at("within")
         t.do(f"switch i32 %start, label %fault [{cases}]")
         t.lines += ways
@@ -72,7 +72,7 @@ class ConvergedFunction(Part):
         t = self.t
         t.at(f"b{block.index}")
         self.e.loops.begin(self.e.loops.of[block.index])
-        bits = t.let("load i32, ptr %live.at") if self.converged.segment is None else "-1"
+        bits = t.load("i32", "%live.at") if self.converged.segment is None else "-1"
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
         self.blocks.begin(bits)
@@ -107,7 +107,7 @@ class ConvergedFunction(Part):
         """If lanes of a converged warp have to wait at the start of a block for others that do not take part, the warp
         diverges."""
         waiting = self.control.waiting(block, bits)
-        with self.t.ends_unless(self.t.let(f"icmp eq i32 {waiting}, 0")):
+        with self.t.ends_unless(self.t.eq("i32", waiting, 0)):
             self.converged.split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
 
     def go(self, block: int) -> None:
@@ -141,7 +141,7 @@ class ConvergedFunction(Part):
         """The lanes disagree at a branch with short sides: each side for its lanes, that of the smaller program counter
         first, as lanes of a diverged warp would go."""
         jumps = self.active.bits
-        falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
+        falls = self.t.xor("i32", jumps, self.active.block_bits)
         ways = (sides.falls, falls, sides.jumps), (sides.jumps, jumps, sides.falls)
         for side, bits, other in sorted(ways, key=lambda way: [block.index for block in way[0]]):
             self.e.registers.own = self.e.registers.not_needed([sides.join, *(block.index for block in other)])
@@ -195,13 +195,13 @@ class ConvergedFunction(Part):
             self.go(self._only_target())
             return
         ways = sorted(set(block.targets))
-        t.do(f"store i32 {target.text}, ptr %fast.pc.at")
+        t.store("i32", target.text, "%fast.pc.at")
         stop, look = t.label("stop"), t.label("look")
-        goes_on = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
-        t.do(f"br i1 {goes_on}, label %{look}, label %{stop}{COLD}")
+        goes_on = t.sge("i64", t.load("i64", "%quantum.at"), 0)
+        t.branch(goes_on, look, stop, COLD)
         t.at(stop)
         self.e.loops.settle(self.e.alive_after(block))
-        t.do(f"ret i32 {S.SUSPENDED}")
+        t.ret("i32", S.SUSPENDED)
         t.at(look)
         cases = " ".join(f"i32 {self.e.pc(w)}, label %{self.e.loops.label(w)}" for w in ways)
         t.do(f"switch i32 {target.text}, label %fault [{cases}]")
@@ -225,15 +225,15 @@ class ConvergedFunction(Part):
         if not in_segment:
             with t.ends_if(self.active.whole_block()):
                 self.converged.exited()
-        left = t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
+        left = t.xor("i32", self.active.bits, self.active.block_bits)
         if in_segment and block.next in self.partial_exits.ways:
             self.partial_exits.goes_to(block.next, left)
             return
-        t.do(f"store i32 {left}, ptr %live.at")
-        t.do(f"store i32 1, ptr {t.field(S.Cta, 'partly_exited')}")
+        t.store("i32", left, "%live.at")
+        t.store("i32", 1, t.field(S.Cta, "partly_exited"))
         if in_segment:
-            t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
-            t.do(f"ret i32 {ELSEWHERE}")
+            t.store("i32", self.e.pc(block.next), "%fast.pc.at")
+            t.ret("i32", ELSEWHERE)
             return
         self.go(block.next)
 
@@ -242,8 +242,8 @@ class ConvergedFunction(Part):
         t = self.t
         self.control.end_by_branch(self.e.code)
         if self.e.code.guard is not None and block.next >= 0:
-            left = t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
-            with t.ends_unless(t.let(f"icmp eq i32 {left}, 0")):
+            left = t.xor("i32", self.active.bits, self.active.block_bits)
+            with t.ends_unless(t.eq("i32", left, 0)):
                 self.partial_exits.goes_to(block.next, left)
         t.go("partial.end")
 
@@ -257,7 +257,7 @@ class ConvergedFunction(Part):
         segment = self.converged.segment
         if segment is not None and segment.behind != UNKNOWN:
             return  # it is noted for all warps
-        self.t.do(f"store i32 {self.e.pc(block.next)}, ptr %fast.pc.at")
+        self.t.store("i32", self.e.pc(block.next), "%fast.pc.at")
 
     def wait(self, block: Block) -> None:
         t = self.t

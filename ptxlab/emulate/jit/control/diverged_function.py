@@ -97,12 +97,12 @@ d.missing:
         """A block without its code: all that can be done at its start is to go back."""
         self.t.at(f"b{block.index}")
         self._rejoin(block)
-        self.t.do("br label %d.missing")
+        self.t.go("d.missing")
 
     def _rejoin(self, block: Block) -> str:
         """The lanes that run. If all live lanes are here, the warp may go back, unless an instrument keeps it here."""
         t = self.t
-        bits = t.let("load i32, ptr %mask.p")
+        bits = t.load("i32", "%mask.p")
         wishes = [stays for instrument in self.e.instruments if (stays := instrument.stays())]
         if not wishes:
             self._go_back(block, bits)
@@ -115,15 +115,15 @@ d.missing:
     def _go_back(self, block: Block, bits: str) -> None:
         """If all live lanes are here, and the registers that should be uniform are, returns to the fast function."""
         t = self.t
-        live = t.let("load i32, ptr %live.at")
-        converged = t.let(f"icmp eq i32 {bits}, {live}")
+        live = t.load("i32", "%live.at")
+        converged = t.eq("i32", bits, live)
         if waits_for_others(self.program.codes[block.first]):  # it would come here again, to wait
-            none = t.let(f"icmp eq i32 {self.control.waiting(block, bits)}, 0")
-            converged = t.let(f"and i1 {converged}, {none}")
+            none = t.eq("i32", self.control.waiting(block, bits), 0)
+            converged = t.and_("i1", converged, none)
         with t.if_then(converged):
             name, count = self.e.scalar_table(self.e.alive[block.index])
-            changed = t.let(f"load i64, ptr {t.field(S.Warp, 'changed')}")
-            with t.ends_if("true" if not count else t.let(f"icmp eq i64 {changed}, 0")):
+            changed = t.load("i64", t.field(S.Warp, "changed"))
+            with t.ends_if("true" if not count else t.eq("i64", changed, 0)):
                 self._converges(block)
             if count:
                 same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
@@ -132,8 +132,8 @@ d.missing:
 
     def _converges(self, block: Block) -> None:
         """The warp goes back to the fast function."""
-        self.t.do(f"store i32 {self.e.pc(block.index)}, ptr %fast.pc.at")
-        self.t.do(f"ret i32 {S.CONVERGED}")
+        self.t.store("i32", self.e.pc(block.index), "%fast.pc.at")
+        self.t.ret("i32", S.CONVERGED)
 
     def _run(self, block: Block, first: int, bits: str) -> None:
         """The code of a block from an index on, for some lanes."""
@@ -150,7 +150,7 @@ d.missing:
                     self.t.at(f"after{code.index}")
                     for group in self.e.groups.values():  # checks made before the exchange do not dominate
                         group.pointer = group.marks = ""
-                    bits = self.t.let("load i32, ptr %mask.p")
+                    bits = self.t.load("i32", "%mask.p")
                     self._count_rest(block, code.index, 1, bits)
                     self._run(block, code.index + 1, bits)
                 return
@@ -163,13 +163,13 @@ d.missing:
         t = self.t
         if index + 1 == block.last:
             return
-        rest = t.let(f"load ptr, ptr {t.field(S.Context, 'rest')}")
+        rest = t.load("ptr", t.field(S.Context, "rest"))
         if self.e.by_warpgroup:
             rest = t.let(self.e.of_warpgroup(rest, len(self.program.codes)))
-        executions = t.let(f"getelementptr i8, ptr {rest}, i64 {S.Executions.size * index}")
-        t.bump(t.field(S.Executions, "warps", executions), "add i64", str(sign))
+        executions = t.offset(rest, S.Executions.size * index)
+        t.bump(t.field(S.Executions, "warps", executions), "add", "i64", sign)
         threads = t.field(S.Executions, "threads", executions)
-        t.bump(threads, "add i64" if sign > 0 else "sub i64", self.active.count(bits))
+        t.bump(threads, "add" if sign > 0 else "sub", "i64", self.active.count(bits))
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
@@ -178,38 +178,38 @@ d.missing:
     def _put(self, pointer: str, type_: str, mask: str, values: str) -> None:
         """Lanes of a mask (vectors) get other values in memory."""
         vec = f"<{W} x {type_}>"
-        old = self.t.let(f"load {vec}, ptr {pointer}, align 64")
-        new = self.t.let(f"select <{W} x i1> {mask}, {vec} {values}, {vec} {old}")
-        self.t.do(f"store {vec} {new}, ptr {pointer}, align 64")
+        old = self.t.load(vec, pointer, align=64)
+        new = self.t.select(mask, vec, values, old, of=f"<{W} x i1>")
+        self.t.store(vec, new, pointer, align=64)
 
     def go(self, block: int) -> None:
         self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block)})")
-        self.t.do("br label %dispatch")
+        self.t.go("dispatch")
 
     def jump(self, block: Block, target: Value) -> None:
         t = self.t
         if self.e.code.rounds:
-            rounds = t.let(f"select i1 {self.active.any()}, i32 {self.e.code.rounds}, i32 0")
-            t.bump(t.field(S.Warp, "turns.rounds"), "add i32", rounds)
+            rounds = t.select(self.active.any(), "i32", self.e.code.rounds, 0)
+            t.bump(t.field(S.Warp, "turns.rounds"), "add", "i32", rounds)
         if block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         self._set_pc(self.active.bits, self.m.vector(target))
         if self.e.code.ends_turn:
-            of_all = t.let(f"icmp eq i32 {self.active.bits}, {t.let('load i32, ptr %live.at')}")
+            of_all = t.eq("i32", self.active.bits, t.load("i32", "%live.at"))
             with t.ends_if(of_all):
-                t.do(f"ret i32 {S.DONE}")
-        self.t.do("br label %dispatch")
+                t.ret("i32", S.DONE)
+        self.t.go("dispatch")
 
     def leave(self, block: Block) -> None:
         t = self.t
         self.control.end_by_branch(self.e.code)
-        others = t.let(f"xor i32 {self.active.bits}, -1")
-        t.bump("%live.at", "and i32", others)
+        others = t.xor("i32", self.active.bits, -1)
+        t.bump("%live.at", "and", "i32", others)
         if self.e.code.guard is not None and block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         if any(code.properties.converges for code in self.program.codes):
             t.do(call(sync_waiting, "%ws"))  # other lanes no longer wait for exited ones
-        t.do("br label %dispatch")
+        t.go("dispatch")
 
     def wait(self, block: Block) -> None:
         self.go(block.next)
@@ -264,7 +264,7 @@ d.missing:
         if code.guard is not None:
             self._set_pc(self.active.block_bits, f"splat (i32 {self._behind(block, code)})")
         self._set_pc(self.active.bits, f"splat (i32 {2 * code.index + 1})")
-        t.bump("%wait.at", "or i32", self.active.bits)
+        t.bump("%wait.at", "or", "i32", self.active.bits)
         with t.unless(self.active.none()):
             t.do(call(sync_lanes, "%ws", self.active.bits))
         t.go("dispatch")
@@ -285,7 +285,7 @@ d.missing:
         """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
         t = self.t
         none, all_ = self.active.none(), self.active.whole_block()
-        with t.unless(t.let(f"or i1 {none}, {all_}")):
+        with t.unless(t.or_("i1", none, all_)):
             self.e.faults.unless_all_lanes(code, self.active.block_bits)
 
     def _as_int(self, value: Value) -> Value:
@@ -295,13 +295,13 @@ d.missing:
         """Where lanes go on when all have arrived: the semantics, on the operands of all."""
         t, form = self.t, code.form
         t.at(f"given{code.index}")
-        every = t.let("load i32, ptr %mask.p")
+        every = t.load("i32", "%mask.p")
         lead = self.active.first(every)
-        p = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'given_members')}, i32 {lead}")
-        members = t.let(f"load i32, ptr {p}")
-        bits = t.let(f"and i32 {every}, {members}")  # the lanes of one member mask; the next ones follow
-        t.do(f"store i32 {bits}, ptr %mask.p")
-        t.bump(t.field(S.Warp, "synced"), "and i32", t.let(f"xor i32 {bits}, -1"))
+        p = t.element("i32", t.field(S.Warp, "given_members"), lead, by="i32")
+        members = t.load("i32", p)
+        bits = t.and_("i32", every, members)  # the lanes of one member mask; the next ones follow
+        t.store("i32", bits, "%mask.p")
+        t.bump(t.field(S.Warp, "synced"), "and", "i32", t.xor("i32", bits, -1))
         self.blocks.begin(bits)
         self.active.all_of_block()
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
@@ -337,7 +337,7 @@ d.missing:
 
     def _offered(self, slot: int, type_: str) -> Value:
         lane = types.lane(type_)
-        wide = self.t.let(f"load <{W} x i64>, ptr {self.t.field(S.Warp, f'given.{slot}')}, align 64")
+        wide = self.t.load(f"<{W} x i64>", self.t.field(S.Warp, f"given.{slot}"), align=64)
         value = Value(wide, "i64", False)
         if lane == "i64":
             return value

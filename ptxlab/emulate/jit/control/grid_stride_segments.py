@@ -15,18 +15,18 @@ class GridStrideSegment(Part):
         """At the function's entry: what accesses note from round to round (see `prefetches`)."""
         for pair in self.e.rounds or ():
             for name in pair:
-                self.t.do(f"{name} = alloca i64")
-                self.t.do(f"store i64 0, ptr {name}")
+                self.t.alloca("i64", name=name)
+                self.t.store("i64", 0, name)
 
     def again(self, count: Callable[[], None]) -> None:
         """At the end of a round: another one, from the label `side.by.side` on, if all warps have been in this one and
         the quantum is not spent. count: counts this one."""
         t = self.t
         count()
-        left = t.let(f"load i64, ptr {t.field(S.Context, 'quantum')}")
-        of_all = t.let("icmp eq ptr %first, %warp.0")
-        goes_on = t.let(f"and i1 {of_all}, {t.let(f'icmp sge i64 {left}, 0')}")
-        t.do(f"br i1 {goes_on}, label %side.by.side, label %over")
+        left = t.load("i64", t.field(S.Context, "quantum"))
+        of_all = t.eq("ptr", "%first", "%warp.0")
+        goes_on = t.and_("i1", of_all, t.sge("i64", left, 0))
+        t.branch(goes_on, "side.by.side", "over")
         t.at("side.by.side")
         t.go("warp")
         t.at("over")

@@ -77,10 +77,10 @@ class PartialExits(Part):
         if any(self.ways.values()):
             t.at("partial.end")
             ended = t.field(S.Warp, "ended")
-            with t.unless(t.let(f"icmp eq i32 {t.let(f'load i32, ptr {ended}')}, 0"), cold=True):
+            with t.unless(t.eq("i32", t.load("i32", ended), 0), cold=True):
                 t.declared.add(declaration(count_ends))
                 t.do(call(count_ends, "%ctx", "%ws"))
-                t.do(f"store i32 0, ptr {ended}")
+                t.store("i32", 0, ended)
             t.go("warp.done")
 
 

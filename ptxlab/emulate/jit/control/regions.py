@@ -80,13 +80,13 @@ class Regions(Part):
         """The same in a segment, which has no regions: the warp diverges, and goes on in the region then."""
         region = self.of.get(block.index)
         if region is not None and self._repeats(region):
-            self.t.do(f"store i32 {self._resumes_at(region)}, ptr {self.t.field(S.Warp, 'region')}")
+            self.t.store("i32", self._resumes_at(region), self.t.field(S.Warp, "region"))
 
     def _enter(self, block: Block, region: MaskedRegion, target: Value) -> None:
         t, code = self.t, self.e.code
         waiting, others = self._ways(region, block, target)
         if others:
-            with t.ends_unless(t.let(f"icmp eq i32 {others}, 0")):
+            with t.ends_unless(t.eq("i32", others, 0)):
                 self.converged.part(block, target)
         alive, own = self.e.alive_after(block), bit_set(region.apart)
         apart = [r for r in sorted(region.apart) if alive >> r & 1]
@@ -96,8 +96,8 @@ class Regions(Part):
         for r in apart:
             self.e.registers.keep_lanes(r)
         for each in region.words:
-            t.do(f"store i32 {waiting.get(each, 0)}, ptr {region.word(each)}")
-        t.do(f"store i32 {code.rounds * W}, ptr {self._rounds(region)}")
+            t.store("i32", waiting.get(each, 0), region.word(each))
+        t.store("i32", code.rounds * W, self._rounds(region))
         first = min(waiting)
         if first > block.index:
             t.go(region.label(first))
@@ -108,7 +108,7 @@ class Regions(Part):
         """At the end of a block: which lanes go to which block, and those that leave the region elsewhere, if any may.
         target: the program counter of those that jump, None where nobody does."""
         if self.e.code.leaves >= 0:
-            return {block.next: self.t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")}, ""
+            return {block.next: self.t.xor("i32", self.active.bits, self.active.block_bits)}, ""
         if target is None:
             return {block.next: self.active.block_bits} if block.next >= 0 else {}, ""
         jumps, out, others = self.active.bits, dict[int, str](), ""
@@ -123,10 +123,10 @@ class Regions(Part):
             others = jumps
             for to in inside:
                 out[to] = self.active.where(self.m.eq(target, self.m.const("i32", self.e.pc(to))))
-                others = self.t.let(f"xor i32 {others}, {out[to]}")
+                others = self.t.xor("i32", others, out[to])
         if self.e.code.guard is not None:
-            falls = self.t.let(f"xor i32 {jumps}, {self.active.block_bits}")
-            out[block.next] = self.t.let(f"or i32 {falls}, {out[block.next]}") if block.next in out else falls
+            falls = self.t.xor("i32", jumps, self.active.block_bits)
+            out[block.next] = self.t.or_("i32", falls, out[block.next]) if block.next in out else falls
         return out, others
 
     def emit(self) -> None:
@@ -158,12 +158,12 @@ class Regions(Part):
         """The copy of a block for the lanes that wait at it."""
         t = self.t
         t.at(region.label(block.index))
-        bits = t.let(f"load i32, ptr {region.word(block.index)}")
+        bits = t.load("i32", region.word(block.index))
         follows, run = region.blocks.index(block.index) + 1, t.label("run")
         after = region.label(region.blocks[follows] if follows < len(region.blocks) else region.joins[0])
-        t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, 0')}, label %{after}, label %{run}")
+        t.branch(t.eq("i32", bits, 0), after, run)
         t.at(run)
-        t.do(f"store i32 0, ptr {region.word(block.index)}")
+        t.store("i32", 0, region.word(block.index))
         target: Value | None = None
         self._forget_rounds(region, bits)
         self.blocks.plan(block)
@@ -185,11 +185,11 @@ class Regions(Part):
         warps, to which they go from the start of the block. Nothing but registers has changed since, which are not
         written yet."""
         t, bits = self.t, self.active.block_bits
-        absent = t.let(f"and i32 {t.let('load i32, ptr %live.at')}, {t.let(f'xor i32 {bits}, -1')}")
+        absent = t.and_("i32", t.load("i32", "%live.at"), t.xor("i32", bits, -1))
         named = self.m.and_(self.e.operands.read(members_of(code), "b32"), Value(absent, "i32", True))
         waiting = self.active.where(self.m.ne(named, self.m.const("i32", 0)))
-        with t.ends_unless(t.let(f"icmp eq i32 {waiting}, 0")):
-            t.bump(region.word(block.index), "or i32", bits)
+        with t.ends_unless(t.eq("i32", waiting, 0)):
+            t.bump(region.word(block.index), "or", "i32", bits)
             self.blocks.count(block, bits, undone=True)
             self._leave_for(WAITS, region)
 
@@ -208,8 +208,8 @@ class Regions(Part):
         t = self.t
         with t.unless(self.active.none()):
             self.control.end_by_branch(self.e.code)
-            t.bump("%live.at", "and i32", t.let(f"xor i32 {self.active.bits}, -1"))
-            t.do(f"store i32 1, ptr {t.field(S.Cta, 'partly_exited')}")
+            t.bump("%live.at", "and", "i32", t.xor("i32", self.active.bits, -1))
+            t.store("i32", 1, t.field(S.Cta, "partly_exited"))
 
     def _lead_on(self, region: MaskedRegion, block: Block, target: Value | None, after: str) -> None:
         """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
@@ -221,21 +221,21 @@ class Regions(Part):
         if target is not None:
             self.control.branches(target)
             if code.rounds:
-                rounds = t.let(f"select i1 {self.active.any()}, i32 {code.rounds * W}, i32 0")
-                t.bump(self._rounds(region), "add i32", rounds)
+                rounds = t.select(self.active.any(), "i32", code.rounds * W, 0)
+                t.bump(self._rounds(region), "add", "i32", rounds)
         ways, others = self._ways(region, block, target)
         for successor, lanes in ways.items():
             if successor in region.words:
-                t.bump(region.word(successor), "or i32", lanes)
+                t.bump(region.word(successor), "or", "i32", lanes)
         if others:
             assert target is not None
-            with t.ends_unless(t.let(f"icmp eq i32 {others}, 0")):
-                t.do(f"store <{W} x i32> {self.m.vector(target)}, ptr %pcs.at, align 64")
-                t.do(f"store i32 {others}, ptr {region.elsewhere}")
+            with t.ends_unless(t.eq("i32", others, 0)):
+                t.store(f"<{W} x i32>", self.m.vector(target), "%pcs.at", align=64)
+                t.store("i32", others, region.elsewhere)
                 self._leave_for(LEFT, region)
         for successor in sorted(ways):
             if successor <= block.index:
-                with t.ends_unless(t.let(f"icmp eq i32 {ways[successor]}, 0")):
+                with t.ends_unless(t.eq("i32", ways[successor], 0)):
                     self._end_turn(region, ways[successor])
                     self._go_back(region, successor)
         t.go(after)
@@ -243,32 +243,32 @@ class Regions(Part):
     def _end_turn(self, region: MaskedRegion, lanes: str) -> None:
         """Where these lanes are all that live, the warp's turn may be over."""
         if self.e.code.ends_turn:
-            of_all = self.t.let(f"icmp eq i32 {lanes}, {self.t.let('load i32, ptr %live.at')}")
+            of_all = self.t.eq("i32", lanes, self.t.load("i32", "%live.at"))
             with self.t.ends_if(of_all):
                 self._leave_for(YIELDS, region)
 
     def _go_back(self, region: MaskedRegion, block: int) -> None:
         """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
         t = self.t
-        left = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
-        rounds = t.let(f"load i32, ptr {self._rounds(region)}")
-        goes_on = t.let(f"and i1 {left}, {t.let(f'icmp ult i32 {rounds}, {PATIENCE * W}')}")
-        t.do(f"br i1 {goes_on}, label %{region.label(block)}, label %given.up{region.number}{COLD}")
+        left = t.sge("i64", t.load("i64", "%quantum.at"), 0)
+        rounds = t.load("i32", self._rounds(region))
+        goes_on = t.and_("i1", left, t.ult("i32", rounds, PATIENCE * W))
+        t.branch(goes_on, region.label(block), f"given.up{region.number}", COLD)
 
     def _join(self, region: MaskedRegion) -> None:
         """Nobody waits at a block of the region any more: the warp converges where all lanes are at one join."""
         t = self.t
         t.at(region.label(region.joins[0]))
         if any(self._last(at).leaves >= 0 for at in region.blocks):
-            with t.ends_if(t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, 0")):
+            with t.ends_if(t.eq("i32", t.load("i32", "%live.at"), 0)):
                 self.converged.exited()
         if len(region.joins) == 1:
             self._meet(region, region.joins[0])
             return
-        live = t.let("load i32, ptr %live.at")
+        live = t.load("i32", "%live.at")
         for join in region.joins:
-            lanes = t.let(f"load i32, ptr {region.word(join)}")
-            with t.ends_if(t.let(f"icmp eq i32 {lanes}, {live}")):
+            lanes = t.load("i32", region.word(join))
+            with t.ends_if(t.eq("i32", lanes, live)):
                 self._meet(region, join)
         t.go(f"given.up{region.number}")
 
@@ -283,7 +283,7 @@ class Regions(Part):
             t.go(loops.label(join))
             return
         loops.settle(read, vectors=True)
-        live = t.let("load i32, ptr %live.at")
+        live = t.load("i32", "%live.at")
         same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 -1)")
         with t.ends_if(same):
             before = loops.here
@@ -305,23 +305,23 @@ class Regions(Part):
         self.e.loops.begin(self._kept(region))
         pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
         if how == LEFT:
-            there = self.active.lanes(t.let(f"load i32, ptr {region.elsewhere}"))
-            held = t.let(f"load <{W} x i32>, ptr %pcs.at, align 64")
-            pcs = t.let(f"select <{W} x i1> {there}, <{W} x i32> {held}, <{W} x i32> {pcs}")
+            there = self.active.lanes(t.load("i32", region.elsewhere))
+            held = t.load(f"<{W} x i32>", "%pcs.at", align=64)
+            pcs = t.select(there, f"<{W} x i32>", held, pcs, of=f"<{W} x i1>")
             for at in region.blocks:
                 alive |= self.e.alive_after(self.program.blocks[at])
         for join in region.joins:
             alive |= self.e.alive[join]
         for block in region.words:
-            lanes = self.active.lanes(t.let(f"load i32, ptr {region.word(block)}"))
+            lanes = self.active.lanes(t.load("i32", region.word(block)))
             here = f"splat (i32 {self.e.pc(block)})"
-            pcs = t.let(f"select <{W} x i1> {lanes}, <{W} x i32> {here}, <{W} x i32> {pcs}")
+            pcs = t.select(lanes, f"<{W} x i32>", here, pcs, of=f"<{W} x i1>")
             alive |= self.e.alive[block]
-        rounds = t.let(f"load i32, ptr {self._rounds(region)}")
-        t.do(f"store i32 {t.let(f'udiv i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.rounds')}")
-        t.do(f"store i32 {t.let(f'urem i32 {rounds}, {W}')}, ptr {t.field(S.Warp, 'turns.lane')}")
+        rounds = t.load("i32", self._rounds(region))
+        t.store("i32", t.udiv("i32", rounds, W), t.field(S.Warp, "turns.rounds"))
+        t.store("i32", t.urem("i32", rounds, W), t.field(S.Warp, "turns.lane"))
         if self._repeats(region) and how != WAITS:
-            t.do(f"store i32 {self._resumes_at(region)}, ptr {t.field(S.Warp, 'region')}")
+            t.store("i32", self._resumes_at(region), t.field(S.Warp, "region"))
         self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
         for r in region.apart:
@@ -334,26 +334,26 @@ class Regions(Part):
         t, kept = self.t, self._kept(region)
         label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
         t.at(label)
-        t.do(f"store i32 0, ptr {t.field(S.Warp, 'region')}")
-        pcs, live = t.let(f"load <{W} x i32>, ptr %pcs.at, align 64"), t.let("load i32, ptr %live.at")
+        t.store("i32", 0, t.field(S.Warp, "region"))
+        pcs, live = t.load(f"<{W} x i32>", "%pcs.at", align=64), t.load("i32", "%live.at")
         inside, found, alive = "0", "0", 0
         for block in (*region.blocks, *region.joins):
-            here = t.let(f"icmp eq <{W} x i32> {pcs}, splat (i32 {self.e.pc(block)})")
-            lanes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {here} to i32')}, {live}")
+            here = t.eq(f"<{W} x i32>", pcs, f"splat (i32 {self.e.pc(block)})")
+            lanes = t.and_("i32", t.bitcast(f"<{W} x i1>", here, "i32"), live)
             if block in region.words:
-                t.do(f"store i32 {lanes}, ptr {region.word(block)}")
+                t.store("i32", lanes, region.word(block))
             if block in region.blocks:
-                inside = t.let(f"or i32 {inside}, {lanes}")
-            found = t.let(f"or i32 {found}, {lanes}")
+                inside = t.or_("i32", inside, lanes)
+            found = t.or_("i32", found, lanes)
             alive |= self.e.alive[block]
-        all_there = t.let(f"icmp eq i32 {found}, {live}")
+        all_there = t.eq("i32", found, live)
         apart = alive & bit_set(region.apart)
         stays = t.label("stays")
-        with t.ends_unless(t.let(f"and i1 {all_there}, {t.let(f'icmp ne i32 {inside}, 0')}")):
+        with t.ends_unless(t.and_("i1", all_there, t.ne("i32", inside, 0))):
             t.go(stays)
         name, count = self.e.scalar_table(alive & ~apart)
         if count:
-            changed = t.let(f"load i64, ptr {t.field(S.Warp, 'changed')}")
+            changed = t.load("i64", t.field(S.Warp, "changed"))
             same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
             with t.ends_unless(same):
                 t.go(stays)
@@ -361,14 +361,14 @@ class Regions(Part):
         self.e.loops.load(apart, vectors=True)
         self.e.loops.load(alive & ~apart)
         turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
-        rounds, lane = (t.let(f"load i32, ptr {at}") for at in turns)
-        counted = t.let(f"mul i32 {rounds}, {W}")
-        t.do(f"store i32 {t.let(f'or i32 {counted}, {lane}')}, ptr {self._rounds(region)}")
+        rounds, lane = (t.load("i32", at) for at in turns)
+        counted = t.mul("i32", rounds, W)
+        t.store("i32", t.or_("i32", counted, lane), self._rounds(region))
         for at in turns:
-            t.do(f"store i32 0, ptr {at}")
+            t.store("i32", 0, at)
         t.go(region.label(region.blocks[0]))
         t.at(stays)
-        t.do(f"ret i32 {S.DIVERGED}")
+        t.ret("i32", S.DIVERGED)
 
     def _repeats(self, region: MaskedRegion) -> bool:
         """Whether lanes may go back in a region, so that it may last."""
@@ -386,9 +386,9 @@ class Regions(Part):
         """Where all lanes have met, rounds are counted anew."""
         if any(self._last(b).rounds for b in region.blocks):
             t = self.t
-            all_ = t.let(f"icmp eq i32 {bits}, {t.let('load i32, ptr %live.at')}")
-            rounds = t.let(f"load i32, ptr {self._rounds(region)}")
-            t.do(f"store i32 {t.let(f'select i1 {all_}, i32 0, i32 {rounds}')}, ptr {self._rounds(region)}")
+            all_ = t.eq("i32", bits, t.load("i32", "%live.at"))
+            rounds = t.load("i32", self._rounds(region))
+            t.store("i32", t.select(all_, "i32", 0, rounds), self._rounds(region))
 
     def _kept(self, region: MaskedRegion) -> int:
         """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""

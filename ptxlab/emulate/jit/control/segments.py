@@ -235,20 +235,20 @@ class Segments(Part):
         self.partial_exits.emit()
         for at in segment.left:
             t.at(f"b{at}")
-            t.do(f"store i32 {e.pc(at)}, ptr %fast.pc.at")
-            t.do(f"ret i32 {ELSEWHERE}")
+            t.store("i32", e.pc(at), "%fast.pc.at")
+            t.ret("i32", ELSEWHERE)
         blocks = leaving(t.lines)
         t.lines = []
         self.blocks.enter()
         for at in segment.blocks:
-            t.do(f"{self._ran(at)} = alloca i64")
-            t.do(f"store i64 0, ptr {self._ran(at)}")
+            t.alloca("i64", name=self._ran(at))
+            t.store("i64", 0, self._ran(at))
         if segment.ended == YIELDED:
             self._first_warp()
             self.grid_stride.declare()
         self._surely_there()
-        t.do(f"%{KEPT}.result = alloca i32")
-        t.do(f"%{KEPT}.ws = alloca ptr")
+        t.alloca("i32", name=f"%{KEPT}.result")
+        t.alloca("ptr", name=f"%{KEPT}.ws")
         before, t.lines = t.lines, []
         self.blocks.enter_warp()
         entering, t.lines = t.lines, before
@@ -265,31 +265,31 @@ class Segments(Part):
                 first += f"], [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}"
         t.at("warp")
         t.do(f"%ws = phi ptr [{first}], [%ws.next, %warp.next]")
-        t.do(f"store ptr %ws, ptr %{KEPT}.ws")
+        t.store("ptr", "%ws", f"%{KEPT}.ws")
         t.lines += entering
         t.do("br label %look" if segment.sure else f"br i1 %there, label %b{segment.start}, label %look")
         t.at("look")
-        counter = t.let("load i32, ptr %fast.pc.at")
+        counter = t.load("i32", "%fast.pc.at")
         if segment.sure:
             t.go("elsewhere")
         else:
-            at_start = t.let(f"icmp eq i32 {t.let(f'select i1 %known, i32 {start}, i32 {counter}')}, {start}")
-            full = t.let(f"icmp eq i32 {t.let('load i32, ptr %live.at')}, -1")
-            t.do(f"br i1 {t.let(f'and i1 {at_start}, {full}')}, label %b{segment.start}, label %elsewhere{COLD}")
+            at_start = t.eq("i32", t.select("%known", "i32", start, counter), start)
+            full = t.eq("i32", t.load("i32", "%live.at"), -1)
+            t.branch(t.and_("i1", at_start, full), f"b{segment.start}", "elsewhere", COLD)
             t.lines += blocks
         t.at("warp.done")
         if segment.behind != UNKNOWN:
             with t.unless("%known"):
-                t.do(f"store i32 {segment.behind}, ptr %fast.pc.at")
+                t.store("i32", segment.behind, "%fast.pc.at")
         goes_on = "warp.group" if e.by_warpgroup else "warp.next"
-        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %through, label %{goes_on}")
+        t.branch(t.eq("ptr", "%ws", "%last"), "through", goes_on)
         if e.by_warpgroup:
             self._next_group(segment)
         t.at("warp.next")
-        t.do(f"%ws.next = getelementptr i8, ptr %ws, i64 {e.file.size}")
+        t.offset("%ws", e.file.size, "%ws.next")
         t.go("warp")
         t.at("elsewhere")
-        t.do(f"store i32 {t.let(f'select i1 %known, i32 {start}, i32 {counter}')}, ptr %fast.pc.at")
+        t.store("i32", t.select("%known", "i32", start, counter), "%fast.pc.at")
         self._result(str(ELSEWHERE))
         t.at("fault")
         self._result(str(S.FAULT))
@@ -297,13 +297,13 @@ class Segments(Part):
         if segment.ended == YIELDED:
             self.grid_stride.again(lambda: self._count_anew(segment))
         if segment.whole:
-            t.do("br i1 %known, label %place, label %over")
+            t.branch("%known", "place", "over")
             t.at("place")
             t.declared.add(declaration(begin_in_place))
-            t.do(f"br i1 {t.let(call(begin_in_place, '%ctx', '%cta'))}, label %another, label %over")
+            t.branch(t.let(call(begin_in_place, "%ctx", "%cta")), "another", "over")
             t.at("another")
             if e.by_warpgroup:
-                with t.if_then(t.let(f"icmp ugt i64 %warps, {1 << S.LOG_WARPGROUP}")):
+                with t.if_then(t.ugt("i64", "%warps", 1 << S.LOG_WARPGROUP)):
                     self._count_anew(segment)
                 t.go("next.block")
                 t.at("next.block")
@@ -316,14 +316,14 @@ class Segments(Part):
         self._result(str(OVER + segment.ended))
         t.at("leave")
         self._count(segment)
-        t.do(f"%at.last = load ptr, ptr %{KEPT}.ws")
-        t.do("store ptr %at.last, ptr %left")
-        t.do(f"%result = load i32, ptr %{KEPT}.result")
-        stopped = t.let(f"icmp ne i32 %result, {OVER + segment.ended}")
-        with t.if_then(t.let(f"and i1 %known, {stopped}")):
+        t.load("ptr", f"%{KEPT}.ws", name="%at.last")
+        t.store("ptr", "%at.last", "%left")
+        t.load("i32", f"%{KEPT}.result", name="%result")
+        stopped = t.ne("i32", "%result", OVER + segment.ended)
+        with t.if_then(t.and_("i1", "%known", stopped)):
             t.declared.add(declaration(leave_segment))
             t.do(call(leave_segment, "%ctx", "%cta", "%first", "%at.last", str(start), str(segment.behind)))
-        t.do("ret i32 %result")
+        t.ret("i32", "%result")
         head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
         head += f"ptr noalias %first, ptr %last, i1 %known, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
         self.texts.append("\n".join([head, "entry:", *t.lines, "}"]) + "\n")
@@ -331,18 +331,18 @@ class Segments(Part):
     def _surely_there(self) -> None:
         """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
         t = self.t
-        partly = t.let(f"load i32, ptr {t.field(S.Cta, 'partly_exited')}")
-        live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
-        full = t.let(f"icmp eq i32 {live}, -1")
-        whole = t.let(f"and i1 {full}, {t.let(f'icmp eq i32 {partly}, 0')}")
-        t.do(f"%there = and i1 %known, {whole}")
+        partly = t.load("i32", t.field(S.Cta, "partly_exited"))
+        live = t.load("i32", t.field(S.Warp, "first_live", "%last"))
+        full = t.eq("i32", live, -1)
+        whole = t.and_("i1", full, t.eq("i32", partly, 0))
+        t.and_("i1", "%known", whole, "%there")
 
     def _next_group(self, segment: Segment) -> None:
         """The next warp may be of another warpgroup, which has its own counts."""
         t = self.t
         t.at("warp.group")
-        number, mask = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}"), (1 << S.LOG_WARPGROUP) - 1
-        with t.if_then(t.let(f"icmp eq i32 {t.let(f'and i32 {number}, {mask}')}, {mask}")):
+        number, mask = t.load("i32", t.field(S.Warp, "warp_id")), (1 << S.LOG_WARPGROUP) - 1
+        with t.if_then(t.eq("i32", t.and_("i32", number, mask), mask)):
             self._count_anew(segment)
         t.go("warp.next")
 
@@ -350,12 +350,12 @@ class Segments(Part):
         """Executions so far; those of the next warps are counted apart."""
         self._count(segment)
         for at in segment.blocks:
-            self.t.do(f"store i64 0, ptr {self._ran(at)}")
+            self.t.store("i64", 0, self._ran(at))
 
     def _first_warp(self) -> None:
         """The CTA's first warp, `%warp.0`."""
-        behind = self.t.let(f"mul i64 {self.t.let('sub i64 1, %warps')}, {self.e.file.size}")
-        self.t.do(f"%warp.0 = getelementptr i8, ptr %last, i64 {behind}")
+        behind = self.t.mul("i64", self.t.sub("i64", 1, "%warps"), self.e.file.size)
+        self.t.offset("%last", behind, "%warp.0")
 
     def _assured(self, lines: list[str]) -> None:
         """The loop for CTAs of which all is known before; others go on at the label `warp`. Both begin with the warp
@@ -370,14 +370,14 @@ class Segments(Part):
         steps, log2 = ((W, 0), 0) if line else ((0, W // (width or W)), W.bit_length() - (width or W).bit_length())
         versioned = VersionedLoop(lines, S.Warp.size, steps, slices=slices)
         self._first_warp()
-        x, y, z = (t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}") for axis in "xyz")
-        live = t.let(f"load i32, ptr {t.field(S.Warp, 'first_live', '%last')}")
+        x, y, z = (t.load("i32", t.field(S.Context, f"block_{axis}")) for axis in "xyz")
+        live = t.load("i32", t.field(S.Warp, "first_live", "%last"))
         if slices:
-            a_slice = t.let(f"zext i32 {t.let(f'lshr i32 {y}, {log2}')} to i64")
-            t.do(f"%beyond = sub i64 {a_slice}, 1")
-            t.do(f"%deeper = zext i32 {t.let(f'sub i32 {z}, 1')} to i64")
+            a_slice = t.zext("i32", t.lshr("i32", y, log2), "i64")
+            t.sub("i64", a_slice, 1, "%beyond")
+            t.zext("i32", t.sub("i32", z, 1), "i64", "%deeper")
         else:
-            t.do("%beyond = sub i64 %warps, 1")
+            t.sub("i64", "%warps", 1, "%beyond")
         steady = "%known"
         for condition in (
             f"icmp eq i32 {y}, 1" if line else f"icmp eq i32 {x}, {width or -1}",
@@ -386,35 +386,35 @@ class Segments(Part):
             f"icmp uge i64 %warps, {FEW}",
             "icmp eq ptr %first, %warp.0",
         ):
-            steady = t.let(f"and i1 {steady}, {t.let(condition)}")
+            steady = t.and_("i1", steady, t.let(condition))
         t.go("begin")
         t.at("begin")
-        t.do("%fw.0 = phi ptr [%first, %entry], [%warp.0, %another]")
-        t.do(f"br i1 {steady}, label %ask, label %warp")
+        t.phi("ptr", ("%first", "entry"), ("%warp.0", "another"), name="%fw.0")
+        t.branch(steady, "ask", "warp")
         t.at("ask")
         t.lines += versioned.before
-        t.do(f"br i1 {versioned.sure}, label %swift, label %warp")
+        t.branch(versioned.sure, "swift", "warp")
         t.at("swift")
-        t.do("%fw = phi ptr [%fw.0, %ask], [%fw.next, %swift.next]")
+        t.phi("ptr", ("%fw.0", "ask"), ("%fw.next", "swift.next"), name="%fw")
         t.lines += versioned.counted
         if slices:
-            t.do("%number = phi i64 [0, %ask], [%number.next, %swift.next]")
-        t.do(f"store ptr %fw, ptr %{KEPT}.ws")
+            t.phi("i64", (0, "ask"), ("%number.next", "swift.next"), name="%number")
+        t.store("ptr", "%fw", f"%{KEPT}.ws")
         t.go(f"{lines[0][:-1]}.f")
         t.lines += versioned.body
         t.at("warp.done.f")
-        t.do(f"br i1 {t.let('icmp eq ptr %fw, %last')}, label %through, label %swift.next")
+        t.branch(t.eq("ptr", "%fw", "%last"), "through", "swift.next")
         t.at("swift.next")
         if slices:
-            t.do("%turns = icmp eq i64 %number, %beyond")
-            t.do(f"%number.next = select i1 %turns, i64 0, i64 {t.let('add i64 %number, 1')}")
+            t.eq("i64", "%number", "%beyond", "%turns")
+            t.select("%turns", "i64", 0, t.add("i64", "%number", 1), "%number.next")
         t.lines += versioned.onward
-        t.do(f"%fw.next = getelementptr i8, ptr %fw, i64 {e.file.size}")
+        t.offset("%fw", e.file.size, "%fw.next")
         t.go("swift")
 
     def _result(self, text: str) -> None:
         """The end of the function."""
-        self.t.do(f"store i32 {text}, ptr %{KEPT}.result")
+        self.t.store("i32", text, f"%{KEPT}.result")
         self.t.go("leave")
 
     @staticmethod
@@ -424,23 +424,23 @@ class Segments(Part):
 
     def count(self, block: Block) -> None:
         """A whole warp runs a block. No lane of it has left before, to be counted with it."""
-        self.t.bump(self._ran(block.index), "add i64", "1")
+        self.t.bump(self._ran(block.index), "add", "i64", 1)
 
     def leaves(self, code: Code) -> None:
         """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""
         if code.leaves >= 0:
             executions = self.e.executions(code.target)
-            self.t.bump(self.t.field(S.Executions, "warps", executions), "add i64", "1")
-            self.t.bump(self.t.field(S.Executions, "threads", executions), "add i64", str(W))
+            self.t.bump(self.t.field(S.Executions, "warps", executions), "add", "i64", 1)
+            self.t.bump(self.t.field(S.Executions, "threads", executions), "add", "i64", W)
 
     def _count(self, segment: Segment) -> None:
         """Executions of all blocks, by warps and by threads; and the quantum."""
         t, spent = self.t, "0"
         for at in segment.blocks:
             block = self.program.blocks[at]
-            ran = t.let(f"load i64, ptr {self._ran(at)}")
+            ran = t.load("i64", self._ran(at))
             executions = self.e.executions(at)
-            t.bump(t.field(S.Executions, "warps", executions), "add i64", ran)
-            t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"shl i64 {ran}, 5"))
-            spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {ran}, {block.last - block.first}')}")
-        t.bump(t.field(S.Context, "quantum"), "sub i64", spent)
+            t.bump(t.field(S.Executions, "warps", executions), "add", "i64", ran)
+            t.bump(t.field(S.Executions, "threads", executions), "add", "i64", t.shl("i64", ran, 5))
+            spent = t.add("i64", spent, t.mul("i64", ran, block.last - block.first))
+        t.bump(t.field(S.Context, "quantum"), "sub", "i64", spent)

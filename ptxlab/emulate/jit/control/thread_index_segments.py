@@ -44,23 +44,23 @@ class ThreadIndexSegments(Part):
         side, t.lines = leaving(t.lines), before
         self._ask()
         t.at("few")
-        warps = t.let("trunc i64 %warps to i32")
-        there = t.let(f"lshr i32 -1, {t.let(f'sub i32 {W}, {warps}')}")
-        taking = t.let(f"and i32 {there}, {known.warps}")
-        self._count(known, t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', taking)])} to i64"))
-        t.do(f"br i1 {t.let(f'icmp eq i32 {taking}, 0')}, label %through, label %side.warp")
+        warps = t.trunc("i64", "%warps", "i32")
+        there = t.lshr("i32", -1, t.sub("i32", W, warps))
+        taking = t.and_("i32", there, known.warps)
+        self._count(known, t.zext("i32", t.call("i32", "llvm.ctpop.i32", [("i32", taking)]), "i64"))
+        t.branch(t.eq("i32", taking, 0), "through", "side.warp")
         t.at("side.warp")
-        left = t.let(f"phi i32 [{taking}, %few], [%side.left, %side.done]")
+        left = t.phi("i32", (taking, "few"), ("%side.left", "side.done"))
         number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
-        at = t.let(f"mul i64 {t.let(f'zext i32 {number} to i64')}, {self.e.file.size}")
-        t.do(f"%side.ws = getelementptr i8, ptr %first, i64 {at}")
-        t.do(f"store ptr %side.ws, ptr %{KEPT}.ws")
+        at = t.mul("i64", t.zext("i32", number, "i64"), self.e.file.size)
+        t.offset("%first", at, "%side.ws")
+        t.store("ptr", "%side.ws", f"%{KEPT}.ws")
         own = {found[1] for line in entering if (found := LET.match(line.strip()))}
         for line in [*entering, *side]:
             t.lines.append(NAME.sub(lambda m: "%side.ws" if m[0] == "%ws" else m[0] + ".s" * (m[0] in own), line))
         t.at("side.done")
-        t.do(f"%side.left = and i32 {left}, {t.let(f'sub i32 {left}, 1')}")
-        t.do(f"br i1 {t.let('icmp eq i32 %side.left, 0')}, label %through, label %side.warp")
+        t.and_("i32", left, t.sub("i32", left, 1), "%side.left")
+        t.branch(t.eq("i32", "%side.left", 0), "through", "side.warp")
         return True
 
     def _found(self, segment: Segment) -> ThreadIndexBranch | None:
@@ -78,9 +78,9 @@ class ThreadIndexSegments(Part):
         """Whether the CTA is one row of full warps, which are all there."""
         t, fits = self.t, "%there"
         for axis in "yz":
-            threads = t.let(f"load i32, ptr {t.field(S.Context, f'block_{axis}')}")
-            fits = t.let(f"and i1 {fits}, {t.let(f'icmp eq i32 {threads}, 1')}")
-        t.do(f"br i1 {fits}, label %few, label %warp")
+            threads = t.load("i32", t.field(S.Context, f"block_{axis}"))
+            fits = t.and_("i1", fits, t.eq("i32", threads, 1))
+        t.branch(fits, "few", "warp")
 
     def _count(self, known: ThreadIndexBranch, taking: str) -> None:
         """All warps run what is ahead of the side and behind it, some the side."""
@@ -88,10 +88,10 @@ class ThreadIndexSegments(Part):
         for block, number in ((known.ahead, "%warps"), (known.join, "%warps"), (side, taking)):
             executions = self.e.executions(block.index)
             lanes = known.lanes.bit_count() if block is side else W
-            t.bump(t.field(S.Executions, "warps", executions), "add i64", number)
-            t.bump(t.field(S.Executions, "threads", executions), "add i64", t.let(f"mul i64 {number}, {lanes}"))
-            spent = t.let(f"add i64 {spent}, {t.let(f'mul i64 {number}, {block.last - block.first}')}")
-        t.bump(t.field(S.Context, "quantum"), "sub i64", spent)
+            t.bump(t.field(S.Executions, "warps", executions), "add", "i64", number)
+            t.bump(t.field(S.Executions, "threads", executions), "add", "i64", t.mul("i64", number, lanes))
+            spent = t.add("i64", spent, t.mul("i64", number, block.last - block.first))
+        t.bump(t.field(S.Context, "quantum"), "sub", "i64", spent)
 
 
 def leaving(lines: list[str]) -> list[str]:

@@ -109,16 +109,16 @@ class WarpLoop(Part):
         """The end of a turn (see `rules.scheduling_rounds`). in_segment: its function goes on with the next warp
         itself."""
         if ended == EXITED and self.program.exits and not in_segment:
-            bits = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'ended')}")
-            with self.t.unless(self.t.let(f"icmp eq i32 {bits}, 0"), cold=True):
+            bits = self.t.load("i32", self.t.field(S.Warp, "ended"))
+            with self.t.unless(self.t.eq("i32", bits, 0), cold=True):
                 self.t.do(call(count_ends, "%ctx", "%ws"))
-                self.t.do(f"store i32 0, ptr {self.t.field(S.Warp, 'ended')}")
+                self.t.store("i32", 0, self.t.field(S.Warp, "ended"))
             self.t.declared.add(declaration(count_ends))
         if in_segment:
             self.t.go("warp.done")
             return
         self._goes_on = True
-        self.t.do(f"ret i32 {OVER + ended}")
+        self.t.ret("i32", OVER + ended)
 
     def function(self) -> str:
         """The text of the function that has the loop."""
@@ -133,19 +133,19 @@ class WarpLoop(Part):
         """At the function's entry: the states of the first and the last warp; the head of the loop, and a turn."""
         t, size = self.t, self.e.file.size
         if self.segments:
-            t.do("%stopped.at = alloca ptr")
+            t.alloca("ptr", name="%stopped.at")
         self.e.held(S.Context, "warps", "i64")
-        t.do(f"%position.at = getelementptr i8, ptr %cta, i64 {S.Cta.offset('position')}")
-        t.do("%position = load i64, ptr %position.at")
-        t.do(f"%random = load i64, ptr {t.field(S.Context, 'random')}")
-        t.do("%in.order = icmp eq i64 %random, 0")
-        back = t.let(f"mul i64 %position, -{size}")
-        t.do(f"%warp.0 = getelementptr i8, ptr {FIRST}, i64 {back}")
-        behind = t.let(f"mul i64 {t.let('sub i64 %warps, 1')}, {size}")
-        last = t.let(f"getelementptr i8, ptr %warp.0, i64 {behind}")
-        t.do(f"%last = select i1 %in.order, ptr {last}, ptr {FIRST}")
-        whole = t.let(f"and i1 %in.order, {t.let('icmp eq i64 %position, 0')}")
-        before = t.let(f"select i1 {whole}, i32 {ANY}, i32 {NONE}")
+        t.offset("%cta", S.Cta.offset("position"), "%position.at")
+        t.load("i64", "%position.at", name="%position")
+        t.load("i64", t.field(S.Context, "random"), name="%random")
+        t.eq("i64", "%random", 0, "%in.order")
+        back = t.mul("i64", "%position", f"-{size}")
+        t.offset(FIRST, back, "%warp.0")
+        behind = t.mul("i64", t.sub("i64", "%warps", 1), size)
+        last = t.offset("%warp.0", behind)
+        t.select("%in.order", "ptr", last, FIRST, "%last")
+        whole = t.and_("i1", "%in.order", t.eq("i64", "%position", 0))
+        before = t.select(whole, "i32", ANY, NONE)
         t.go("turn")
         t.at("turn")
         sources = [(FIRST, before, "entry")]
@@ -158,7 +158,7 @@ class WarpLoop(Part):
 
     def _counter(self, warp: str) -> str:
         """The program counter of a converged warp."""
-        return self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'fast_pc', warp)}")
+        return self.t.load("i32", self.t.field(S.Warp, "fast_pc", warp))
 
     @staticmethod
     def _call(warp: str, counter: str) -> str:
@@ -169,58 +169,56 @@ class WarpLoop(Part):
         """After a turn."""
         t = self.t
         if not self._goes_on:
-            t.do("ret i32 %result")
+            t.ret("i32", "%result")
             return
         t.declared.add(declaration(end_alike))
-        t.do(f"br i1 {t.let(f'icmp uge i32 %result, {OVER}')}, label %turn.ended, label %turn.return{COLD}")
+        t.branch(t.uge("i32", "%result", OVER), "turn.ended", "turn.return", COLD)
         t.at("turn.return")
-        t.do("ret i32 %result")
+        t.ret("i32", "%result")
         t.at("turn.ended")
-        t.do(f"%ended = sub i32 %result, {OVER}")
+        t.sub("i32", "%result", OVER, "%ended")
         if self.lazy and any(code.ends_turn for code in self.program.codes):
-            with t.unless(t.let(f"icmp eq i32 %ended, {YIELDED}")):
+            with t.unless(t.eq("i32", "%ended", YIELDED)):
                 self._settle()
         elif self.lazy:
             self._settle()
-        alike = t.let(f"or i1 {t.let(f'icmp eq i32 %before, {ANY}')}, {t.let('icmp eq i32 %before, %ended')}")
-        t.do(f"%so.far = select i1 {alike}, i32 %ended, i32 {NONE}")
-        t.do(f"br i1 {t.let('icmp eq ptr %ws, %last')}, label %turn.round, label %turn.look")
+        alike = t.or_("i1", t.eq("i32", "%before", ANY), t.eq("i32", "%before", "%ended"))
+        t.select(alike, "i32", "%ended", NONE, "%so.far")
+        t.branch(t.eq("ptr", "%ws", "%last"), "turn.round", "turn.look")
         t.at("turn.look")
-        t.do(f"%next = getelementptr i8, ptr %ws, i64 {self.e.file.size}")
-        live, wait, mode = (
-            t.let(f"load i32, ptr {t.field(S.Warp, name, '%next')}") for name in ("live", "wait", "mode")
-        )
-        ready = t.let(f"and i32 {live}, {t.let(f'xor i32 {wait}, -1')}")
-        can = t.let(f"and i1 {t.let(f'icmp ne i32 {ready}, 0')}, {t.let(f'icmp eq i32 {mode}, 0')}")
-        t.do(f"br i1 {can}, label %turn.step, label %turn.done{COLD}")
+        t.offset("%ws", self.e.file.size, "%next")
+        live, wait, mode = (t.load("i32", t.field(S.Warp, name, "%next")) for name in ("live", "wait", "mode"))
+        ready = t.and_("i32", live, t.xor("i32", wait, -1))
+        can = t.and_("i1", t.ne("i32", ready, 0), t.eq("i32", mode, 0))
+        t.branch(can, "turn.step", "turn.done", COLD)
         t.at("turn.step")
-        t.bump("%position.at", "add i64", "1")
+        t.bump("%position.at", "add", "i64", 1)
         t.go("turn")
         t.at("turn.round")
-        t.do(f"br i1 {t.let(f'icmp ugt i32 %so.far, {NONE}')}, label %turn.alike, label %turn.done")
+        t.branch(t.ugt("i32", "%so.far", NONE), "turn.alike", "turn.done")
         t.at("turn.alike")
         begun = t.let(call(end_alike, "%ctx", "%cta", "%so.far", "true"))
-        t.do(f"br i1 {begun}, label %turn.another, label %turn.done{COLD}")
+        t.branch(begun, "turn.another", "turn.done", COLD)
         t.at("turn.another")
         if self.lazy:
             self._rounds()
         else:
             t.go("turn")
         t.at("turn.done")
-        t.do(f"ret i32 {S.DONE}")
+        t.ret("i32", S.DONE)
 
     def _settle(self) -> None:
         """The warp's state says how its turn has ended."""
         t = self.t
-        live = t.let(f"load i32, ptr {t.field(S.Warp, 'live', '%ws')}")
-        with t.if_else(t.let(f"icmp eq i32 %ended, {EXITED}")) as (exited, waits):
+        live = t.load("i32", t.field(S.Warp, "live", "%ws"))
+        with t.if_else(t.eq("i32", "%ended", EXITED)) as (exited, waits):
             with exited:
-                t.do(f"store i32 0, ptr {t.field(S.Warp, 'live', '%ws')}")
+                t.store("i32", 0, t.field(S.Warp, "live", "%ws"))
             with waits:
-                place = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'bar', '%ws')}, i32 %ended")
-                place = t.let(f"getelementptr i32, ptr {place}, i32 {-AT_BARRIER}")
-                t.do(f"store i32 {live}, ptr {place}")
-                t.do(f"store i32 {live}, ptr {t.field(S.Warp, 'wait', '%ws')}")
+                place = t.element("i32", t.field(S.Warp, "bar", "%ws"), "%ended", by="i32")
+                place = t.element("i32", place, -AT_BARRIER, by="i32")
+                t.store("i32", live, place)
+                t.store("i32", live, t.field(S.Warp, "wait", "%ws"))
 
     def _rounds(self) -> None:
         """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. `%at` is the
@@ -228,37 +226,37 @@ class WarpLoop(Part):
         segment."""
         t, entry = self.t, self.e.pc(self.program.entry)
         t.declared.add(declaration(leave_round))
-        t.do(f"%begins = icmp eq i32 %so.far, {EXITED}")
-        t.do(f"%at.first = select i1 %begins, i32 {entry}, i32 {UNKNOWN}")
+        t.eq("i32", "%so.far", EXITED, "%begins")
+        t.select("%begins", "i32", entry, UNKNOWN, "%at.first")
         t.go("round")
         t.at("round")
         onward = ["%segment.behind, %segment.through"] if self.barriers_pass else []
         self._phi("at", "i32", "%at.first, %turn.another", "%at.again, %round.end", *onward)
-        t.do(f"%known = icmp ne i32 %at, {UNKNOWN}")
-        counter = t.let(f"select i1 %known, i32 %at, i32 {self._counter('%warp.0')}")
+        t.ne("i32", "%at", UNKNOWN, "%known")
+        counter = t.select("%known", "i32", "%at", self._counter("%warp.0"))
         self._choose(counter)
         t.at("round.first")
         t.do(f"%first.result = {self._call('%warp.0', counter)}")
-        alike = t.let(f"icmp uge i32 %first.result, {OVER}")
-        t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
+        alike = t.uge("i32", "%first.result", OVER)
+        t.branch(alike, "round.next", "round.left", COLD)
         t.at("round.next")
         self._phi("rw", "ptr", "%warp.0, %round.first", "%rw.next, %round.step", "%stopped, %segment.again")
         self._phi("alike", "i32", "%first.result, %round.first", "%alike, %round.step", "%expected, %segment.again")
-        t.do(f"br i1 {t.let('icmp eq ptr %rw, %last')}, label %round.end, label %round.step")
+        t.branch(t.eq("ptr", "%rw", "%last"), "round.end", "round.step")
         t.at("round.step")
-        t.do(f"%rw.next = getelementptr i8, ptr %rw, i64 {self.e.file.size}")
-        counter = t.let(f"select i1 %known, i32 %at, i32 {self._counter('%rw.next')}")
+        t.offset("%rw", self.e.file.size, "%rw.next")
+        counter = t.select("%known", "i32", "%at", self._counter("%rw.next"))
         t.do(f"%next.result = {self._call('%rw.next', counter)}")
-        alike = t.let("icmp eq i32 %next.result, %alike")
-        t.do(f"br i1 {alike}, label %round.next, label %round.left{COLD}")
+        alike = t.eq("i32", "%next.result", "%alike")
+        t.branch(alike, "round.next", "round.left", COLD)
         t.at("round.end")
         self._phi("all.alike", "i32", "%alike, %round.next", "%segment.result, %segment.through")
         self._phi("all.at", "i32", f"{UNKNOWN}, %round.next", "%segment.behind, %segment.through")
-        t.do(f"%all.ended = sub i32 %all.alike, {OVER}")
-        t.do(f"%begins.again = icmp eq i32 %all.ended, {EXITED}")
-        t.do(f"%at.again = select i1 %begins.again, i32 {entry}, i32 %all.at")
+        t.sub("i32", "%all.alike", OVER, "%all.ended")
+        t.eq("i32", "%all.ended", EXITED, "%begins.again")
+        t.select("%begins.again", "i32", entry, "%all.at", "%at.again")
         another = t.let(call(end_alike, "%ctx", "%cta", "%all.ended", "false"))
-        t.do(f"br i1 {another}, label %round, label %round.left{COLD}")
+        t.branch(another, "round", "round.left", COLD)
         t.at("round.left")
         for name, kind, end, *others in (
             ("warp", "ptr", "%last", "%warp.0", "%rw.next", "%stopped", "%stopped"),
@@ -268,11 +266,11 @@ class WarpLoop(Part):
             first, step, stopped, resumed = others
             ways = [f"{first}, %round.first", f"{step}, %round.step", f"{end}, %round.end"]
             self._phi(f"leaving.{name}", kind, *ways, f"{stopped}, %segment.stopped", f"{resumed}, %round.resumed")
-        over = t.let(f"icmp uge i32 %leaving.result, {OVER}")
-        ended = t.let(f"select i1 {over}, i32 {t.let(f'sub i32 %leaving.result, {OVER}')}, i32 {NONE}")
-        before = t.let(f"sub i32 %leaving.before, {OVER}")
+        over = t.uge("i32", "%leaving.result", OVER)
+        ended = t.select(over, "i32", t.sub("i32", "%leaving.result", OVER), NONE)
+        before = t.sub("i32", "%leaving.before", OVER)
         t.do(call(leave_round, "%ctx", "%cta", "%leaving.warp", before, ended, "%at"))
-        t.do(f"ret i32 {t.let(f'select i1 {over}, i32 {S.DONE}, i32 %leaving.result')}")
+        t.ret("i32", t.select(over, "i32", S.DONE, "%leaving.result"))
 
     def _phi(self, name: str, kind: str, *ways: str) -> None:
         """A value that several ways bring; those of segments, if there are any."""
@@ -288,7 +286,7 @@ class WarpLoop(Part):
             return
         few = 1 if self.segments[0].whole and not self.segments[0].sure else FEW
         few = 1 if any(each.ended == YIELDED for each in self.segments) else few
-        t.do(f"br i1 {t.let(f'icmp uge i64 %warps, {few}')}, label %round.choose, label %round.first")
+        t.branch(t.uge("i64", "%warps", few), "round.choose", "round.first")
         t.at("round.choose")
         cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
         t.do(f"switch i32 {counter}, label %round.first [{cases}]")
@@ -297,21 +295,21 @@ class WarpLoop(Part):
             name, pc = each.function, self.e.pc(each.start)
             t.at(f"begin.{name}")
             if each.goes_back:  # a turn of a single warp then ends there
-                left = t.let(f"load i64, ptr {t.field(S.Context, 'quantum')}")
-                goes_on = t.let(f"icmp sge i64 {left}, 0")
-                t.do(f"br i1 {goes_on}, label %call.{name}, label %round.first{COLD}")
+                left = t.load("i64", t.field(S.Context, "quantum"))
+                goes_on = t.sge("i64", left, 0)
+                t.branch(goes_on, f"call.{name}", "round.first", COLD)
             else:
                 t.go(f"call.{name}")
             t.at(f"call.{name}")
-            first = t.let(f"phi ptr [%warp.0, %begin.{name}], [%behind, %segment.again]")
-            known = t.let(f"phi i1 [%known, %begin.{name}], [false, %segment.again]")
+            first = t.phi("ptr", ("%warp.0", f"begin.{name}"), ("%behind", "segment.again"))
+            known = t.phi("i1", ("%known", f"begin.{name}"), ("false", "segment.again"))
             given = f"ptr %ctx, ptr %cta, ptr {first}, ptr %last, i1 {known}, ptr %stopped.at"
             result = t.let(f"call {CONVENTION}i32 @{name}({given})")
             results.append(f"{result}, %call.{name}")
             alike.append(f"{OVER + each.ended}, %call.{name}")
             starts.append(f"{pc}, %call.{name}")
-            all_there = t.let(f"icmp eq ptr {first}, %warp.0")
-            there = t.let(f"select i1 {all_there}, i32 {each.behind}, i32 {UNKNOWN}")
+            all_there = t.eq("ptr", first, "%warp.0")
+            there = t.select(all_there, "i32", each.behind, UNKNOWN)
             behind.append(f"{there}, %call.{name}")
             again.append(f"i32 {pc}, label %call.{name}")
             t.go("segment.over")
@@ -320,32 +318,32 @@ class WarpLoop(Part):
         self._phi("segment.alike", "i32", *alike)
         self._phi("segment.start", "i32", *starts)
         self._phi("segment.behind", "i32", *behind)
-        alike_all = t.let("icmp eq i32 %segment.result, %segment.alike")
-        t.do(f"br i1 {alike_all}, label %segment.through, label %segment.stopped")
+        alike_all = t.eq("i32", "%segment.result", "%segment.alike")
+        t.branch(alike_all, "segment.through", "segment.stopped")
         t.at("segment.through")
         if self.barriers_pass:
-            goes_on = t.let(f"icmp ne i32 %segment.behind, {UNKNOWN}")
-            t.do(f"br i1 {goes_on}, label %round, label %round.end")
+            goes_on = t.ne("i32", "%segment.behind", UNKNOWN)
+            t.branch(goes_on, "round", "round.end")
         else:
             t.go("round.end")
         t.at("segment.stopped")
-        t.do("%stopped = load ptr, ptr %stopped.at")
-        goes_on = t.let(f"icmp eq i32 %segment.result, {ELSEWHERE}")
-        t.do(f"br i1 {goes_on}, label %round.resumed, label %round.left")
+        t.load("ptr", "%stopped.at", name="%stopped")
+        goes_on = t.eq("i32", "%segment.result", ELSEWHERE)
+        t.branch(goes_on, "round.resumed", "round.left")
         t.at("round.resumed")
         t.do(f"%resumed.result = {self._call('%stopped', self._counter('%stopped'))}")
-        is_first = t.let("icmp eq ptr %stopped, %warp.0")
-        t.do(f"%expected = select i1 {is_first}, i32 %resumed.result, i32 %segment.alike")
-        over = t.let(f"icmp uge i32 %resumed.result, {OVER}")
-        alike_too = t.let(f"and i1 {over}, {t.let('icmp eq i32 %resumed.result, %expected')}")
-        t.do(f"br i1 {alike_too}, label %segment.again, label %round.left{COLD}")
+        is_first = t.eq("ptr", "%stopped", "%warp.0")
+        t.select(is_first, "i32", "%resumed.result", "%segment.alike", "%expected")
+        over = t.uge("i32", "%resumed.result", OVER)
+        alike_too = t.and_("i1", over, t.eq("i32", "%resumed.result", "%expected"))
+        t.branch(alike_too, "segment.again", "round.left", COLD)
         t.at("segment.again")  # if all is as it was, for the warps behind that one
-        there = t.let("icmp eq ptr %stopped, %last")
-        t.do(f"%behind = getelementptr i8, ptr %stopped, i64 {self.e.file.size}")
-        t.do(f"%looked.at = select i1 {there}, ptr %stopped, ptr %behind")
+        there = t.eq("ptr", "%stopped", "%last")
+        t.offset("%stopped", self.e.file.size, "%behind")
+        t.select(there, "ptr", "%stopped", "%behind", "%looked.at")
         counter = self._counter("%looked.at")
-        kind = t.let("icmp eq i32 %expected, %segment.alike")
-        place = t.let(f"icmp eq i32 {counter}, %segment.start")
-        as_before = t.let(f"and i1 {t.let(f'and i1 {kind}, {place}')}, {t.let(f'xor i1 {there}, true')}")
-        chosen = t.let(f"select i1 {as_before}, i32 %segment.start, i32 -1")
+        kind = t.eq("i32", "%expected", "%segment.alike")
+        place = t.eq("i32", counter, "%segment.start")
+        as_before = t.and_("i1", t.and_("i1", kind, place), t.xor("i1", there, "true"))
+        chosen = t.select(as_before, "i32", "%segment.start", -1)
         t.do(f"switch i32 {chosen}, label %round.next [{' '.join(again)}]")

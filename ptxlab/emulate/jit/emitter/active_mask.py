@@ -49,13 +49,13 @@ class ActiveMask:
     def where_held(self, held: Value, *, inverted: bool) -> None:
         """Narrows the lanes that run the block to those where a guard holds; inverted: where it does not."""
         if inverted:
-            bits = self.t.let(f"xor i32 {held.bits}, -1") if held.bits else ""
+            bits = self.t.xor("i32", held.bits, -1) if held.bits else ""
             held = self.m.of_bits(bits) if bits else self.m.not_(held)
         self.guard = held
         if held.uniform:
-            self.narrow(self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0"))
+            self.narrow(self.t.select(held.text, "i32", self.block_bits, 0))
         else:
-            self.narrow(self.t.let(f"and i32 {self.m.bits_of(held)}, {self.block_bits}"))
+            self.narrow(self.t.and_("i32", self.m.bits_of(held), self.block_bits))
 
     def all_of_block(self) -> None:
         """All lanes that run the block are active."""
@@ -73,7 +73,7 @@ class ActiveMask:
     def part(self, bits: str) -> Iterator[None]:
         """In this context only those of the active lanes are active that are among these (an i32)."""
         before, mask = self.bits, self._mask
-        self.narrow(self.t.let(f"and i32 {before}, {bits}"))
+        self.narrow(self.t.and_("i32", before, bits))
         yield
         self.bits, self._mask = before, mask
 
@@ -81,15 +81,15 @@ class ActiveMask:
 
     def none(self) -> str:
         """i1: whether no lane is active."""
-        return self.t.let(f"icmp eq i32 {self.bits}, 0")
+        return self.t.eq("i32", self.bits, 0)
 
     def any(self) -> str:
         """i1: whether a lane is active."""
-        return self.t.let(f"icmp ne i32 {self.bits}, 0")
+        return self.t.ne("i32", self.bits, 0)
 
     def whole_block(self) -> str:
         """i1: whether all lanes that run the block are active."""
-        return self.t.let(f"icmp eq i32 {self.bits}, {self.block_bits}")
+        return self.t.eq("i32", self.bits, self.block_bits)
 
     def first(self, bits: str = "") -> str:
         """i32: the lowest of these lanes, 32 if there is none."""
@@ -98,26 +98,26 @@ class ActiveMask:
     def ends(self) -> tuple[str, str]:
         """i32: the lowest and the highest active lane, of which there are some."""
         before = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.bits), ("i1", "false")])
-        return self.first(), self.t.let(f"sub i32 31, {before}")
+        return self.first(), self.t.sub("i32", 31, before)
 
     def count(self, bits: str = "") -> str:
         """i64: how many lanes these are."""
-        return self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits or self.bits)])} to i64")
+        return self.t.zext("i32", self.t.call("i32", "llvm.ctpop.i32", [("i32", bits or self.bits)]), "i64")
 
     def where(self, condition: Value) -> str:
         """i32: the active lanes in which an i1 holds."""
-        return self.t.let(f"and i32 {self.m.bits_of(condition)}, {self.bits}")
+        return self.t.and_("i32", self.m.bits_of(condition), self.bits)
 
     def where_not(self, condition: Value) -> str:
         """i32: the active lanes in which an i1 fails."""
         if condition.uniform:
-            return self.t.let(f"select i1 {condition.text}, i32 0, i32 {self.bits}")
+            return self.t.select(condition.text, "i32", 0, self.bits)
         bits = self.m.bits_of(condition)
-        return self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.bits}")
+        return self.t.and_("i32", self.t.xor("i32", bits, -1), self.bits)
 
     def first_value(self, value: Value) -> str:
         """The scalar of the lowest active lane."""
         if value.uniform:
             return value.text
         lane = self.first()
-        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {self.t.let(f'and i32 {lane}, 31')}")
+        return self.t.extract(value.llvm, value.text, self.t.and_("i32", lane, 31), by="i32")

@@ -42,4 +42,4 @@ class Emitter(Function):
 
     def own_site(self) -> str:
         """A pointer to the site of an atomic operation or a copy, which caches the allocation that it found last."""
-        return self.t.let(f"getelementptr i8, ptr %sites, i64 {self._own_sites[self.code.index] * S.Site.size}")
+        return self.t.offset("%sites", self._own_sites[self.code.index] * S.Site.size)

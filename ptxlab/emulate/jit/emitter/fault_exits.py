@@ -30,13 +30,13 @@ class FaultExits:
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
         """Faults if any lane is in `bad` (an i32): the first of them is out of range."""
         t = self.t
-        with t.unless(t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
+        with t.unless(t.eq("i32", bad, 0), cold=True, to="fault"):
             lane = self.active.first(bad)
             if address.uniform:
                 at = address.text
             else:
-                at = t.let(f"extractelement {address.llvm} {address.text}, i32 {lane}")
-            at = at if address.type == "i64" else t.let(f"zext i32 {at} to i64")
+                at = t.extract(address.llvm, address.text, lane, by="i32")
+            at = at if address.type == "i64" else t.zext("i32", at, "i64")
             self.record(S.OUT_OF_MEMORY_RANGE, self.number(flag), lane, at)
             if flag:
                 self._note_lanes(address)
@@ -44,31 +44,31 @@ class FaultExits:
     def _note_lanes(self, address: Value) -> None:
         """Notes beside a fault where all lanes access memory (see `memcheck.note_lanes`)."""
         t, wide = self.t, self.m.vector(self.m.zext("i64", address))
-        t.do(f"store i32 {self.active.bits}, ptr {t.field(S.Context, 'fault.lanes', '%ctx')}")
-        t.do(f"store <{W} x i64> {wide}, ptr {t.field(S.Context, 'fault.addresses', '%ctx')}, align 8")
+        t.store("i32", self.active.bits, t.field(S.Context, "fault.lanes", "%ctx"))
+        t.store(f"<{W} x i64>", wide, t.field(S.Context, "fault.addresses", "%ctx"), align=8)
 
     def always(self, address: int) -> None:
         """Faults whenever a lane executes this access."""
         lane = self.active.first()
         self.record(S.OUT_OF_MEMORY_RANGE, f"{self.f.code.index}", lane, str(address))
         after = self.t.label()
-        self.t.do(f"br i1 {self.active.any()}, label %fault, label %{after}")
+        self.t.branch(self.active.any(), "fault", after)
         self.t.at(after)
 
     def if_called(self, answer: str) -> None:
         """Faults if a function returned anything but 0, having noted the fault."""
-        self.t.fault_unless(self.t.let(f"icmp eq i32 {answer}, 0"))
+        self.t.fault_unless(self.t.eq("i32", answer, 0))
 
     def unless_all_lanes(self, code: Code, came: str) -> None:
         """Faults unless all lanes execute an instruction of the whole warp. came: the lanes that came here, if a guard
         may exclude some of them."""
         t = self.t
-        with t.unless(t.let(f"icmp eq i32 {self.active.bits}, -1"), cold=True, to="fault"):
-            wide = t.let(f"zext i32 {self.active.bits} to i64")
+        with t.unless(t.eq("i32", self.active.bits, -1), cold=True, to="fault"):
+            wide = t.zext("i32", self.active.bits, "i64")
             if came:
-                by_guard = t.let(f"icmp ne i32 {self.active.bits}, {came}")
-                flag = t.let(f"select i1 {by_guard}, i64 {1 << 32}, i64 0")
-                wide = t.let(f"or i64 {wide}, {flag}")
+                by_guard = t.ne("i32", self.active.bits, came)
+                flag = t.select(by_guard, "i64", 1 << 32, 0)
+                wide = t.or_("i64", wide, flag)
             self.record(S.INCOMPLETE, str(code.index), "0", wide)
 
     def unless_same(self, code: Code, value: Value | None) -> None:
@@ -77,7 +77,7 @@ class FaultExits:
             return
         t = self.t
         first = self.m.vector(self.m.lane_0(value))
-        other = t.let(f"icmp ne {value.llvm} {value.text}, {first}")
-        bits = t.let(f"bitcast <{W} x i1> {other} to i32")
-        with t.unless(t.let(f"icmp eq i32 {bits}, 0"), cold=True, to="fault"):
+        other = t.ne(value.llvm, value.text, first)
+        bits = t.bitcast(f"<{W} x i1>", other, "i32")
+        with t.unless(t.eq("i32", bits, 0), cold=True, to="fault"):
             self.record(S.DISAGREE, str(code.index), self.active.first(bits), "0")

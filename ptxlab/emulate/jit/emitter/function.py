@@ -84,19 +84,19 @@ class Function:
 
     def of_warpgroup(self, all_: str, each: int) -> str:
         """A pointer to the warpgroup's part of `Executions`, of which each has so many."""
-        number = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'warp_id')}")
-        group = self.t.let(f"zext i32 {self.t.let(f'lshr i32 {number}, {S.LOG_WARPGROUP}')} to i64")
+        number = self.t.load("i32", self.t.field(S.Warp, "warp_id"))
+        group = self.t.zext("i32", self.t.lshr("i32", number, S.LOG_WARPGROUP), "i64")
         return f"getelementptr [{each * S.Executions.size} x i8], ptr {all_}, i64 {group}"
 
     def executions(self, block: int) -> str:
         """A pointer to how often a block has run."""
-        return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
+        return self.t.offset("%counts", S.Executions.size * block)
 
     def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
         """Loads a field when the function begins, as `%field`; underscores become dots."""
         name = name or field.replace("_", ".")
-        self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
-        self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
+        self.t.offset(HELD[record], record.offset(field), f"%{name}.p")
+        self.t.load(kind, f"%{name}.p", name=f"%{name}")
 
     # -- constants -----------------------------------------------------------------------------------------------------
 
@@ -135,7 +135,9 @@ class Function:
             beyond = at(form.beyond) if form.beyond else 0
             scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0), beyond
             rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
-        words = np.array(rows, ScalarRegister.dtype).view(np.uint32).tolist()
+        table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
+        table[:] = rows
+        words = table.view(np.uint32).tolist()
         words += np.array(list(constants), np.int64).reshape(-1).view(np.uint32).tolist()
         return self.constant("table", "i32", words), len(kept)
 

@@ -201,36 +201,36 @@ class InstructionTables(Part):
     def _read(self, m: Ops, kind: str, lane: str, at: int) -> Value:
         """A source, for all lanes."""
         t, type_ = m.t, LLVM[lane]
-        p = t.let(f"getelementptr i8, ptr %row, i64 {4 * at}")
+        p = t.offset("%row", 4 * at)
         if kind == "number":
-            return Value(t.splat(type_, t.let(f"load {type_}, ptr {p}, align 4")), lane, False)
+            return Value(t.splat(type_, t.load(type_, p, align=4)), lane, False)
         p = self._place(t, p)
         if lane == "i1":
-            value = m.of_bits(t.let(f"load i32, ptr {p}"))
+            value = m.of_bits(t.load("i32", p))
             return m.not_(value) if kind == "inverse" else value
         if kind == "one":
-            return Value(t.splat(type_, t.let(f"load {type_}, ptr {p}, align 8")), lane, False)
-        return Value(t.let(f"load <{W} x {type_}>, ptr {p}, align 64"), lane, False)
+            return Value(t.splat(type_, t.load(type_, p, align=8)), lane, False)
+        return Value(t.load(f"<{W} x {type_}>", p, align=64), lane, False)
 
     def _place(self, t: Text, word: str) -> str:
         """The place in the warp's state that a word of the row tells."""
-        return t.let(f"getelementptr i8, ptr %ws, i32 {t.let(f'load i32, ptr {word}')}")
+        return t.element("i8", "%ws", t.load("i32", word), by="i32")
 
     def _store(self, m: Ops, value: Value, at: int) -> None:
         """A result; inactive lanes keep what they have."""
         t, vector = m.t, f"<{W} x {LLVM[value.type]}>"
-        p = self._place(t, t.let(f"getelementptr i8, ptr %row, i64 {4 * at}"))
+        p = self._place(t, t.offset("%row", 4 * at))
         text, align = m.vector(value), 64
         if value.type == "i1":
-            text, vector, align = t.let(f"bitcast {vector} {text} to i32"), "i32", 4
+            text, vector, align = t.bitcast(vector, text, "i32"), "i32", 4
         if self.active.partly:
-            old = t.let(f"load {vector}, ptr {p}, align {align}")
+            old = t.load(vector, p, align=align)
             if value.type == "i1":
-                kept = t.let(f"and i32 {old}, {t.let('xor i32 %bits, -1')}")
-                text = t.let(f"or i32 {kept}, {t.let(f'and i32 {text}, %bits')}")
+                kept = t.and_("i32", old, t.xor("i32", "%bits", -1))
+                text = t.or_("i32", kept, t.and_("i32", text, "%bits"))
             else:
-                text = t.let(f"select <{W} x i1> {m.vector(m.of_bits('%bits'))}, {vector} {text}, {vector} {old}")
-        t.do(f"store {vector} {text}, ptr {p}, align {align}")
+                text = t.select(m.vector(m.of_bits("%bits")), vector, text, old, of=f"<{W} x i1>")
+        t.store(vector, text, p, align=align)
 
     # -- the table -----------------------------------------------------------------------------------------------------
 

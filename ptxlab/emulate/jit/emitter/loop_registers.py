@@ -61,7 +61,7 @@ class LoopRegisters:
     def place(self, r: int, at: int, kind: str) -> str:
         """A pointer to a register, or to a part of it, which lies at an offset in the warp's state."""
         if not self.here >> r & 1:
-            return self.t.let(f"getelementptr i8, ptr %ws, i64 {at}")
+            return self.t.offset("%ws", at)
         self._locals[at] = kind
         return f"%{KEPT}{at}"
 
@@ -79,13 +79,13 @@ class LoopRegisters:
         scalars, too."""
         for r in numbers(alive & self.here):
             for at, kind in self.parts(r, vectors=vectors):
-                self._copy(at, kind, f"%{KEPT}{at}", self.t.let(f"getelementptr i8, ptr %ws, i64 {at}"))
+                self._copy(at, kind, f"%{KEPT}{at}", self.t.offset("%ws", at))
 
     def load(self, alive: int, *, vectors: bool = False) -> None:
         """Loads these registers from the warp's state, those that lie in locals."""
         for r in numbers(alive & self.here):
             for at, kind in self.parts(r, vectors=vectors):
-                self._copy(at, kind, self.t.let(f"getelementptr i8, ptr %ws, i64 {at}"), f"%{KEPT}{at}")
+                self._copy(at, kind, self.t.offset("%ws", at), f"%{KEPT}{at}")
 
     def change(self, registers: int, alive: int) -> None:
         """From here on these registers lie in locals. alive: those whose values count."""
@@ -96,8 +96,8 @@ class LoopRegisters:
     def _copy(self, at: int, kind: str, source: str, dest: str) -> None:
         self._locals[at] = kind
         align = 64 if kind[0] == "<" else 8
-        value = self.t.let(f"load {kind}, ptr {source}, align {align}")
-        self.t.do(f"store {kind} {value}, ptr {dest}, align {align}")
+        value = self.t.load(kind, source, align=align)
+        self.t.store(kind, value, dest, align=align)
 
     def parts(self, r: int, *, vectors: bool = False) -> list[tuple[int, str]]:
         """Where a register lies, and as which types."""
@@ -125,9 +125,9 @@ class LoopRegisters:
     def declare(self) -> None:
         """The locals, at the function's entry."""
         for at, kind in sorted(self._locals.items()):
-            self.t.do(f"%{KEPT}{at} = alloca {kind}, align {64 if kind[0] == '<' else 8}")
+            self.t.alloca(kind, align=64 if kind[0] == "<" else 8, name=f"%{KEPT}{at}")
             if kind == "i32":  # bits of lanes that never ran are written back beside others
-                self.t.do(f"store i32 0, ptr %{KEPT}{at}")
+                self.t.store("i32", 0, f"%{KEPT}{at}")
 
 
 def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], room: int) -> list[int]:

@@ -93,14 +93,14 @@ class LaneMachine(AffineBits):
             if word[0] == "s":
                 most, at = 2 * most, self.add(value, self.const("i64", most))
             large = self.all_bits(self.ule(self.const("i64", most), at))
-            outside = t.let(f"or i32 {outside}, {large}")
-        outside = t.let(f"and i32 {outside}, %bits")
-        with t.if_else(t.let(f"icmp eq i32 {outside}, 0")) as (small, large_):
+            outside = t.or_("i32", outside, large)
+        outside = t.and_("i32", outside, "%bits")
+        with t.if_else(t.eq("i32", outside, 0)) as (small, large_):
             with small, self.own_splats():
                 quick, first = by_floats(t, self.vector, word, a, b, signed=True).text, t.here
             with large_, self.own_splats():
                 each, second = t.let(f"{word} <{W} x i64> {self.vector(a)}, {self.vector(b)}"), t.here
-        return Value(t.let(f"phi <{W} x i64> [{quick}, %{first}], [{each}, %{second}]"), "i64", False)
+        return Value(t.phi(f"<{W} x i64>", (quick, first), (each, second)), "i64", False)
 
     # -- products of bytes
     def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
@@ -143,7 +143,7 @@ class LaneMachine(AffineBits):
             )
             if affine:
                 return affine
-            return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
+            return Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
         fields: dict[str, tuple[type[Record], str]] = {
             "%ntid": (S.Context, "block"),
             "%nctaid": (S.Context, "grid"),
@@ -192,7 +192,7 @@ class LaneMachine(AffineBits):
 
     def field(self, record: type[Record], path: str, type_: str) -> Value:
         """A field of the worker's context, of the CTA or of the warp."""
-        return Value(self.t.let(f"load {LLVM[type_]}, ptr {self.t.field(record, path)}"), type_, True)
+        return Value(self.t.load(LLVM[type_], self.t.field(record, path)), type_, True)
 
     def _clock(self) -> Value:
         """A clock that ticks once for each warp-instruction of this worker: the same in every run."""
@@ -214,7 +214,7 @@ class LaneMachine(AffineBits):
 
     # -- other lanes
     def ballot(self, a: Value) -> Value:
-        return Value(self.t.let(f"and i32 {self.bits_of(a)}, {self.mask.bits}"), "i32", True)
+        return Value(self.t.and_("i32", self.bits_of(a), self.mask.bits), "i32", True)
 
     def lane_read(self, a: Value, index: Value) -> Value:
         if a.uniform:
@@ -226,8 +226,8 @@ class LaneMachine(AffineBits):
             value = self._permuted(wide, index)
             return value if wide is a else self.trunc(a.type, value)
         # through memory: 32 loads from the buffer that holds the lanes
-        self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
-        pointers = self.t.let(f"getelementptr {LLVM[wide.type]}, ptr %data, <{W} x i32> {self.vector(index)}")
+        self.t.store(wide.llvm, wide.text, "%data", align=64)
+        pointers = self.t.element(LLVM[wide.type], "%data", self.vector(index), by=f"<{W} x i32>")
         got = self.t.gather(LLVM[wide.type], BITS[wide.type] // 8, pointers, "splat (i1 true)", "poison")
         value = Value(got, wide.type, False)
         return value if wide is a else self.trunc(a.type, value)
@@ -253,7 +253,7 @@ class LaneMachine(AffineBits):
         """The value of one lane, or of those that are known, in each."""
         ty = f"<{W} x {LLVM[a.type]}>"
         if index.uniform:
-            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
+            return Value(self.t.extract(ty, a.text, index.text, by="i32"), a.type, True)
         assert index.lanes is not None
         order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
         text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
@@ -262,10 +262,10 @@ class LaneMachine(AffineBits):
     # -- the carry flag
     def carry_get(self) -> Value:
         self.carries = True
-        return self.of_bits(self.t.let("load i32, ptr %carry.at"))
+        return self.of_bits(self.t.load("i32", "%carry.at"))
 
     def carry_set(self, carry: Value) -> None:
-        new = self.t.let(f"and i32 {self.bits_of(carry)}, {self.mask.bits}")
-        kept = self.t.let(f"xor i32 {self.mask.bits}, -1")
-        old = self.t.let(f"and i32 {self.t.let('load i32, ptr %carry.at')}, {kept}")
-        self.t.do(f"store i32 {self.t.let(f'or i32 {new}, {old}')}, ptr %carry.at")
+        new = self.t.and_("i32", self.bits_of(carry), self.mask.bits)
+        kept = self.t.xor("i32", self.mask.bits, -1)
+        old = self.t.and_("i32", self.t.load("i32", "%carry.at"), kept)
+        self.t.store("i32", self.t.or_("i32", new, old), "%carry.at")

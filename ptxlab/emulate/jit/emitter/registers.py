@@ -71,7 +71,7 @@ class Registers:
     def _loaded(self, r: int, at: int, type_: str) -> Value:
         """A scalar of a register, which has this place in the warp's state."""
         p = self.loops.place(r, at, type_)
-        return Value(self.t.let(f"load {type_}, ptr {p}, align 8"), type_, True)
+        return Value(self.t.load(type_, p, align=8), type_, True)
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
@@ -87,13 +87,13 @@ class Registers:
             scalar = self.scalar(r)
             p = self._place(r, scalar=scalar)
             if lane == "i1" and not scalar:
-                found = self.values[r] = self.m.of_bits(self.t.let(f"load i32, ptr {p}"))
+                found = self.values[r] = self.m.of_bits(self.t.load("i32", p))
                 return found
             if lane == "i1":
-                text = self.t.let(f"icmp ne i8 {self.t.let(f'load i8, ptr {p}')}, 0")
+                text = self.t.ne("i8", self.t.load("i8", p), 0)
             else:
                 ty = LLVM[lane] if scalar else f"<{W} x {LLVM[lane]}>"
-                text = self.t.let(f"load {ty}, ptr {p}, align {8 if scalar else 64}")
+                text = self.t.load(ty, p, align=8 if scalar else 64)
             found = self.values[r] = Value(text, lane, scalar)
             if scalar:
                 self.m.note(found, self.f.known.get(r, ANY))
@@ -146,17 +146,17 @@ class Registers:
             if self.scalar(r):
                 assert value.uniform, (self.program.registers[r], value)
                 p = self._place(r, scalar=True)
-                text = self.t.let(f"zext i1 {value.text} to i8") if lane == "i1" else value.text
-                self.t.do(f"store {'i8' if lane == 'i1' else value.llvm} {text}, ptr {p}, align 8")
+                text = self.t.zext("i1", value.text, "i8") if lane == "i1" else value.text
+                self.t.store("i8" if lane == "i1" else value.llvm, text, p, align=8)
                 continue
             changed |= self.f.scalars[r] << r % 64
             p = self._place(r, scalar=False)
             if lane == "i1":
-                self.t.do(f"store i32 {self.m.bits_of(value)}, ptr {p}")
+                self.t.store("i32", self.m.bits_of(value), p)
             else:
-                self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
+                self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), p, align=64)
         if changed and self.f.slow:
-            self.t.bump(self.t.field(Warp, "changed"), "or i64", str(changed))
+            self.t.bump(self.t.field(Warp, "changed"), "or", "i64", changed)
         self.dirty.clear()
 
     def _of_form(self, r: int, value: Value) -> Value:
@@ -177,7 +177,7 @@ class Registers:
         for at, part in parts:
             if at is not None and part is not None:
                 p = self.loops.place(r, at, part.type)
-                self.t.do(f"store {part.llvm} {part.text}, ptr {p}, align 8")
+                self.t.store(part.llvm, part.text, p, align=8)
 
     def put(self, r: int) -> None:
         """Stores a register, if it has changed, where it is kept."""
@@ -190,19 +190,19 @@ class Registers:
         value, lane = self.read(r), self.program.registers[r].lane
         p = self._place(r, scalar=False)
         if lane == "i1":
-            self.t.do(f"store i32 {self.t.let(f'sext i1 {value.text} to i32')}, ptr {p}")
+            self.t.store("i32", self.t.sext("i1", value.text, "i32"), p)
         else:
-            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {p}, align 64")
+            self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), p, align=64)
 
     def settle(self, r: int, *, raw: bool = False) -> None:
         """Stores a register in the warp's state, for all lanes. raw: what reads it there is arithmetic that also writes
         it, so that a NaN need not be the canonical one."""
         scalar = self.scalar(r)
         if r in self.dirty or scalar:
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.f.file.vector[r]}")
+            p = self.t.offset("%ws", self.f.file.vector[r])
             held = self.read(r)
             value = self.m.vector(held.raw or held if raw else held)
-            self.t.do(f"store <{W} x {LLVM[self.program.registers[r].lane]}> {value}, ptr {p}, align 64")
+            self.t.store(f"<{W} x {LLVM[self.program.registers[r].lane]}>", value, p, align=64)
             self.readers.changed(r)
             if not self.f.scalars[r]:  # of those `flush` notes that they have changed
                 self.dirty.discard(r)

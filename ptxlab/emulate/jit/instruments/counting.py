@@ -64,17 +64,17 @@ class Counting(Part, Instrument):
 
     def _record(self, index: int, field: str) -> str:
         """A pointer to a field of an instruction's record, which is a `Counted`."""
-        return self.t.let(f"getelementptr i8, ptr %tally, i64 {index * Counted.size + Counted.offset(field)}")
+        return self.t.offset("%tally", index * Counted.size + Counted.offset(field))
 
     def _add(self, index: int, field: str, pair: str) -> None:
         """Adds a pair of i64 to a record."""
         p = self._record(index, field)
-        old = self.t.let(f"load <2 x i64>, ptr {p}, align 16")
-        self.t.do(f"store <2 x i64> {self.t.let(f'add <2 x i64> {old}, {pair}')}, ptr {p}, align 16")
+        old = self.t.load("<2 x i64>", p, align=16)
+        self.t.store("<2 x i64>", self.t.add("<2 x i64>", old, pair), p, align=16)
 
     def _pair(self, a: str, b: str) -> str:
-        first = self.t.let(f"insertelement <2 x i64> poison, i64 {a}, i64 0")
-        return self.t.let(f"insertelement <2 x i64> {first}, i64 {b}, i64 1")
+        first = self.t.insert("<2 x i64>", "poison", "i64", a, 0)
+        return self.t.insert("<2 x i64>", first, "i64", b, 1)
 
     def _need(self, function: Callable[..., Any], *arguments: str) -> str:
         """The result of a rule of the memory model, as a pair of i64."""
@@ -85,7 +85,7 @@ class Counting(Part, Instrument):
 
     def guarded(self, code: Code) -> None:
         if code.guard is not None:
-            some = self.t.let(f"zext i1 {self.active.any()} to i64")
+            some = self.t.zext("i1", self.active.any(), "i64")
             self._add(code.index, "on", self._pair(some, self.active.count()))
 
     def branches(self, target: Value | None) -> None:
@@ -94,13 +94,13 @@ class Counting(Part, Instrument):
         diverged = ""
         if self.active.guard is not None and not self.active.guard.uniform:
             some = self.active.any()
-            all_ = t.let(f"icmp ne i32 {self.active.bits}, {self.active.block_bits}")
-            diverged = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
+            all_ = t.ne("i32", self.active.bits, self.active.block_bits)
+            diverged = t.zext("i1", t.and_("i1", some, all_), "i64")
         if target is not None and not target.uniform:
-            spread = t.let(f"zext i1 {t.let(call(differ, target.text, self.active.bits))} to i64")
-            diverged = t.let(f"or i64 {diverged}, {spread}") if diverged else spread
+            spread = t.zext("i1", t.let(call(differ, target.text, self.active.bits)), "i64")
+            diverged = t.or_("i64", diverged, spread) if diverged else spread
         if diverged:
-            t.bump(self._record(self.e.code.index, "diverged"), "add i64", diverged)
+            t.bump(self._record(self.e.code.index, "diverged"), "add", "i64", diverged)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class Counting(Part, Instrument):
             else:
                 need = "" if seen.uniform else self._sectors(seen)
             if need:
-                beyond = self.t.let(f"sub <2 x i64> {need}, splat (i64 1)")
+                beyond = self.t.sub("<2 x i64>", need, "splat (i64 1)")
                 self._add(code.index, "slow" if self.e.slow else "fast", beyond)
 
     def anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
@@ -128,15 +128,15 @@ class Counting(Part, Instrument):
         pairs = str(moves_pairs(code)).lower()
         at = self._moved("i64", addresses, offset)
         space = str(SPACES[space or code.space])
-        record = self.t.let(f"getelementptr i8, ptr %tally, i64 {index * Counted.size}")
+        record = self.t.offset("%tally", index * Counted.size)
         self.t.do(call(count_access, record, at, mask or self.active.bits, str(size), space, pairs))
 
     def _moved(self, type_: str, addresses: str, offset: int) -> str:
         """A vector of addresses and an offset."""
         if not offset:
             return addresses
-        step = self.t.splat(type_, self.t.let(f"add {type_} {offset}, 0"))
-        return self.t.let(f"add <{W} x {type_}> {addresses}, {step}")
+        step = self.t.splat(type_, self.t.add(type_, offset, 0))
+        return self.t.add(f"<{W} x {type_}>", addresses, step)
 
     def _sectors(self, seen: Seen) -> str:
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
@@ -147,10 +147,10 @@ class Counting(Part, Instrument):
         switch = t.switch(group.way or group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves | apart | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
-            first = t.let(f"extractelement <{W} x i64> {self.memory.sites.addresses(group)}, i64 0")
-            low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
-            askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row takes one more sector
-            results.append(self._pair(t.let(f"add i64 {straight}, {askew}"), str(best)))
+            first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
+            low = t.and_("i64", t.add("i64", first, seen.offset), SECTOR - 1)
+            askew = t.zext("i1", t.ne("i64", low, 0), "i64")  # then the row takes one more sector
+            results.append(self._pair(t.add("i64", straight, askew), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
         with switch.arm("any") as results:
@@ -166,7 +166,7 @@ class Counting(Part, Instrument):
             assert group.lanes is not None, "halves are known of affine addresses"
             found = [sectors(self._from(seen, low).astype(np.uint64), FULL, size) for low in range(0, SECTOR, size)]
             with switch.arm("halves") as results:
-                first = t.let(f"add i64 {self.m.reached(group.lanes, 0).text}, {seen.offset}")
+                first = t.add("i64", self.m.reached(group.lanes, 0).text, seen.offset)
                 results.append(self._listed(found, first, size))
         switch.end()
         return switch.phi("<2 x i64>")
@@ -181,20 +181,20 @@ class Counting(Part, Instrument):
         """The pair of sectors where each half of a full warp touches all of so many bytes from its first lane on."""
         t, group = self.t, seen.group
         if group.lanes is not None:
-            firsts = [t.let(f"add i64 {group.start}, {half}") for half in group.halves]
+            firsts = [t.add("i64", group.start, half) for half in group.halves]
         else:
             addresses = self.memory.sites.addresses(group)
-            firsts = [t.let(f"extractelement <{W} x i64> {addresses}, i64 {lane}") for lane in (0, W // 2)]
+            firsts = [t.extract(f"<{W} x i64>", addresses, lane) for lane in (0, W // 2)]
         begins, ends = (
-            [t.let(f"lshr i64 {t.let(f'add i64 {first}, {seen.offset + last}')}, {LOG_SECTOR}") for first in firsts]
+            [t.lshr("i64", t.add("i64", first, seen.offset + last), LOG_SECTOR) for first in firsts]
             for last in (0, span - 1)
         )
-        more = [t.let(f"sub i64 {end}, {begin}") for begin, end in zip(begins, ends, strict=True)]
+        more = [t.sub("i64", end, begin) for begin, end in zip(begins, ends, strict=True)]
         begin = t.call("i64", "llvm.umax.i64", [("i64", each) for each in begins])
         end = t.call("i64", "llvm.umin.i64", [("i64", each) for each in ends])
-        both = t.let(f"sub i64 {t.let(f'add i64 {end}, 1')}, {begin}")  # sectors of both halves, if above 0
+        both = t.sub("i64", t.add("i64", end, 1), begin)  # sectors of both halves, if above 0
         both = t.call("i64", "llvm.smax.i64", [("i64", both), ("i64", "0")])
-        needed = t.let(f"sub i64 {t.let(f'add i64 {more[0]}, {more[1]}')}, {t.let(f'sub i64 {both}, 2')}")
+        needed = t.sub("i64", t.add("i64", more[0], more[1]), t.sub("i64", both, 2))
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(seen.size))]))
 
     def _of_stride(self, seen: Seen) -> str:
@@ -202,13 +202,13 @@ class Counting(Part, Instrument):
         lowest to the highest."""
         t, group, size = self.t, seen.group, seen.size
         far = t.call("i64", "llvm.abs.i64", [("i64", group.stride), ("i1", "false")])
-        first = t.let(f"add i64 {group.start}, {t.let(f'add i64 {group.halves[0]}, {seen.offset}')}")
-        last = t.let(f"add i64 {first}, {t.let(f'mul i64 {group.stride}, {W - 1}')}")
-        numbers = [t.let(f"lshr i64 {at}, {LOG_SECTOR}") for at in (first, last)]
+        first = t.add("i64", group.start, t.add("i64", group.halves[0], seen.offset))
+        last = t.add("i64", first, t.mul("i64", group.stride, W - 1))
+        numbers = [t.lshr("i64", at, LOG_SECTOR) for at in (first, last)]
         between = t.let("sub i64 {1}, {0}".format(*numbers))
         between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
-        near, apart = t.let(f"add i64 {between}, 1"), t.let(f"icmp uge i64 {far}, {SECTOR}")
-        needed = t.let(f"select i1 {apart}, i64 {W}, i64 {near}")
+        near, apart = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
+        needed = t.select(apart, "i64", W, near)
         best = (W * size + SECTOR - 1) // SECTOR
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(best))]))
 
@@ -222,9 +222,9 @@ class Counting(Part, Instrument):
         if len(set(found)) == 1:
             return "<i64 {}, i64 {}>".format(*found[0])
         table = self.e.constant("sectors", "i64", (n for pair in found for n in pair), align=", align 16", shared=True)
-        index = self.t.let(f"and i64 {first}, {SECTOR - 1}")
-        p = self.t.let(f"getelementptr i8, ptr {table}, i64 {self.t.let(f'mul i64 {index}, {16 // size}')}")
-        return self.t.let(f"load <2 x i64>, ptr {p}, align 16")
+        index = self.t.and_("i64", first, SECTOR - 1)
+        p = self.t.offset(table, self.t.mul("i64", index, 16 // size))
+        return self.t.load("<2 x i64>", p, align=16)
 
     def _banks(self, seen: Seen) -> str:
         """The pair of wavefronts needed and wavefronts at best; nothing where both are 1."""
@@ -269,11 +269,11 @@ class Counting(Part, Instrument):
     def _one_sector(self, size: int) -> None:
         """Counts a request of all active lanes, if there are any, at one address of global memory."""
         t, kind = self.t, "<4 x i64>"
-        some = t.let(f"zext i1 {self.active.any()} to i64")
-        octets = t.let(f"mul i64 {self.active.count()}, {size}")
+        some = t.zext("i1", self.active.any(), "i64")
+        octets = t.mul("i64", self.active.count(), size)
         more = "poison"
         for k, amount in enumerate((some, octets, some, some)):  # as the fields of a `Traffic` are
-            more = t.let(f"insertelement {kind} {more}, i64 {amount}, i64 {k}")
+            more = t.insert(kind, more, "i64", amount, k)
         p = self._record(self.e.code.index, "in_global")
-        old = t.let(f"load {kind}, ptr {p}, align 16")
-        t.do(f"store {kind} {t.let(f'add {kind} {old}, {more}')}, ptr {p}, align 16")
+        old = t.load(kind, p, align=16)
+        t.store(kind, t.add(kind, old, more), p, align=16)

@@ -81,7 +81,7 @@ class Tracing(Part, Instrument):
         self.e.held(S.Warp, "traced", "i32", "traced.word")
         self.e.held(S.Warp, "warp_id", "i32")
         self.e.held(S.Cta, "linear", "i64", "block.id")
-        self.t.do("%traced = icmp ne i32 %traced.word, 0")
+        self.t.ne("i32", "%traced.word", 0, "%traced")
 
     def stays(self) -> str:
         return "%traced"
@@ -114,19 +114,19 @@ class Tracing(Part, Instrument):
         ]
         with t.if_then("%traced"):
             step, data = self._of("next_step"), self._of("next_data")
-            next_step = t.let(f"getelementptr i8, ptr {step}, i64 {Step.size}")
-            next_data = t.let(f"getelementptr i8, ptr {data}, i64 {-(-shape.size // 64) * 64}")
+            next_step = t.offset(step, Step.size)
+            next_data = t.offset(data, -(-shape.size // 64) * 64)
             over = [
-                t.let(f"icmp ugt ptr {pointer}, {self._of(limit)}")
+                t.ugt("ptr", pointer, self._of(limit))
                 for pointer, limit in ((next_step, "last_step"), (next_data, "last_data"))
             ]
-            with t.if_else(t.let(f"or i1 {over[0]}, {over[1]}")) as (full, room):
+            with t.if_else(t.or_("i1", over[0], over[1])) as (full, room):
                 with full:
-                    t.do(f"store i64 1, ptr {t.field(Reel, 'full', '%trace')}")
+                    t.store("i64", 1, t.field(Reel, "full", "%trace"))
                 with room:
                     self._write(code, step, data, values, list(zip(places, shape.touches, strict=True)))
-                    t.do(f"store ptr {next_step}, ptr {t.field(Reel, 'next_step', '%trace')}")
-                    t.do(f"store ptr {next_data}, ptr {t.field(Reel, 'next_data', '%trace')}")
+                    t.store("ptr", next_step, t.field(Reel, "next_step", "%trace"))
+                    t.store("ptr", next_data, t.field(Reel, "next_data", "%trace"))
 
     def _write(
         self, code: Code, step: str, data: str, values: list[tuple[str, str, int]], touches: list[tuple[str, Touch]]
@@ -141,19 +141,19 @@ class Tracing(Part, Instrument):
             ("at", "ptr", data),
             ("block", "i64", "%block.id"),
         ):
-            t.do(f"store {kind} {value}, ptr {t.field(Step, name, step)}")
+            t.store(kind, value, t.field(Step, name, step))
         for value, lane, at in values:
-            p = t.let(f"getelementptr i8, ptr {data}, i64 {at}")
+            p = t.offset(data, at)
             if lane == "i1":
-                t.do(f"store i32 {t.let(f'bitcast <{W} x i1> {value} to i32')}, ptr {p}")
+                t.store("i32", t.bitcast(f"<{W} x i1>", value, "i32"), p)
             else:
-                t.do(f"store <{W} x {LLVM[lane]}> {value}, ptr {p}, align 32")
+                t.store(f"<{W} x {LLVM[lane]}>", value, p, align=32)
         for place, (*_, at) in touches:
-            t.do(f"store <{W} x i64> {place}, ptr {t.let(f'getelementptr i8, ptr {data}, i64 {at}')}, align 32")
+            t.store(f"<{W} x i64>", place, t.offset(data, at), align=32)
 
     def _of(self, name: str) -> str:
         """A pointer that the trace holds."""
-        return self.t.let(f"load ptr, ptr {self.t.field(Reel, name, '%trace')}")
+        return self.t.load("ptr", self.t.field(Reel, name, "%trace"))
 
 
 class Tape:

@@ -31,13 +31,13 @@ def dot_of_bytes(t: Text, lanes: int, a: str, b: str, a_signed: bool, b_signed: 
             cut = [shuffle(t, "i16", 2 * W, each, "poison", chosen) for each in pair]
             parts.append(t.call(f"<{lanes} x i32>", name, [(f"<{2 * lanes} x i16>", each) for each in cut]))
         products = join(t, "i32", lanes, parts)
-        total = t.let(f"add <{W} x i32> {total}, {products}") if total else products
+        total = t.add(f"<{W} x i32>", total, products) if total else products
     return total
 
 
 def _halves(t: Text, words: str, signed: bool) -> list[str]:
     """The bytes at even places as 16-bit numbers, and those at odd places."""
     kind, by = f"<{2 * W} x i16>", "splat (i16 8)"
-    both, shift = t.let(f"bitcast <{W} x i32> {words} to {kind}"), "ashr" if signed else "lshr"
-    even = t.let(f"{shift} {kind} {t.let(f'shl {kind} {both}, {by}')}, {by}")
+    both, shift = t.bitcast(f"<{W} x i32>", words, kind), "ashr" if signed else "lshr"
+    even = t.let(f"{shift} {kind} {t.shl(kind, both, by)}, {by}")
     return [even, t.let(f"{shift} {kind} {both}, {by}")]

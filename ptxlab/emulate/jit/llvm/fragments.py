@@ -64,19 +64,19 @@ def pick(t: Text, ty: str, width: int, sources: Sequence[str], wanted: Sequence[
 
 def slot(t: Text, number: int) -> str:
     """A pointer to the register whose offset is the `number`th of the table."""
-    p = t.let(f"getelementptr i32, ptr %table, i64 {number}")
-    offset = t.let(f"zext i32 {t.let(f'load i32, ptr {p}')} to i64")
-    return t.let(f"getelementptr i8, ptr %ws, i64 {offset}")
+    p = t.element("i32", "%table", number)
+    offset = t.zext("i32", t.load("i32", p), "i64")
+    return t.offset("%ws", offset)
 
 
 def load(t: Text, number: int, ty: str, count: int) -> str:
     """A register as a vector of `count` elements."""
-    return t.let(f"load <{count} x {ty}>, ptr {slot(t, number)}, align 64")
+    return t.load(f"<{count} x {ty}>", slot(t, number), align=64)
 
 
 def store(t: Text, number: int, ty: str, count: int, value: str) -> None:
     """Writes a register."""
-    t.do(f"store <{count} x {ty}> {value}, ptr {slot(t, number)}, align 64")
+    t.store(f"<{count} x {ty}>", value, slot(t, number), align=64)
 
 
 def function(t: Text, name: str, more: str = "", result: str = "void", last: str = "ret void") -> str:

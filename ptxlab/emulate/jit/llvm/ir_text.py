@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from ptxlab.emulate.jit.llvm.instructions import Instructions, Operand
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
@@ -22,39 +23,21 @@ USUAL = " ; usual"
 """A comment behind a conditional branch: in most CTAs all warps take the first target (see `versioned`)."""
 
 
-class Text:
+class Text(Instructions):
     """The text of one LLVM function while it is written; labels and names are numbered here. `here` is the label of the
     basic block that is being written."""
 
     def __init__(self, prefix: str = "v") -> None:
-        self.prefix = prefix
-        self.lines: list[str] = []
+        super().__init__(prefix)
         self.here = "entry"
         self.declared: set[str] = set()
         self.metadata: dict[str, int] = {}
         """Metadata of this function, by their texts: their numbers in the module. 0 is `COLD`."""
-        self.count = 0
-
-    def name(self) -> str:
-        """A fresh SSA name."""
-        self.count += 1
-        return f"%{self.prefix}{self.count}"
 
     def label(self, hint: str = "L") -> str:
         """A fresh label."""
         self.count += 1
         return f"{hint}.{self.prefix}{self.count}"
-
-    def do(self, text: str) -> None:
-        """An instruction without a result."""
-        self.lines.append("  " + text)
-
-    def let(self, text: str) -> str:
-        """An instruction with a result; its name."""
-        self.count += 1
-        name = f"%{self.prefix}{self.count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
 
     def at(self, label: str) -> None:
         """Starts a basic block."""
@@ -63,16 +46,12 @@ class Text:
 
     # -- structured control flow
 
-    def go(self, label: str) -> None:
-        """Ends the basic block."""
-        self.lines.append(f"  br label %{label}")
-
     @contextmanager
     def _arm(self, condition: str, *, holds: bool, marks: str = "") -> Iterator[str]:
         """Code that runs where an i1 holds, or where it does not; returns the label where the others continue."""
         then, on = self.label("then"), self.label("on")
         ways = (then, on) if holds else (on, then)
-        self.do(f"br i1 {condition}, label %{ways[0]}, label %{ways[1]}{marks}")
+        self.branch(condition, ways[0], ways[1], marks)
         self.at(then)
         yield on
         self.at(on)
@@ -95,7 +74,7 @@ class Text:
     def if_else(self, condition: str) -> Iterator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
         """`with t.if_else(c) as (yes, no):` and in it `with yes:` and `with no:`."""
         then, otherwise, end = (self.label(name) for name in ("then", "else", "on"))
-        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
+        self.branch(condition, then, otherwise)
         yield self._way(then, end), self._way(otherwise, end)
         self.at(end)
 
@@ -116,13 +95,13 @@ class Text:
     def fault_unless(self, condition: str) -> None:
         """Continues where an i1 holds; else a fault has been noted, and the function ends."""
         fine = self.label("fine")
-        self.do(f"br i1 {condition}, label %{fine}, label %fault")
+        self.branch(condition, fine, "fault")
         self.at(fine)
 
     def fault_if(self, condition: str) -> None:
         """As `fault_unless`, the other way round."""
         fine = self.label("fine")
-        self.do(f"br i1 {condition}, label %fault, label %{fine}")
+        self.branch(condition, "fault", fine)
         self.at(fine)
 
     def switch(self, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> Switch:
@@ -140,13 +119,11 @@ class Text:
     def field(self, record: type[Record], path: str, pointer: str = "") -> str:
         """The address of a field (see `Record.offset`) of the record at `pointer`, if not the function's own."""
         pointer, at = pointer or HELD[record], record.offset(path)
-        return self.let(f"getelementptr i8, ptr {pointer}, i64 {at}") if at else pointer
+        return self.offset(pointer, at) if at else pointer
 
-    def bump(self, pointer: str, operation: str, amount: str) -> None:
-        """Read, change, write: `operation` is the word and the type, as in "add i64"."""
-        old = self.let(f"load {operation.split()[1]}, ptr {pointer}")
-        new = self.let(f"{operation} {old}, {amount}")
-        self.do(f"store {operation.split()[1]} {new}, ptr {pointer}")
+    def bump(self, pointer: str, word: str, type_: str, amount: Operand) -> None:
+        """Read, change by an instruction of two operands, write."""
+        self.store(type_, self.binary(word, type_, self.load(type_, pointer), amount), pointer)
 
     def call(self, result: str, function: str, arguments: Iterable[tuple[str, str]], attributes: str = "") -> str:
         """A call of a function or intrinsic, declared once; `arguments` are (type, value)."""
@@ -188,8 +165,8 @@ class Text:
 
     def splat(self, type: str, scalar: str) -> str:
         """A vector of one scalar SSA value."""
-        first = self.let(f"insertelement <{W} x {type}> poison, {type} {scalar}, i64 0")
-        return self.let(f"shufflevector <{W} x {type}> {first}, <{W} x {type}> poison, <{W} x i32> zeroinitializer")
+        vector = f"<{W} x {type}>"
+        return self.shuffle(vector, self.insert(vector, "poison", type, scalar, 0), [0] * W)
 
 
 def _shape(vector: str) -> tuple[str, str]:
@@ -231,6 +208,5 @@ class Switch:
 
     def phi(self, type_: str) -> str:
         """The next result."""
-        incoming = ", ".join(f"[{results[self.taken]}, %{label}]" for results, label in self.arms)
         self.taken += 1
-        return self.t.let(f"phi {type_} {incoming}")
+        return self.t.phi(type_, *((results[self.taken - 1], label) for results, label in self.arms))

@@ -109,10 +109,10 @@ def _high(name: str, widen: str) -> Callable[[Ops, Value, Value], Value]:
         bits = BITS[a.type]
         ty, wide = self._ty(a.type, uniform), f"i{2 * bits}" if uniform else f"<{W} x i{2 * bits}>"
         wx, wy = self.t.let(f"{widen} {ty} {x} to {wide}"), self.t.let(f"{widen} {ty} {y} to {wide}")
-        product = self.t.let(f"mul {wide} {wx}, {wy}")
+        product = self.t.mul(wide, wx, wy)
         shift = str(bits) if uniform else f"splat (i{2 * bits} {bits})"
-        high = self.t.let(f"lshr {wide} {product}, {shift}")
-        return Value(self.t.let(f"trunc {wide} {high} to {ty}"), a.type, uniform)
+        high = self.t.lshr(wide, product, shift)
+        return Value(self.t.trunc(wide, high, ty), a.type, uniform)
 
     return method
 
@@ -186,7 +186,7 @@ class Ops(OptionalOperations):
         """The bits of an i32 as a vector of i1, without mask registers once in each basic block."""
         found = self._lanes.get((bits, self.t.here))
         if found is None or self.masks:
-            found = self._lanes[bits, self.t.here] = self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
+            found = self._lanes[bits, self.t.here] = self.t.bitcast("i32", bits, f"<{W} x i1>")
         return found
 
     def of_bits(self, bits: str) -> Value:
@@ -199,13 +199,13 @@ class Ops(OptionalOperations):
 
     def bits_of(self, value: Value) -> str:
         """The lanes of a predicate as an i32."""
-        return value.bits or self.t.let(f"bitcast <{W} x i1> {self.vector(value)} to i32")
+        return value.bits or self.t.bitcast(f"<{W} x i1>", self.vector(value), "i32")
 
     def all_bits(self, value: Value) -> str:
         """The lanes of a predicate that may be the same in all of them, as an i32."""
         if not value.uniform or value.lanes is not None:
             return _word(value) or self.bits_of(value)
-        return self.t.let(f"sext i1 {value.text} to i32")
+        return self.t.sext("i1", value.text, "i32")
 
     def short(self, value: Value) -> Value:
         """A predicate that is to be read in other basic blocks: without mask registers as its bits."""
@@ -217,7 +217,7 @@ class Ops(OptionalOperations):
         """The value of lane 0 in all lanes."""
         if value.uniform:
             return value
-        return Value(self.t.let(f"extractelement {value.llvm} {value.text}, i64 0"), value.type, True)
+        return Value(self.t.extract(value.llvm, value.text, 0), value.type, True)
 
     def _args(self, values: tuple[Value, ...]) -> tuple[bool, list[str]]:
         if all(v.uniform for v in values):
@@ -356,8 +356,8 @@ class Ops(OptionalOperations):
             return folded
         uniform, (arg,) = self._args((a,))
         half = "half" if uniform else f"<{W} x half>"
-        bits = self.t.let(f"bitcast {self._ty('i16', uniform)} {arg} to {half}")
-        return Value(self.t.let(f"fpext {half} {bits} to {self._ty('f32', uniform)}"), "f32", uniform)
+        bits = self.t.bitcast(self._ty("i16", uniform), arg, half)
+        return Value(self.t.fpext(half, bits, self._ty("f32", uniform)), "f32", uniform)
 
     def float_to_half(self, a: Value) -> Value:
         folded = self._fold("float_to_half", "i16", (a,))
@@ -365,8 +365,8 @@ class Ops(OptionalOperations):
             return folded
         uniform, (arg,) = self._args((a,))
         half = "half" if uniform else f"<{W} x half>"
-        rounded = self.t.let(f"fptrunc {self._ty('f32', uniform)} {arg} to {half}")
-        return Value(self.t.let(f"bitcast {half} {rounded} to {self._ty('i16', uniform)}"), "i16", uniform)
+        rounded = self.t.fptrunc(self._ty("f32", uniform), arg, half)
+        return Value(self.t.bitcast(half, rounded, self._ty("i16", uniform)), "i16", uniform)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         if condition.lanes is not None and condition.uniform:
@@ -378,13 +378,13 @@ class Ops(OptionalOperations):
             return b if b.canonical else self._made_canonical(condition, a, b)
         if a.type == "i1" and not self.masks and not (condition.uniform and a.uniform and b.uniform):
             yes, then, other = (self.all_bits(value) for value in (condition, a, b))
-            held = self.t.let(f"and i32 {yes}, {then}")
-            failed = self.t.let(f"and i32 {self.t.let(f'xor i32 {yes}, -1')}, {other}")
-            return self.of_bits(self.t.let(f"or i32 {held}, {failed}"))
+            held = self.t.and_("i32", yes, then)
+            failed = self.t.and_("i32", self.t.xor("i32", yes, -1), other)
+            return self.of_bits(self.t.or_("i32", held, failed))
         chosen = self._selected(condition, a, b)
         return self.beside(chosen, lambda: self._selected(condition, a.raw or a, b.raw or b), a, b)
 
     def _selected(self, condition: Value, a: Value, b: Value) -> Value:
         uniform, (c, x, y) = self._args((condition, a, b))
         ty = self._ty(a.type, uniform)
-        return Value(self.t.let(f"select {self._ty('i1', uniform)} {c}, {ty} {x}, {ty} {y}"), a.type, uniform)
+        return Value(self.t.select(c, ty, x, y, of=self._ty("i1", uniform)), a.type, uniform)

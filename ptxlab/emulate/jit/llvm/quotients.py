@@ -30,12 +30,12 @@ def by_floats(t: Text, vector: Callable[[Value], str], word: str, a: Value, b: V
         half = "splat (double 0.5)"
         if signed:
             half = t.call(_FLOATS, f"llvm.copysign.v{W}f64", [(_FLOATS, half), (_FLOATS, dividend)])
-        reciprocal = t.let(f"fdiv double 1.0, {t.let(f'{to} {kind} {b.text} to double')}")
-        more = t.let(f"fadd {_FLOATS} {dividend}, {half}")
-        quotient = t.let(f"fmul {_FLOATS} {more}, {t.splat('double', reciprocal)}")
+        reciprocal = t.fdiv("double", "1.0", t.let(f"{to} {kind} {b.text} to double"))
+        more = t.fadd(_FLOATS, dividend, half)
+        quotient = t.fmul(_FLOATS, more, t.splat("double", reciprocal))
     else:
-        quotient = t.let(f"fdiv {_FLOATS} {dividend}, {t.let(f'{to} {ints} {y} to {_FLOATS}')}")
+        quotient = t.fdiv(_FLOATS, dividend, t.let(f"{to} {ints} {y} to {_FLOATS}"))
     found = t.let(f"{back} {_FLOATS} {quotient} to {ints}")
     if word in ("urem", "srem"):
-        found = t.let(f"sub {ints} {x}, {t.let(f'mul {ints} {found}, {y}')}")
+        found = t.sub(ints, x, t.mul(ints, found, y))
     return Value(found, a.type, False)

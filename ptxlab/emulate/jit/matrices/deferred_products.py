@@ -110,8 +110,8 @@ class DeferredProducts(Part):
         pointers = [x for k, (a, _) in enumerate(units[0].steps) for x in (a, *(each.steps[k][1] for each in units))]
         self._pointers = max(self._pointers, len(pointers))
         for k, pointer in enumerate(pointers):
-            place = t.let(f"getelementptr ptr, ptr %factors, i64 {k}")
-            t.do(f"store ptr {pointer}, ptr {place}")
+            place = t.element("ptr", "%factors", k)
+            t.store("ptr", pointer, place)
         offsets = [x for each in units for x in each.d] + [x for each in units for x in each.c]
         table = self.e.constant("registers", "i32", offsets, shared=True)
         name = wide.product(unit, len(units), apart=bool(c))
@@ -123,4 +123,4 @@ class DeferredProducts(Part):
     def room(self) -> None:
         """At the function's entry: the pointers of a call."""
         if self._pointers:
-            self.t.do(f"%factors = alloca [{8 * self._pointers} x i8], align 64")
+            self.t.alloca(f"[{8 * self._pointers} x i8]", align=64, name="%factors")

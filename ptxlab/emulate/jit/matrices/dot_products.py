@@ -34,36 +34,36 @@ def product(name: str, unit: Unit, units: int, cpu: Vectors, declared: set[str],
     more = half_products.APART if apart else ""
     given = f"(ptr %ws, ptr %table, {half_products.FACTORS}{more})"
     all_dot = t.field(S.Warp, "all_dot")
-    first = t.let(f"icmp ne i32 {t.let('and i32 %known, 2')}, 0")
-    so_far = t.let(f"select i1 {first}, i32 1, i32 {t.let(f'load i32, ptr {all_dot}')}")
+    first = t.ne("i32", t.and_("i32", "%known", 2), 0)
+    so_far = t.select(first, "i32", 1, t.load("i32", all_dot))
     sound = _sound(t, unit, units)
-    t.do(f"br i1 {sound}, label %good, label %bad")
+    t.branch(sound, "good", "bad")
     t.at("good")
     if unit.c == ZERO:
         t.go("pairs")
     else:
         _look(t, unit, units, so_far, apart=apart)
     t.at("pairs")
-    t.do(f"store i32 {so_far}, ptr {all_dot}")
+    t.store("i32", so_far, all_dot)
     t.do(f"call void @{name}_pairs{given}")
-    t.do("ret void")
+    t.ret()
     t.at("bad")
-    t.do(f"store i32 0, ptr {all_dot}")
+    t.store("i32", 0, all_dot)
     t.do(f"call void @{name}_exact{given}")
     return "".join([*parts, function(t, name, half_products.FACTORS + more + KNOWN)])
 
 
 def _look(t: Text, unit: Unit, units: int, so_far: str, *, apart: bool) -> None:
     """Looks at C, if its sums are not known to be large enough."""
-    known = t.let(f"and i32 %known, {so_far}")
-    t.do(f"br i1 {t.let(f'trunc i32 {known} to i1')}, label %pairs, label %look")
+    known = t.and_("i32", "%known", so_far)
+    t.branch(t.trunc("i32", known, "i1"), "pairs", "look")
     t.at("look")
     count, d = (units * unit.registers(type_) for type_ in (unit.c, unit.d))
     c = []
     for k in range(count):
         where = at(t, "%c", half_products.REGISTER * k) if apart else slot(t, d + k)
-        c += [t.let(f"load <16 x i32>, ptr {at(t, where, 64 * z)}, align 64") for z in range(2)]
-    t.do(f"br i1 {none_below(t, 'i32', '<16 x i32>', c, _LEAST_C << 24)}, label %pairs, label %bad")
+        c += [t.load("<16 x i32>", at(t, where, 64 * z), align=64) for z in range(2)]
+    t.branch(none_below(t, "i32", "<16 x i32>", c, _LEAST_C << 24), "pairs", "bad")
 
 
 def _sound(t: Text, unit: Unit, units: int) -> str:
@@ -71,17 +71,17 @@ def _sound(t: Text, unit: Unit, units: int) -> str:
     i, so_far, following, now = (t.name() for _ in range(4))
     t.go("each")
     t.at("each")
-    t.do(f"{i} = phi i64 [0, %entry], [{following}, %each]")
-    t.do(f"{so_far} = phi i32 [1, %entry], [{now}, %each]")
-    given = t.let(f"getelementptr [{1 + units} x ptr], ptr %factors, i64 {i}")
+    t.phi("i64", (0, "entry"), (following, "each"), name=i)
+    t.phi("i32", (1, "entry"), (now, "each"), name=so_far)
+    given = t.element(f"[{1 + units} x ptr]", "%factors", i)
     found = so_far
     for k in range(1 + units):
         size = unit.b_bytes(PAIRS) if k else unit.a_bytes(PAIRS)
-        pointer = t.let(f"load ptr, ptr {at(t, given, 8 * k)}")
-        flag = t.let(f"load i32, ptr {at(t, pointer, size - FLAG)}, align 64")
-        found = t.let(f"and i32 {found}, {flag}")
-    t.do(f"{now} = or i32 {found}, 0")
-    t.do(f"{following} = add i64 {i}, 1")
-    t.do(f"br i1 {t.let(f'icmp ult i64 {following}, %steps')}, label %each, label %all")
+        pointer = t.load("ptr", at(t, given, 8 * k))
+        flag = t.load("i32", at(t, pointer, size - FLAG), align=64)
+        found = t.and_("i32", found, flag)
+    t.or_("i32", found, 0, now)
+    t.add("i64", i, 1, following)
+    t.branch(t.ult("i64", following, "%steps"), "each", "all")
     t.at("all")
-    return t.let(f"icmp ne i32 {now}, 0")
+    return t.ne("i32", now, 0)

@@ -32,7 +32,7 @@ _LEAST_A, _LEAST_B = 42, 100
 
 def at(t: Text, pointer: str, offset: int) -> str:
     """A pointer to a byte after another."""
-    return t.let(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
+    return t.offset(pointer, offset) if offset else pointer
 
 
 def function(t: Text, name: str, parameters: str) -> str:
@@ -64,24 +64,21 @@ def _put_a(t: Text, type_: str, cpu: Vectors, held: str, into: tuple[str, int, i
     (wide, height, row), form = into, cpu.form(type_)
     if form == PAIRS:
         for z in range(2):
-            four = t.let(f"load <16 x i32>, ptr {at(t, held, 64 * z)}, align 64")
+            four = t.load("<16 x i32>", at(t, held, 64 * z), align=64)
             looked.append(four)
-            t.do(f"store <16 x i32> {_swapped(t, 16, four)}, ptr {at(t, wide, 16 * (row + 4 * z))}, align 64")
+            t.store("<16 x i32>", _swapped(t, 16, four), at(t, wide, 16 * (row + 4 * z)), align=64)
     elif form in (ROWS, HALVES):
         for r in range(0, 8, 2):
-            two = t.let(f"load <16 x i16>, ptr {at(t, held, 16 * r)}, align 32")
-            t.do(f"store <16 x float> {widen(t, type_, 16, two)}, ptr {at(t, wide, 32 * (row + r))}, align 64")
+            two = t.load("<16 x i16>", at(t, held, 16 * r), align=32)
+            t.store("<16 x float>", widen(t, type_, 16, two), at(t, wide, 32 * (row + r)), align=64)
     else:
         block, first = divmod(row, height)
         for part in range(2):
             for r in range(0, 8, cpu.rows):
-                some = [
-                    t.let(f"load <4 x i16>, ptr {at(t, held, 16 * (r + i) + 8 * part)}, align 8")
-                    for i in range(cpu.rows)
-                ]
+                some = [t.load("<4 x i16>", at(t, held, 16 * (r + i) + 8 * part), align=8) for i in range(cpu.rows)]
                 value = widen(t, type_, cpu.lanes, join(t, "i16", 4, some))
                 where = at(t, wide, 16 * ((2 * block + part) * height + first + r))
-                t.do(f"store <{cpu.lanes} x float> {value}, ptr {where}, align {4 * cpu.lanes}")
+                t.store(f"<{cpu.lanes} x float>", value, where, align=4 * cpu.lanes)
 
 
 def widening_b(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
@@ -91,7 +88,7 @@ def widening_b(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
     form, blocks = cpu.form(f.type), f.rows // 8
     for left in range(f.columns // 8):
         held = [slot(t, left * blocks + block) for block in range(blocks)]
-        lines = [[t.let(f"load <8 x i16>, ptr {at(t, x, 16 * c)}, align 16") for c in range(8)] for x in held]
+        lines = [[t.load("<8 x i16>", at(t, x, 16 * c), align=16) for c in range(8)] for x in held]
         put_b(t, f.type, form, lines, at(t, "%wide", left * b_bytes(f.rows, form)), along_k=True)
     return function(t, name, "ptr %wide")
 
@@ -102,13 +99,13 @@ def put_b(t: Text, type_: str, form: str, blocks: list[list[str]], wide: str, *,
         for block, lines in enumerate(blocks):
             for k, row in enumerate(_rows_of_columns(t, [[line] for line in lines], along_k=along_k)):
                 where = at(t, wide, 32 * (8 * block + k))
-                t.do(f"store <8 x float> {widen(t, type_, 8, row)}, ptr {where}, align 32")
+                t.store("<8 x float>", widen(t, type_, 8, row), where, align=32)
         return
     beside = [list(lines) for lines in zip(*blocks, strict=True)]
     if form == HALVES:
         width = 8 * len(blocks)
         for k, row in enumerate(_rows_of_columns(t, beside, along_k=along_k)):
-            t.do(f"store <{width} x i16> {row}, ptr {at(t, wide, 2 * width * k)}, align {2 * width}")
+            t.store(f"<{width} x i16>", row, at(t, wide, 2 * width * k), align=2 * width)
         return
     looked = (_pairs_of_columns if along_k else _pairs_of_rows)(t, beside, wide)
     kind = f"<{8 * len(blocks)} x {'i32' if along_k else 'i16'}>"
@@ -128,13 +125,13 @@ def _pairs_of_columns(t: Text, beside: list[list[str]], wide: str) -> list[str]:
     n, some = 8 * len(beside[0]), []
     for column in range(0, 8, 2):
         halves = join(t, "i16", 8, beside[column] + beside[column + 1])
-        some.append(t.let(f"bitcast <{2 * n} x i16> {halves} to <{n} x i32>"))
+        some.append(t.bitcast(f"<{2 * n} x i16>", halves, f"<{n} x i32>"))
     low, high = (
         [_in_turn(t, "i32", n, some[i], some[i + 1], start, 1) for i in (0, 2)] for start in (0, 2)
     )  # the columns' first two pairs, and the others
     for q, (a, b) in enumerate((low, low, high, high)):
         four = _in_turn(t, "i32", n, a, b, 2 * (q % 2), 2)
-        t.do(f"store <{n} x i32> {_swapped(t, n, four)}, ptr {at(t, wide, 4 * n * q)}, align {4 * n}")
+        t.store(f"<{n} x i32>", _swapped(t, n, four), at(t, wide, 4 * n * q), align=4 * n)
     return some
 
 
@@ -145,7 +142,7 @@ def _pairs_of_rows(t: Text, beside: list[list[str]], wide: str) -> list[str]:
     for q in range(4):
         for odd in range(2):
             pairs = _in_turn(t, "i16", n, rows[2 * q + 1], rows[2 * q], 4 * odd, 1)
-            t.do(f"store <{n} x i16> {pairs}, ptr {at(t, wide, 4 * n * q + 2 * n * odd)}, align {2 * n}")
+            t.store(f"<{n} x i16>", pairs, at(t, wide, 4 * n * q + 2 * n * odd), align=2 * n)
     return rows
 
 
@@ -174,7 +171,7 @@ def transposed(t: Text, lines: list[str], blocks: int = 1) -> list[str]:
 
 def _note(t: Text, wide: str, size: int, kind: str, looked: Sequence[str], least: int) -> None:
     good = none_below(t, "i16", kind, looked, least << 8)
-    t.do(f"store i32 {t.let(f'zext i1 {good} to i32')}, ptr {at(t, wide, size - FLAG)}, align 64")
+    t.store("i32", t.zext("i1", good, "i32"), at(t, wide, size - FLAG), align=64)
 
 
 def none_below(t: Text, ty: str, kind: str, vectors: Sequence[str], least: int) -> str:
@@ -184,11 +181,11 @@ def none_below(t: Text, ty: str, kind: str, vectors: Sequence[str], least: int) 
     n = int(count) * int(of[1:]) // int(ty[1:])
     vec, found = f"<{n} x {ty}>", ""
     for x in vectors:
-        bits = t.let(f"bitcast {kind} {x} to {vec}")
-        size = t.let(f"add {vec} {t.let(f'add {vec} {bits}, {bits}')}, splat ({ty} -1)")  # zero becomes the largest
+        bits = t.bitcast(kind, x, vec)
+        size = t.add(vec, t.add(vec, bits, bits), f"splat ({ty} -1)")  # zero becomes the largest
         found = size if not found else t.call(vec, f"llvm.umin.v{n}{ty}", [(vec, found), (vec, size)])
-    below = t.let(f"icmp ult {vec} {found}, splat ({ty} {least - 1})")
-    return t.let(f"icmp eq i{n} {t.let(f'bitcast <{n} x i1> {below} to i{n}')}, 0")
+    below = t.ult(vec, found, f"splat ({ty} {least - 1})")
+    return t.eq(f"i{n}", t.bitcast(f"<{n} x i1>", below, f"i{n}"), 0)
 
 
 def _swapped(t: Text, n: int, x: str) -> str:

@@ -67,21 +67,21 @@ def _loop(
     held = [t.name() for _ in sums]
     step, part = i, "0"
     if unit.blocks == 2:
-        step, part = t.let(f"lshr i64 {i}, 1"), t.let(f"and i64 {i}, 1")
-    given = t.let(f"getelementptr [{1 + units} x ptr], ptr %factors, i64 {step}")
-    a, *b = (t.let(f"load ptr, ptr {at(t, given, 8 * n)}") for n in range(1 + units))
+        step, part = t.lshr("i64", i, 1), t.and_("i64", i, 1)
+    given = t.element(f"[{1 + units} x ptr]", "%factors", step)
+    a, *b = (t.load("ptr", at(t, given, 8 * n)) for n in range(1 + units))
     if unit.blocks == 2:
         of_a, of_b = (16 * unit.rows, 16) if form == PAIRS else (32 * unit.rows, 16 if form == HALVES else 256)
-        a = t.let(f"getelementptr [{of_a} x i8], ptr {a}, i64 {part}")
-        b = [t.let(f"getelementptr [{of_b} x i8], ptr {x}, i64 {part}") for x in b]
+        a = t.element(f"[{of_a} x i8]", a, part)
+        b = [t.element(f"[{of_b} x i8]", x, part) for x in b]
     added = block(a, b, held)
     phis = [f"  {i} = phi i64 [0, %{before}], [{following}, %{again}]"]
     for name, first, last in zip(held, sums, added, strict=True):
         phis.append(f"  {name} = phi {vec} [{first}, %{before}], [{last}, %{again}]")
     t.lines[here:here] = phis
-    t.do(f"{following} = add i64 {i}, 1")
-    count = t.let(f"shl i64 %steps, {unit.blocks - 1}")
-    t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {count}')}, label %{again}, label %{end}")
+    t.add("i64", i, 1, following)
+    count = t.shl("i64", "%steps", unit.blocks - 1)
+    t.branch(t.ult("i64", following, count), again, end)
     t.at(end)
     return added
 
@@ -126,7 +126,7 @@ class _Sums:
         if self.cpu.fused or self.unit.type == "bf16":
             return fma(self.t, "float", self.lanes, a, b, c)
         vec = f"<{self.lanes} x float>"
-        return self.t.let(f"fadd {vec} {self.t.let(f'fmul {vec} {a}, {b}')}, {c}")
+        return self.t.fadd(vec, self.t.fmul(vec, a, b), c)
 
 
 class _Quads(_Sums):
@@ -149,10 +149,10 @@ class _Quads(_Sums):
                 if type_ == "f32":
                     for odd in range(2):
                         where = self.register("c", first + odd, row)
-                        sums.append(t.let(f"load <{n} x float>, ptr {where}, align {4 * n}"))
+                        sums.append(t.load(f"<{n} x float>", where, align=4 * n))
                 else:
                     where = self.register("c", first, row)
-                    both = t.let(f"load <{2 * n} x i16>, ptr {where}, align {4 * n}")
+                    both = t.load(f"<{2 * n} x i16>", where, align=4 * n)
                     some = [shuffle(t, "i16", 2 * n, both, "poison", range(odd, 2 * n, 2)) for odd in range(2)]
                     sums += [widen(t, type_, n, x) for x in some]
         return sums
@@ -167,11 +167,11 @@ class _Quads(_Sums):
                 if type_ == "f32":
                     for k, bits in enumerate((even, odd)):
                         where = self.register("d", first + k, row)
-                        t.do(f"store <{n} x i32> {bits}, ptr {where}, align {4 * n}")
+                        t.store(f"<{n} x i32>", bits, where, align=4 * n)
                 else:
-                    low, high = (t.let(f"zext <{n} x i16> {part} to <{n} x i32>") for part in (even, odd))
-                    both = t.let(f"or <{n} x i32> {low}, {t.let(f'shl <{n} x i32> {high}, splat (i32 16)')}")
-                    t.do(f"store <{n} x i32> {both}, ptr {self.register('d', first, row)}, align {4 * n}")
+                    low, high = (t.zext(f"<{n} x i16>", part, f"<{n} x i32>") for part in (even, odd))
+                    both = t.or_(f"<{n} x i32>", low, t.shl(f"<{n} x i32>", high, "splat (i32 16)"))
+                    t.store(f"<{n} x i32>", both, self.register("d", first, row), align=4 * n)
 
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         for k in range(8):
@@ -182,13 +182,13 @@ class _Quads(_Sums):
 
     def _four(self, pointer: str) -> str:
         """Four columns, for each row of a vector."""
-        four = self.t.let(f"load <4 x float>, ptr {pointer}, align 16")
+        four = self.t.load("<4 x float>", pointer, align=16)
         return shuffle(self.t, "float", 4, four, "poison", [0, 1, 2, 3] * self.step)
 
     def _added(self, rows: range, a: str, i: int, columns: list[str], sums: list[str]) -> list[str]:
         t, n, out = self.t, self.lanes, []
         for k, row in enumerate(rows):
-            four = t.let(f"load <{n} x float>, ptr {at(t, a, 16 * row)}, align {4 * n}")
+            four = t.load(f"<{n} x float>", at(t, a, 16 * row), align=4 * n)
             left = shuffle(t, "float", n, four, "poison", [4 * r + i for r in range(self.step) for _ in range(4)])
             own = sums[k * len(columns) : (k + 1) * len(columns)]
             out += [self.added(left, right, c) for right, c in zip(columns, own, strict=True)]
@@ -210,11 +210,11 @@ class _Pairs(_Quads):
         if not self.exact:
             return dot(self.t, a, b, c)
         t, words = self.t, "<16 x i32>"
-        some = [t.let(f"bitcast <16 x float> {x} to {words}") for x in (a, b)]
+        some = [t.bitcast("<16 x float>", x, words) for x in (a, b)]
         for cut in ("and", "shl"):
             by = -65536 if cut == "and" else 16
             left, right = (
-                t.let(f"bitcast {words} {t.let(f'{cut} {words} {x}, splat (i32 {by})')} to <16 x float>") for x in some
+                t.bitcast(words, t.let(f"{cut} {words} {x}, splat (i32 {by})"), "<16 x float>") for x in some
             )
             c = fma(t, "float", 16, left, right, c)
         return c
@@ -223,7 +223,7 @@ class _Pairs(_Quads):
 def dot(t: Text, a: str, b: str, c: str) -> str:
     """The sums of 16 products of pairs of bf16."""
     vec, pairs = "<16 x float>", "<32 x bfloat>"
-    a, b = (t.let(f"bitcast {vec} {x} to {pairs}") for x in (a, b))
+    a, b = (t.bitcast(vec, x, pairs) for x in (a, b))
     return t.call(vec, "llvm.x86.avx512bf16.dpbf16ps.512", [(vec, c), (pairs, a), (pairs, b)])
 
 
@@ -242,15 +242,14 @@ class _Rows(_Sums):
         if type_ == "f32":
             for row in rows[::4]:
                 some = [
-                    t.let(f"load <16 x float>, ptr {self.register('c', number, row)}, align 64")
+                    t.load("<16 x float>", self.register("c", number, row), align=64)
                     for number in self._registers(type_, row)
                 ]
                 sums += _turned(t, some) if self.units == 2 else _lines(t, *some)
             return sums
         for row in rows:
             own = [
-                t.let(f"load <8 x i16>, ptr {self.register('c', number, row)}, align 16")
-                for number in self._registers(type_, row)
+                t.load("<8 x i16>", self.register("c", number, row), align=16) for number in self._registers(type_, row)
             ]
             own = [shuffle(t, "i16", 8, x, "poison", EVEN_FIRST) for x in own]
             sums.append(widen(t, type_, self.lanes, join(t, "i16", 8, own)))
@@ -265,7 +264,7 @@ class _Rows(_Sums):
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         t = self.t
         for k in range(8):
-            own = [t.let(f"load <8 x i16>, ptr {at(t, x, 16 * self.unit.blocks * k)}, align 16") for x in b]
+            own = [t.load("<8 x i16>", at(t, x, 16 * self.unit.blocks * k), align=16) for x in b]
             right = widen(t, self.unit.type, self.lanes, join(t, "i16", 8, own))
             out = []
             for row, c in zip(rows, sums, strict=True):
@@ -282,14 +281,14 @@ class _Rows(_Sums):
                 parts = _turned(t, own) if self.units == 2 else _columns(t, own)
                 for number, part in zip(self._registers(type_, row), parts, strict=True):
                     bits = narrow(t, type_, 16, part)
-                    t.do(f"store <16 x i32> {bits}, ptr {self.register('d', number, row)}, align 64")
+                    t.store("<16 x i32>", bits, self.register("d", number, row), align=64)
             return
         for row, value in zip(rows, sums, strict=True):
             halves = narrow(t, type_, self.lanes, value)
             for u, number in enumerate(self._registers(type_, row)):
                 order = [8 * u + EVEN_FIRST.index(c) for c in range(8)]
                 line = shuffle(t, "i16", self.lanes, halves, "poison", order)
-                t.do(f"store <8 x i16> {line}, ptr {self.register('d', number, row)}, align 16")
+                t.store("<8 x i16>", line, self.register("d", number, row), align=16)
 
 
 class _Lines(_Sums):
@@ -317,17 +316,17 @@ class _Lines(_Sums):
         t, sums = self.t, []
         for places in self._places(rows, "c"):
             if self.unit.c == "f32":
-                parts = [t.let(f"load <4 x float>, ptr {place}, align 16") for place in places]
+                parts = [t.load("<4 x float>", place, align=16) for place in places]
                 sums.append(join(t, "float", 4, parts))
             else:
-                line = t.let(f"load <8 x i16>, ptr {places[0]}, align 16")
+                line = t.load("<8 x i16>", places[0], align=16)
                 sums.append(widen(t, self.unit.c, 8, shuffle(t, "i16", 8, line, "poison", EVEN_FIRST)))
         return sums
 
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         t = self.t
         for k in range(8):
-            right = [t.let(f"load <8 x float>, ptr {at(t, x, 32 * k)}, align 32") for x in b]
+            right = [t.load("<8 x float>", at(t, x, 32 * k), align=32) for x in b]
             out: list[str] = []
             for row in rows:
                 left = _repeated(t, 8, at(t, a, 32 * row + 4 * k))
@@ -342,16 +341,16 @@ class _Lines(_Sums):
             if self.unit.d == "f32":
                 for k, place in enumerate(places):
                     part = shuffle(t, "i32", 8, bits, "poison", range(4 * k, 4 * k + 4))
-                    t.do(f"store <4 x i32> {part}, ptr {place}, align 16")
+                    t.store("<4 x i32>", part, place, align=16)
             else:
                 line = shuffle(t, "i16", 8, bits, "poison", [EVEN_FIRST.index(c) for c in range(8)])
-                t.do(f"store <8 x i16> {line}, ptr {places[0]}, align 16")
+                t.store("<8 x i16>", line, places[0], align=16)
 
 
 def _repeated(t: Text, lanes: int, pointer: str) -> str:
     """A number in each lane."""
     vec = f"<{lanes} x float>"
-    one = t.let(f"insertelement {vec} poison, float {t.let(f'load float, ptr {pointer}')}, i64 0")
+    one = t.insert(vec, "poison", "float", t.load("float", pointer), 0)
     return t.let(f"shufflevector {vec} {one}, {vec} poison, <{lanes} x i32> zeroinitializer")
 
 

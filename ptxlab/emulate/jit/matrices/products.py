@@ -65,8 +65,8 @@ def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None
             else:
                 left, right = a.at(p.d.row[s], np.full(W, k)), b.at(np.full(W, k), p.d.column[s])
             if integer:
-                part = t.let(f"mul <{W} x i32> {left}, {right}")
-                total[s] = t.let(f"add <{W} x i32> {total[s]}, {part}")
+                part = t.mul(f"<{W} x i32>", left, right)
+                total[s] = t.add(f"<{W} x i32>", total[s], part)
             else:
                 total[s] = fma(t, ty, W, left, right, total[s])
     if integer:
@@ -91,7 +91,7 @@ def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
     vec = f"<{W} x i32>"
     if satfinite:
         return t.call(vec, f"llvm.sadd.sat.v{W}i32", [(vec, a), (vec, b)])
-    return t.let(f"add {vec} {a}, {b}")
+    return t.add(vec, a, b)
 
 
 def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
@@ -99,6 +99,6 @@ def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
     if len(parts) == 1:
         store(t, register, bits(f), W, parts[0])
         return
-    low, high = (t.let(f"zext <{W} x i16> {part} to <{W} x i32>") for part in parts)
-    high = t.let(f"shl <{W} x i32> {high}, splat (i32 16)")
-    store(t, register, "i32", W, t.let(f"or <{W} x i32> {low}, {high}"))
+    low, high = (t.zext(f"<{W} x i16>", part, f"<{W} x i32>") for part in parts)
+    high = t.shl(f"<{W} x i32>", high, "splat (i32 16)")
+    store(t, register, "i32", W, t.or_(f"<{W} x i32>", low, high))

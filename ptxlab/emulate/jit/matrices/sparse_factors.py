@@ -56,10 +56,10 @@ class PackedProducts:
         if not self.in_words:
             return left, widen(t, type_, W, self._one_of(int(self.metadata.base[j]), index, column))
         word = self.b.at(np.full(W, self.metadata.base[j] // (4 * self.metadata.unit)), column)
-        word = t.let(f"lshr {VEC} {word}, {t.let(f'shl {VEC} {index}, splat (i32 3)')}")
+        word = t.lshr(VEC, word, t.shl(VEC, index, "splat (i32 3)"))
         if self.p.b.bits < 8:
             return left, nibble(t, type_, word, j % self.metadata.unit)
-        return left, widen(t, type_, W, t.let(f"trunc {VEC} {word} to <{W} x i8>"))
+        return left, widen(t, type_, W, t.trunc(VEC, word, f"<{W} x i8>"))
 
     def _index(self, j: int, row: np.ndarray) -> str:
         """The index in the metadata for packed column j in these rows, i32."""
@@ -67,8 +67,8 @@ class PackedProducts:
         lane, shift = (tuple(int(x) for x in some[row, j]) for some in (self.metadata.lane, self.metadata.shift))
         if lane + shift not in self.indices:
             shifts = ", ".join(f"i32 {x}" for x in shift)
-            moved = t.let(f"lshr {VEC} {shuffle(t, 'i32', W, self.e, 'poison', lane)}, <{shifts}>")
-            self.indices[lane + shift] = t.let(f"and {VEC} {moved}, splat (i32 {self.metadata.mask})")
+            moved = t.lshr(VEC, shuffle(t, "i32", W, self.e, "poison", lane), f"<{shifts}>")
+            self.indices[lane + shift] = t.and_(VEC, moved, f"splat (i32 {self.metadata.mask})")
         return self.indices[lane + shift]
 
     def _one_of(self, first: int, index: str, column: np.ndarray) -> str:
@@ -77,9 +77,9 @@ class PackedProducts:
         found = [self.b.at(np.full(W, first + k), column) for k in range(self.metadata.mask + 1)]
         bit = 1
         while len(found) > 1:
-            is_set = t.let(f"icmp ne {VEC} {t.let(f'and {VEC} {index}, splat (i32 {bit})')}, zeroinitializer")
+            is_set = t.ne(VEC, t.and_(VEC, index, f"splat (i32 {bit})"), "zeroinitializer")
             found = [
-                t.let(f"select <{W} x i1> {is_set}, {ty} {odd}, {ty} {even}")
+                t.select(is_set, ty, odd, even, of=f"<{W} x i1>")
                 for even, odd in zip(found[::2], found[1::2], strict=True)
             ]
             bit *= 2

@@ -56,7 +56,7 @@ def rows(
             lines = transposed(t, lines)
         if stores:
             for r, line in enumerate(lines):
-                t.do(f"store <8 x i16> {line}, ptr {_row(t, 8 * k + r)}, align 1")
+                t.store("<8 x i16>", line, _row(t, 8 * k + r), align=1)
         else:
             loaded.append(join(t, "i16", 8, lines))
     for k, value in enumerate(loaded):  # after all rows: their addresses may lie in one of the registers
@@ -69,42 +69,42 @@ def _check_rows(t: Text, count: int) -> None:
     """Returns if a row's offset in shared memory is wrong. A misaligned one rotated to the right is a huge one, so that
     one comparison tells of range and alignment; first of the largest of all."""
     vec = f"<{W} x i32>"
-    at = t.let(f"load {vec}, ptr %at, align 64")
-    off = t.let(f"add {vec} {at}, {t.splat('i32', '%offset')}")
+    at = t.load(vec, "%at", align=64)
+    off = t.add(vec, at, t.splat("i32", "%offset"))
     rotated = t.call(vec, f"llvm.fshr.v{W}i32", [(vec, off), (vec, off), (vec, "splat (i32 4)")])
     parts = [shuffle(t, "i32", W, rotated, "poison", range(first, first + 8)) for first in range(0, count, 8)]
     largest, eight = parts[0], "<8 x i32>"
     for part in parts[1:]:
         largest = t.call(eight, "llvm.umax.v8i32", [(eight, largest), (eight, part)])
-    limit = t.let(f"trunc i64 {t.let('lshr i64 %size, 4')} to i32")
+    limit = t.trunc("i64", t.lshr("i64", "%size", 4), "i32")
     limits = t.splat("i32", limit)
     some = shuffle(t, "i32", W, limits, "poison", range(8))
-    any_outside = t.let(f"bitcast <8 x i1> {t.let(f'icmp uge {eight} {largest}, {some}')} to i8")
-    t.do(f"br i1 {t.let(f'icmp eq i8 {any_outside}, 0')}, label %good, label %bad")
+    any_outside = t.bitcast("<8 x i1>", t.uge(eight, largest, some), "i8")
+    t.branch(t.eq("i8", any_outside, 0), "good", "bad")
     t.at("bad")
-    outside = t.let(f"icmp uge {vec} {rotated}, {limits}")
-    lanes = t.let(f"bitcast <{W} x i1> {outside} to i32")
-    t.do(f"ret i32 {t.let(f'and i32 {lanes}, {(1 << count) - 1}')}")
+    outside = t.uge(vec, rotated, limits)
+    lanes = t.bitcast(f"<{W} x i1>", outside, "i32")
+    t.ret("i32", t.and_("i32", lanes, (1 << count) - 1))
     t.at("good")
 
 
 def _eight_rows(t: Text, register: int) -> list[str]:
     """What lies in shared memory for a register."""
-    return [t.let(f"load <8 x i16>, ptr {_row(t, 8 * register + r)}, align 1") for r in range(8)]
+    return [t.load("<8 x i16>", _row(t, 8 * register + r), align=1) for r in range(8)]
 
 
 def _eight_lines(t: Text, register: int) -> list[str]:
     """A register as 8 lines of 8 elements."""
     where = slot(t, register)
-    pointers = [t.let(f"getelementptr i8, ptr {where}, i64 {16 * line}") for line in range(8)]
-    return [t.let(f"load <8 x i16>, ptr {p}, align 16") for p in pointers]
+    pointers = [t.offset(where, 16 * line) for line in range(8)]
+    return [t.load("<8 x i16>", p, align=16) for p in pointers]
 
 
 def _row(t: Text, number: int) -> str:
     """A pointer to a row in shared memory. Its address is read again: to take it out of a vector costs more."""
-    p = t.let(f"getelementptr i32, ptr %at, i64 {number}")
-    offset = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, %offset")
-    return t.let(f"getelementptr i8, ptr %shared, i64 {t.let(f'zext i32 {offset} to i64')}")
+    p = t.element("i32", "%at", number)
+    offset = t.add("i32", t.load("i32", p), "%offset")
+    return t.offset("%shared", t.zext("i32", offset, "i64"))
 
 
 WMMA_ARGUMENTS = ", ptr %ctx, ptr %cta, i64 %base, i64 %stride, i32 %space, i32 %code"
@@ -122,22 +122,22 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
     listed = Piece.many(count)
     for k, piece in enumerate(found):
         listed[k].line, listed[k].start, listed[k].lane = piece.line, piece.start, piece.lane
-    t.do(f"%places = alloca [{count * Found.size} x i8], align 64")
+    t.alloca(f"[{count * Found.size} x i8]", align=64, name="%places")
     wrong = t.let(
         call(
             find, "%ctx", "%cta", "%ws", "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces",
             "%places",
         )
     )  # fmt: skip
-    t.do(f"br i1 {wrong}, label %wrong, label %ready")
+    t.branch(wrong, "wrong", "ready")
     t.at("wrong")
-    t.do("ret i32 1")
+    t.ret("i32", 1)
     t.at("ready")
     each = size * 8 // f.bits
     pointers = []
     for k in range(count):
-        p = t.let(f"getelementptr i8, ptr %places, i64 {k * Found.size + Found.offset('host')}")
-        pointers.append(t.let(f"load ptr, ptr {p}"))
+        p = t.offset("%places", k * Found.size + Found.offset("host"))
+        pointers.append(t.load("ptr", p))
     ty, packed = f"i{f.bits}", W * f.packed
     if stores:
         registers = [load(t, k, ty, packed) for k in range(f.registers)]
@@ -145,10 +145,10 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
             lined, run = np.full(each, piece.line), piece.start * 8 // f.bits + np.arange(each)
             wanted = places(f, lined, run) if layout == "row" else places(f, run, lined)
             value = pick(t, ty, packed, registers, wanted)
-            t.do(f"store <{each} x {ty}> {value}, ptr {pointers[k]}, align 1")
+            t.store(f"<{each} x {ty}>", value, pointers[k], align=1)
         t.do(call(mark, f"@{name}.tile", "%places"))
     else:
-        data = [t.let(f"load <{each} x {ty}>, ptr {p}, align 1") for p in pointers]
+        data = [t.load(f"<{each} x {ty}>", p, align=1) for p in pointers]
         for k in range(f.registers):
             places_ = zip(f.row[k].T.ravel().tolist(), f.column[k].T.ravel().tolist(), strict=True)
             wanted = [_in_piece(place, layout, each, count // (tile.last + 1)) for place in places_]

@@ -39,10 +39,10 @@ def multiply_halves(wide: WideOperands, t: Text, part: Product, groups: int, add
     at_once = min(groups, wide.units)
     size = wide.size("b", part.b)
     for name, room in (("wide.a", wide.size("a", part.a)), ("wide.b", at_once * size), ("factors", 8 + 8 * at_once)):
-        t.do(f"%{name} = alloca [{room} x i8], align 64")
+        t.alloca(f"[{room} x i8]", align=64, name=f"%{name}")
     b = [at(t, "%wide.b", n * size) for n in range(at_once)]
     for n, pointer in enumerate(["%wide.a", *b]):
-        t.do(f"store ptr {pointer}, ptr {at(t, '%factors', 8 * n)}")
+        t.store("ptr", pointer, at(t, "%factors", 8 * n))
     t.do(f"call void @{of_a}(ptr %ws, ptr %table, ptr %wide.a)")
     known = ", i32 0" if wide.has_dots(part) else ""
     first = 4 * part.a.registers
@@ -69,12 +69,12 @@ def each(t: Text, table: str, length: int, count: int) -> Iterator[str]:
     t.at(before)
     t.go(again)
     t.at(again)
-    t.do(f"{i} = phi i64 [0, %{before}], [{following}, %{last}]")
-    yield t.let(f"getelementptr [{length} x i32], ptr {table}, i64 {i}")
+    t.phi("i64", (0, before), (following, last), name=i)
+    yield t.element(f"[{length} x i32]", table, i)
     t.go(last)
     t.at(last)
-    t.do(f"{following} = add i64 {i}, 1")
-    t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {count}')}, label %{again}, label %{end}")
+    t.add("i64", i, 1, following)
+    t.branch(t.ult("i64", following, count), again, end)
     t.at(end)
 
 

@@ -125,7 +125,7 @@ class WideOperands(Part):
         """At the function's entry: the places that were used."""
         for pool in self.pools.values():
             for place in pool.places:
-                self.t.do(f"{place.pointer} = alloca [{place.size} x i8], align 64")
+                self.t.alloca(f"[{place.size} x i8]", align=64, name=place.pointer)
 
     def place(self, which: str, f: Fragment, held: Elements, table: str) -> Place:
         """Where A ("a") or B ("b") lies widened, from here on at least. table: of its registers' offsets."""

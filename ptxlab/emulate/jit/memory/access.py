@@ -79,8 +79,8 @@ class Memory(Part):
             return tuple(self.m.const(lane, 0) for _ in range(count))
         out = []
         for k in range(count):
-            p = self.t.let(f"getelementptr i8, ptr %params, i64 {at + k * size // count}")
-            out.append(Value(self.t.let(f"load {LLVM[lane]}, ptr {p}"), lane, True))
+            p = self.t.offset("%params", at + k * size // count)
+            out.append(Value(self.t.load(LLVM[lane], p), lane, True))
         return tuple(out)
 
     # -- shared, global, const, generic --------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Memory(Part):
             return self._access(base, address.offset, stored)
         run, skip = t.label("run"), t.label("skip")  # without an active lane there is no address to check
         before = t.here
-        t.do(f"br i1 {self.active.any()}, label %{run}, label %{skip}")
+        t.branch(self.active.any(), run, skip)
         t.at(run)
         with self.m.own_splats():
             out = self._access(base, address.offset, stored)
@@ -102,7 +102,7 @@ class Memory(Part):
         merged = []
         for v in out:
             zero = "zeroinitializer" if not v.uniform else "0" if v.type[0] == "i" else "0.0"
-            merged.append(Value(t.let(f"phi {v.llvm} [{v.text}, %{end}], [{zero}, %{before}]"), v.type, v.uniform))
+            merged.append(Value(t.phi(v.llvm, (v.text, end), (zero, before)), v.type, v.uniform))
         return tuple(merged)
 
     def _access(self, base: Value, offset: int, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
@@ -141,46 +141,46 @@ class Memory(Part):
         low = group.low - (offset_of(self.e.code) - offset)
         at = self.m.add(base, self.m.const(base.type, low))
         space = self.e.code.space
-        wide = at.text if at.type == "i64" else self.t.let(f"zext i32 {at.text} to i64")
+        wide = at.text if at.type == "i64" else self.t.zext("i32", at.text, "i64")
         group.address = wide
         if space == "shared":
-            off = self.t.let(f"sub i64 {wide}, {self.program.shared_start}")
+            off = self.t.sub("i64", wide, self.program.shared_start)
             rot = self.sites.rotate("i64", off, group.log2)
-            last = self.t.let(f"sub i64 %shared.size, {group.span}")
-            limit = self.t.let(f"ashr i64 {last}, {group.log2}")
-            low_ok = self.t.let(f"icmp ule i64 {rot}, {limit}")
-            fits = self.t.let(f"icmp sge i64 {last}, 0")
-            ok = self.t.let(f"and i1 {low_ok}, {fits}")
+            last = self.t.sub("i64", "%shared.size", group.span)
+            limit = self.t.ashr("i64", last, group.log2)
+            low_ok = self.t.ule("i64", rot, limit)
+            fits = self.t.sge("i64", last, 0)
+            ok = self.t.and_("i1", low_ok, fits)
             with self.t.unless(ok, cold=True, to="fault"):
                 self.e.faults.record(
                     S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | S.GROUP_FLAG}", self.active.first(), wide
                 )
-            group.pointer = self.t.let(f"getelementptr i8, ptr %shared, i64 {off}")
+            group.pointer = self.t.offset("%shared", off)
             return
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
-        self.t.do(f"br label %{check}")
+        self.t.go(check)
         self.t.at(check)
         site, (known, limit, host, shadow) = self.sites.site(group)
-        off = self.t.let(f"sub i64 {wide}, {known}")
+        off = self.t.sub("i64", wide, known)
         rot = self.sites.rotate("i64", off, group.log2)
-        ok = self.t.let(f"icmp ult i64 {rot}, {limit}")
-        self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
+        ok = self.t.ult("i64", rot, limit)
+        self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
         code = self.t.let(
             f"call i32 @miss(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, i64 {wide}, i64 {group.span}, "
             f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, "
             f"i32 {self.e.code.index | S.GROUP_FLAG})"
         )
-        again = self.t.let(f"icmp eq i32 {code}, 0")
-        self.t.do(f"br i1 {again}, label %{check}, label %fault{COLD}")
+        again = self.t.eq("i32", code, 0)
+        self.t.branch(again, check, "fault", COLD)
         self.t.at(good)
-        group.pointer = self.t.let(f"getelementptr i8, ptr {host}, i64 {off}")
+        group.pointer = self.t.offset(host, off)
         group.reach = "0", "0"
         group.shadow = shadow
         if group.write:
-            has = self.t.let(f"icmp ne i64 {shadow}, 0")
-            moved = self.t.let(f"add i64 {shadow}, {off}")
-            group.shadow = self.t.let(f"select i1 {has}, i64 {moved}, i64 0")
+            has = self.t.ne("i64", shadow, 0)
+            moved = self.t.add("i64", shadow, off)
+            group.shadow = self.t.select(has, "i64", moved, 0)
 
     def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
         """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
@@ -195,7 +195,7 @@ class Memory(Part):
             self.called.locate(group, at, size)
             return
         vector = self.m.vector(at)
-        group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
+        group.address = vector if at.type == "i64" else self.t.zext(f"<{W} x i32>", vector, f"<{W} x i64>")
         lie_so = (at.type == "i32") == shared and not at.uniform
         rows = lie_so and not self.e.small and not self.sites.patterns.with_gaps()
         found = self._if_row(group, at, size) if rows else None
@@ -209,7 +209,7 @@ class Memory(Part):
             self.t.go(found.label)
             self.t.at(found.label)
             joined = [
-                self.t.let(f"phi {kind} [{row}, %{found.end}], [{general}, %{end}]")
+                self.t.phi(kind, (row, found.end), (general, end))
                 for kind, row, general in zip(_PLACED, found.placed, other, strict=True)
             ]
             other = (joined[0], joined[1], joined[2], joined[3], joined[4], joined[5])
@@ -227,36 +227,36 @@ class Memory(Part):
         t, space = self.t, self.e.code.space
         kind, vector = at.type, f"<{W} x {at.type}>"
         likely, row, fits, other, end = (t.label(name) for name in ("likely", "line", "fits", "other", "placed"))
-        first, middle = (t.let(f"extractelement {vector} {at.text}, i64 {lane}") for lane in (0, W // 2))
-        apart = t.let(f"sub {kind} {middle}, {first}")  # two lanes tell most of the other patterns, for less
-        t.do(f"br i1 {t.let(f'icmp eq {kind} {apart}, {W // 2 * size}')}, label %{likely}, label %{other}")
+        first, middle = (t.extract(vector, at.text, lane) for lane in (0, W // 2))
+        apart = t.sub(kind, middle, first)  # two lanes tell most of the other patterns, for less
+        t.branch(t.eq(kind, apart, W // 2 * size), likely, other)
         t.at(likely)
         steps = constant(np.arange(W, dtype=np.uint64).astype(f"u{BITS[kind] // 8}") * size, kind).text
-        straight = t.let(f"add {vector} {t.splat(kind, first)}, {steps}")
-        equal = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq {vector} {at.text}, {straight}')} to i32")
-        both = t.let(f"and i32 {equal}, {self.active.bits}")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {both}, -1')}, label %{row}, label %{other}")
+        straight = t.add(vector, t.splat(kind, first), steps)
+        equal = t.bitcast(f"<{W} x i1>", t.eq(vector, at.text, straight), "i32")
+        both = t.and_("i32", equal, self.active.bits)
+        t.branch(t.eq("i32", both, -1), row, other)
         t.at(row)
         beyond = (W - 1) * size  # bytes from the first address to the last
         if space == "shared":
-            off = t.let(f"zext i32 {t.let(f'sub i32 {first}, {self.program.shared_start}')} to i64")
+            off = t.zext("i32", t.sub("i32", first, self.program.shared_start), "i64")
             host, shadow = "%shared", "0"
-            last = t.let(f"sub i64 %shared.size, {group.span + beyond}")
-            some = t.let(f"icmp sge i64 {last}, 0")
-            limit = t.let(f"ashr i64 {last}, {group.log2}")
-            near = t.let(f"icmp ule i64 {self.sites.rotate('i64', off, group.log2)}, {limit}")
-            good = t.let(f"and i1 {some}, {near}")
+            last = t.sub("i64", "%shared.size", group.span + beyond)
+            some = t.sge("i64", last, 0)
+            limit = t.ashr("i64", last, group.log2)
+            near = t.ule("i64", self.sites.rotate("i64", off, group.log2), limit)
+            good = t.and_("i1", some, near)
         else:
             _, (known, places, host, shadow) = self.sites.site(group)
-            off = t.let(f"sub i64 {first}, {known}")
+            off = t.sub("i64", first, known)
             limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(beyond >> group.log2))])
-            good = t.let(f"icmp ult i64 {self.sites.rotate('i64', off, group.log2)}, {limit}")
-        t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
+            good = t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
+        t.branch(good, fits, other, COLD)
         t.at(fits)
         narrow = constant(np.arange(W, dtype=np.uint32) * size, "i32").text
-        near32 = t.splat("i32", t.let(f"trunc i64 {off} to i32"))
-        offsets = t.let(f"add <{W} x i32> {near32}, {narrow}")
-        second = t.let(f"add i64 {off}, {W // 2 * size}")
+        near32 = t.splat("i32", t.trunc("i64", off, "i32"))
+        offsets = t.add(f"<{W} x i32>", near32, narrow)
+        second = t.add("i64", off, W // 2 * size)
         t.go(end)
         t.at(other)
         return _Row(end, fits, (host, shadow, "0", offsets, off, second))

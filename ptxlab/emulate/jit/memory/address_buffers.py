@@ -33,7 +33,7 @@ class LaidAddresses(Part):
     def room(self) -> None:
         """At the function's entry: where groups keep them."""
         for k in range(self.rooms):
-            self.t.do(f"%kept{k} = alloca [{KEPT} x i8], align 64")
+            self.t.alloca(f"[{KEPT} x i8]", align=64, name=f"%kept{k}")
 
     def keep(self, group: Group) -> None:
         """Stores the addresses and offsets of a group that has many members, where each of them finds them. As vectors
@@ -50,7 +50,7 @@ class LaidAddresses(Part):
 
     def _offsets_of(self, group: Group) -> str:
         """A pointer to the offsets that are kept."""
-        return self.t.let(f"getelementptr i8, ptr {group.kept}, i64 {8 * W}")
+        return self.t.offset(group.kept, 8 * W)
 
     def addresses(self, group: Group) -> str:
         """Stores the lowest addresses of the lanes, 32 of i64; where they lie."""
@@ -81,4 +81,4 @@ class LaidAddresses(Part):
         self._store(value.type, self.m.vector(value), "%addrs")
 
     def _store(self, kind: str, vector: str, to: str) -> None:
-        self.t.do(f"store <{W} x {kind}> {vector}, ptr {to}, align 64")
+        self.t.store(f"<{W} x {kind}>", vector, to, align=64)

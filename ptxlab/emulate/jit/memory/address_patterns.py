@@ -13,8 +13,8 @@ class Patterns(Part):
     def halves(self, offsets: str) -> tuple[str, str]:
         """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
         lane's may be negative."""
-        lanes = [self.t.let(f"extractelement <{W} x i32> {offsets}, i64 {lane}") for lane in (0, W // 2)]
-        first, second = (self.t.let(f"sext i32 {at} to i64") for at in lanes)
+        lanes = [self.t.extract(f"<{W} x i32>", offsets, lane) for lane in (0, W // 2)]
+        first, second = (self.t.sext("i32", at, "i64") for at in lanes)
         return first, second
 
     def of(self, off32: str, size: int) -> str:
@@ -31,21 +31,21 @@ class Patterns(Part):
         ends = "<" + ", ".join(f"i32 {k // half * half}" for k in range(W)) + ">"
         firsts = t.let(f"shufflevector <{W} x i32> {off32}, <{W} x i32> poison, <{W} x i32> {ends}")
         steps = "<" + ", ".join(f"i32 {k % half * size}" for k in range(W)) + ">"
-        straight = t.let(f"add <{W} x i32> {firsts}, {steps}")
-        rows = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i32> {off32}, {straight}')} to i32")
-        ones = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i32> {off32}, {firsts}')} to i32")
-        low = t.let(f"extractelement <{W} x i32> {off32}, i64 0")
-        high = t.let(f"extractelement <{W} x i32> {off32}, i64 {half}")
-        gap = t.let(f"sub i32 {high}, {low}")
-        row = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, {half * size}')}, i32 0, i32 4")
-        one = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, 0')}, i32 1, i32 5")
-        some = t.let(f"select i1 {t.let(f'icmp eq i32 {ones}, -1')}, i32 {one}, i32 2")
-        some = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 {row}, i32 {some}")
+        straight = t.add(f"<{W} x i32>", firsts, steps)
+        rows = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i32>", off32, straight), "i32")
+        ones = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i32>", off32, firsts), "i32")
+        low = t.extract(f"<{W} x i32>", off32, 0)
+        high = t.extract(f"<{W} x i32>", off32, half)
+        gap = t.sub("i32", high, low)
+        row = t.select(t.eq("i32", gap, half * size), "i32", 0, 4)
+        one = t.select(t.eq("i32", gap, 0), "i32", 1, 5)
+        some = t.select(t.eq("i32", ones, -1), "i32", one, 2)
+        some = t.select(t.eq("i32", rows, -1), "i32", row, some)
         others = "2"
         if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
-            others = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 6, i32 2")
-        whole = t.let(f"icmp eq i32 {self.active.bits}, -1")
-        return Value(t.let(f"select i1 {whole}, i32 {some}, i32 {others}"), "i32", True)
+            others = t.select(t.eq("i32", rows, -1), "i32", 6, 2)
+        whole = t.eq("i32", self.active.bits, -1)
+        return Value(t.select(whole, "i32", some, others), "i32", True)
 
     def with_gaps(self) -> bool:
         """Whether rows with inactive lanes are told from other addresses: where some are likely to be inactive."""

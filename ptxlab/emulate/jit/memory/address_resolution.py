@@ -33,12 +33,12 @@ class AddressResolution(Part):
             near = self.m.ult(above, self.m.const("i64", 1 << 32))
             above = self.m.select(near, self.m.trunc("i32", above), self.m.const("i32", -1))
         off32 = self.m.vector(above)
-        last = self.t.let(f"sub i64 %shared.size, {group.span}")
-        limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
+        last = self.t.sub("i64", "%shared.size", group.span)
+        limit = self.t.trunc("i64", self.t.ashr("i64", last, group.log2), "i32")
         above = Value(off32, "i32", False)
         beyond = self._outside(above, self.m.add(Value(limit, "i32", True), self.m.const("i32", 1)), group.log2)
-        fits = self.t.let(f"icmp sge i64 {last}, 0")
-        bad = self.t.let(f"select i1 {fits}, i32 {beyond}, i32 {self.active.bits}")
+        fits = self.t.sge("i64", last, 0)
+        bad = self.t.select(fits, "i32", beyond, self.active.bits)
         self.e.faults.if_any(bad, at, S.GROUP_FLAG)
         return off32
 
@@ -51,24 +51,24 @@ class AddressResolution(Part):
         t.at(mixed)
         t.go(done)
         t.at(done)
-        pattern = t.let(f"phi i32 [{pattern}, %{good}], [3, %{mixed}]")
-        offsets = t.let(f"phi <{W} x i32> [{off32}, %{good}], [zeroinitializer, %{mixed}]")
+        pattern = t.phi("i32", (pattern, good), (3, mixed))
+        offsets = t.phi(f"<{W} x i32>", (off32, good), ("zeroinitializer", mixed))
         return host, shadow, pattern, offsets, *self.patterns.halves(offsets)
 
     def inside_site(self, group: Group, vector: str, mixed: str) -> tuple[tuple[str, str, str, str], str]:
         """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
         lie in several allocations, the code continues at the label `mixed`."""
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
-        self.t.do(f"br label %{check}")
+        self.t.go(check)
         self.t.at(check)
         site, known = self.site(group)
-        off = self.t.let(f"sub <{W} x i64> {vector}, {self.t.splat('i64', known[0])}")
-        off32 = self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
+        off = self.t.sub(f"<{W} x i64>", vector, self.t.splat("i64", known[0]))
+        off32 = self.t.trunc(f"<{W} x i64>", off, f"<{W} x i32>")
         bad = self._outside(Value(off, "i64", False), Value(known[1], "i64", True), group.log2)
-        ok = self.t.let(f"icmp eq i32 {bad}, 0")
-        self.t.do(f"br i1 {ok}, label %{good}, label %{miss}{COLD}")
+        ok = self.t.eq("i32", bad, 0)
+        self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
-        self.t.do(f"store <{W} x i64> {vector}, ptr %addrs, align 64")
+        self.t.store(f"<{W} x i64>", vector, "%addrs", align=64)
         code = self.t.let(
             f"call i32 @miss.lanes(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, i64 {group.span}, "
             f"i64 {group.log2}, i32 {S.SPACES[self.e.code.space]}, i32 {int(group.write)}, ptr {site}, "
@@ -83,15 +83,15 @@ class AddressResolution(Part):
         if group.lanes is None:
             return group.address
         wide = group.lanes.type == "i64"
-        return group.lanes.text if wide else self.t.let(f"zext <{W} x i32> {group.lanes.text} to <{W} x i64>")
+        return group.lanes.text if wide else self.t.zext(f"<{W} x i32>", group.lanes.text, f"<{W} x i64>")
 
     def offsets(self, group: Group) -> str:
         """The offsets of the lanes from the pointer, a vector of i32."""
         if group.offsets or group.lanes is None:
             return group.offsets
         kind, lanes = group.lanes.type, group.lanes.text
-        off = self.t.let(f"sub <{W} x {kind}> {lanes}, {self.t.splat(kind, group.start)}")
-        return off if kind == "i32" else self.t.let(f"trunc <{W} x i64> {off} to <{W} x i32>")
+        off = self.t.sub(f"<{W} x {kind}>", lanes, self.t.splat(kind, group.start))
+        return off if kind == "i32" else self.t.trunc(f"<{W} x i64>", off, f"<{W} x i32>")
 
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
         """i32: the active lanes whose offset is misaligned, or whose element begins at the end or after it."""
@@ -116,9 +116,9 @@ class AddressResolution(Part):
         return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
 
     def site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
-        site = group.place or self.t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
+        site = group.place or self.t.offset("%sites", group.site * S.Site.size)
         base, places, host, written = (
-            self.t.let(f"load {ty}, ptr {self.t.field(S.Site, name, site)}")
+            self.t.load(ty, self.t.field(S.Site, name, site))
             for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
         return site, (base, places, host, written)

@@ -82,14 +82,14 @@ class AffineAccesses(Part):
         start, host, shadow, good = inside(group, extent)
         fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
         for condition in extent.conditions:
-            good = t.let(f"and i1 {good}, {condition.text}")
-        t.do(f"br i1 {good}, label %{fits}, label %{other}{COLD}")
+            good = t.and_("i1", good, condition.text)
+        t.branch(good, fits, other, COLD)
         t.at(fits)
         group.patterns, found, way = self._patterns(at, extent, size)
         offsets = "" if way or group.patterns != {GATHERED} else self._offsets(at.form, extent, start)
         group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {GATHERED, ANYWHERE}
         if self.e.rounds is not None and not shared and ROW in group.patterns:
-            self.prefetches.later(group, host, t.let(f"sub i64 {extent.first.text}, {start}"), size)
+            self.prefetches.later(group, host, t.sub("i64", extent.first.text, start), size)
         fits = t.here
         t.go(placed)
         t.at(other)
@@ -106,12 +106,12 @@ class AffineAccesses(Part):
         if offsets:  # the other patterns rarely need them, and make them where they do
             group.offsets = self._joined(f"<{W} x i32>", [source[5:] for source in sources])
         group.lanes, group.start, group.pointer, group.shadow, group.pattern = at, start, host, shadow, found
-        off = t.let(f"sub {extent.first.type} {extent.first.text}, {start}")
+        off = t.sub(extent.first.type, extent.first.text, start)
         if extent.first.type == "i32":
-            off = t.let(f"sext i32 {off} to i64")
+            off = t.sext("i32", off, "i64")
         group.halves = off, self._half(at.form, extent, off)
         if not shared:
-            group.reach = t.let(f"sub i64 {extent.lowest.text}, {start}"), extent.beyond.text
+            group.reach = t.sub("i64", extent.lowest.text, start), extent.beyond.text
         if way:
             group.rows = self._short_rows(at.form, size)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
@@ -148,7 +148,7 @@ class AffineAccesses(Part):
         m, t = self.m, self.t
         least, most = self.active.ends()
         low = m.mul(Value(least if apart > 0 else most, "i32", True), m.const("i32", apart))
-        span = m.mul(Value(t.let(f"sub i32 {most}, {least}"), "i32", True), m.const("i32", abs(apart)))
+        span = m.mul(Value(t.sub("i32", most, least), "i32", True), m.const("i32", abs(apart)))
         first = extent.first
         lowest = m.add(first, low if first.type == "i32" else m.sext("i64", low))
         return extent._replace(lowest=lowest, beyond=m.zext("i64", span))
@@ -187,7 +187,7 @@ class AffineAccesses(Part):
             return frozenset({GATHERED}), found, way
         row, tight = self._of_all(str(ROW), str(gaps)), f"icmp eq i64 {extent.stride.text}, {size}"
         tight = self.t.let(tight)
-        found, way = (self.t.let(f"select i1 {tight}, i32 {row}, i32 {other}") for other in (found, way))
+        found, way = (self.t.select(tight, "i32", row, other) for other in (found, way))
         return frozenset({ROW, gaps, GATHERED}), found, way
 
     def _short_rows(self, form: Form, size: int) -> Rows | None:
@@ -199,30 +199,28 @@ class AffineAccesses(Part):
         """The pattern of all lanes, or of some."""
         if whole == partial:
             return whole
-        all_ = self.t.let(f"icmp eq i32 {self.active.bits}, -1")
-        return self.t.let(f"select i1 {all_}, i32 {whole}, i32 {partial}")
+        all_ = self.t.eq("i32", self.active.bits, -1)
+        return self.t.select(all_, "i32", whole, partial)
 
     def _half(self, form: Form, extent: Extent, off: str) -> str:
         """The offset of the first lane of the second half, given that of the first."""
-        second = self.t.let(f"add i64 {off}, {form.apart[W // 2]}")
+        second = self.t.add("i64", off, form.apart[W // 2])
         if extent.stride is None:
             return second
         strides = self.m.mul(extent.stride, self.m.const("i64", form.times[W // 2]))
-        return self.t.let(f"add i64 {second}, {strides.text}")
+        return self.t.add("i64", second, strides.text)
 
     def _offsets(self, form: Form, extent: Extent, start: str) -> str:
         """The offsets of all lanes, a vector of i32."""
         kind, first = extent.first.type, extent.first.text
-        off = self.t.let(f"sub {kind} {first}, {start}")
+        off = self.t.sub(kind, first, start)
         if kind == "i64":
-            off = self.t.let(f"trunc i64 {off} to i32")
-        found = self.t.let(f"add <{W} x i32> {self.t.splat('i32', off)}, {self._vector(form.apart)}")
+            off = self.t.trunc("i64", off, "i32")
+        found = self.t.add(f"<{W} x i32>", self.t.splat("i32", off), self._vector(form.apart))
         if extent.stride is None:
             return found
-        stride = self.t.splat("i32", self.t.let(f"trunc i64 {extent.stride.text} to i32"))
-        return self.t.let(
-            f"add <{W} x i32> {found}, {self.t.let(f'mul <{W} x i32> {stride}, {self._vector(form.times)}')}"
-        )
+        stride = self.t.splat("i32", self.t.trunc("i64", extent.stride.text, "i32"))
+        return self.t.add(f"<{W} x i32>", found, self.t.mul(f"<{W} x i32>", stride, self._vector(form.times)))
 
     def _vector(self, numbers: tuple[int, ...]) -> str:
         """Numbers as a vector of i32."""
@@ -239,22 +237,22 @@ class AffineAccesses(Part):
         highest lie there."""
         t, start = self.t, str(self.program.shared_start)
         kind = extent.lowest.type
-        off = t.let(f"sub {kind} {extent.lowest.text}, {start}")
-        off = off if kind == "i64" else t.let(f"zext i32 {off} to i64")
-        last = t.let(f"sub i64 %shared.size, {self.m.add(extent.beyond, self.m.const('i64', group.span)).text}")
-        some = t.let(f"icmp sge i64 {last}, 0")
-        limit = t.let(f"ashr i64 {last}, {group.log2}")
-        near = t.let(f"icmp ule i64 {self.sites.rotate('i64', off, group.log2)}, {limit}")
-        return start, "%shared", "0", t.let(f"and i1 {some}, {near}")
+        off = t.sub(kind, extent.lowest.text, start)
+        off = off if kind == "i64" else t.zext("i32", off, "i64")
+        last = t.sub("i64", "%shared.size", self.m.add(extent.beyond, self.m.const("i64", group.span)).text)
+        some = t.sge("i64", last, 0)
+        limit = t.ashr("i64", last, group.log2)
+        near = t.ule("i64", self.sites.rotate("i64", off, group.log2), limit)
+        return start, "%shared", "0", t.and_("i1", some, near)
 
     def _in_allocation(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
         """The same for the allocation that the site knows."""
         t = self.t
         _, (start, places, host, shadow) = self.sites.site(group)
-        off = t.let(f"sub i64 {extent.lowest.text}, {start}")
+        off = t.sub("i64", extent.lowest.text, start)
         beyond = self.m.lshr(extent.beyond, self.m.const("i64", group.log2))
         limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", beyond.text)])
-        near = t.let(f"icmp ult i64 {self.sites.rotate('i64', off, group.log2)}, {limit}")
+        near = t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
         return start, host, shadow, near
 
     def _pattern_of_some(self, at: Affine, size: int) -> str:
@@ -267,7 +265,7 @@ class AffineAccesses(Part):
         straight = self.m.straight(at)
         if straight.lanes is not None:
             return str(GAPS)
-        return self.t.let(f"select i1 {straight.text}, i32 {GAPS}, i32 {ANYWHERE if in_rows else GATHERED}")
+        return self.t.select(straight.text, "i32", GAPS, ANYWHERE if in_rows else GATHERED)
 
     def _one_by_one(self, group: Group, at: Affine, found: str, placed: str) -> list[Source]:
         """The way of all other addresses, which ends at the label `placed`. found: the pattern, unless they lie in

@@ -32,7 +32,7 @@ class CalledResolution(Part):
             group.lanes = at
         else:
             vector = self.m.vector(at)
-            group.address = vector if at.type == "i64" else t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
+            group.address = vector if at.type == "i64" else t.zext(f"<{W} x i32>", vector, f"<{W} x i64>")
         given = Given(key=(code.space, size, group.span, group.log2, group.write))
         there = given.take("at", at)
         given.arguments["code"] = "i32", self.e.faults.number(S.GROUP_FLAG)
@@ -41,17 +41,17 @@ class CalledResolution(Part):
         if shared:
             given.arguments["shared.size"] = "i64", "%shared.size"
         else:
-            given.arguments["site"] = "ptr", t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
+            given.arguments["site"] = "ptr", t.offset("%sites", group.site * S.Site.size)
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)
         group.pattern = self.e.calls.call("locate", given, lambda: self._located(replace(group), there, size))
-        t.fault_if(t.let(f"icmp eq i32 {group.pattern}, -1"))
+        t.fault_if(t.eq("i32", group.pattern, -1))
         group.pointer, group.shadow = "%shared", "0"
         if not shared:
-            group.pointer = t.let("load ptr, ptr %placed, align 64")
+            group.pointer = t.load("ptr", "%placed", align=64)
             if group.write:
-                group.shadow = t.let(f"load i64, ptr {self._placed(SHADOW)}")
-        group.offsets = t.let(f"load <{W} x i32>, ptr {self._placed(OFFSETS)}, align 64")
+                group.shadow = t.load("i64", self._placed(SHADOW))
+        group.offsets = t.load(f"<{W} x i32>", self._placed(OFFSETS), align=64)
 
     def _located(self, group: Group, at: Value, size: int) -> Value:
         """The code of such a function: the pattern, or -1 where it has noted a fault."""
@@ -61,18 +61,18 @@ class CalledResolution(Part):
             pattern = sites.patterns.of(offsets, size)
         else:
             group.place, vector = "%site", self.m.vector(at)
-            wide = vector if at.type == "i64" else t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
+            wide = vector if at.type == "i64" else t.zext(f"<{W} x i32>", vector, f"<{W} x i64>")
             host, shadow, pattern, offsets, *_ = sites.anywhere(group, wide, size)
-            t.do(f"store ptr {host}, ptr %placed, align 64")
-            t.do(f"store i64 {shadow}, ptr {self._placed(SHADOW)}")
+            t.store("ptr", host, "%placed", align=64)
+            t.store("i64", shadow, self._placed(SHADOW))
         self.e.faults.named, found = "", t.label("found")
-        t.do(f"store <{W} x i32> {offsets}, ptr {self._placed(OFFSETS)}, align 64")
+        t.store(f"<{W} x i32>", offsets, self._placed(OFFSETS), align=64)
         t.go(found)
         t.at("fault")
-        t.do("ret i32 -1")
+        t.ret("i32", -1)
         t.at(found)
         return Value(pattern, "i32", True)
 
     def _placed(self, offset: int) -> str:
         """A pointer to what a function leaves there."""
-        return self.t.let(f"getelementptr i8, ptr %placed, i64 {offset}")
+        return self.t.offset("%placed", offset)

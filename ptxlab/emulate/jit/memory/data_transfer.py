@@ -43,14 +43,14 @@ class Transfers(Part):
         """One address for all lanes."""
         group, offset, step, ty, out = seen.group, seen.offset, seen.step, LLVM[seen.lane], []
         for k in range(seen.count):
-            p = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
+            p = self.t.offset(group.pointer, offset + k * step)
             if seen.stored is None:
-                out.append(Value(self.t.let(f"load {self._volatile()}{ty}, ptr {p}, align {step}"), seen.lane, True))
+                out.append(Value(self.t.load(f"{self._volatile()}{ty}", p, align=step), seen.lane, True))
             else:
-                self.t.do(f"store {self._volatile()}{ty} {self._last_lane(seen.stored[k])}, ptr {p}, align {step}")
+                self.t.store(f"{self._volatile()}{ty}", self._last_lane(seen.stored[k]), p, align=step)
         if seen.write and seen.code.space != "shared":
-            with self.t.if_then(self.t.let(f"icmp ne i64 {group.shadow}, 0")):
-                spot = self.t.let(f"inttoptr i64 {self.t.let(f'add i64 {group.shadow}, {offset}')} to ptr")
+            with self.t.if_then(self.t.ne("i64", group.shadow, 0)):
+                spot = self.t.inttoptr("i64", self.t.add("i64", group.shadow, offset), "ptr")
                 self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {seen.size}, i1 false)")
         return tuple(out)
 
@@ -59,8 +59,8 @@ class Transfers(Part):
         if value.uniform:
             return value.text
         zeros = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.active.bits), ("i1", "false")])
-        lane = self.t.let(f"and i32 {self.t.let(f'sub i32 31, {zeros}')}, 31")
-        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {lane}")
+        lane = self.t.and_("i32", self.t.sub("i32", 31, zeros), 31)
+        return self.t.extract(value.llvm, value.text, lane, by="i32")
 
     def _volatile(self) -> str:
         return "volatile " if self.e.code.properties.strong else ""
@@ -137,13 +137,13 @@ class Transfers(Part):
             if group.offsets or not group.way:
                 return Offsets(self.sites.offsets(group))
             laid = self.laid.offsets(group)  # lanes are `strided` as a rule
-            return Offsets(self.t.let(f"load <{W} x i32>, ptr {laid}, align 64"))
+            return Offsets(self.t.load(f"<{W} x i32>", laid, align=64))
 
         return self._apart(seen, stored, "any", group.pointer, offsets)
 
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each lane so many bytes behind the one before, or in short rows."""
-        first = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {seen.group.halves[0]}")
+        first = self.t.offset(seen.group.pointer, seen.group.halves[0])
         late = self.late.of(seen) if seen.write else None
         if late is None:
             return self._in_its_turn(seen, first, stored)
@@ -182,7 +182,7 @@ class Transfers(Part):
         where, group = functools.cache(place), seen.group
         often = group.lanes is None or not group.patterns & {0, 4}
         if seen.write and seen.step == BITS[seen.lane] // 8 and stored_together(seen.lane, seen.count):
-            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset}")
+            base = self.t.offset(pointer, seen.offset)
             store_vectors(self.scattered, seen.lane, base, where(), stored)
             return results
         for k in range(seen.count):
@@ -192,7 +192,7 @@ class Transfers(Part):
                 self._fill(bundle, arm, pointer, where)
                 results.append(bundle.row(self.t, row))
                 continue
-            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {seen.offset + k * seen.step}")
+            base = self.t.offset(pointer, seen.offset + k * seen.step)
             if seen.write:
                 self.scattered.store(seen.lane, base, where(), stored[k], often=often)
             elif bundle is not None and late is not None and late.when and arm == "strided":
@@ -203,7 +203,7 @@ class Transfers(Part):
                     with alone:
                         other = self.scattered.load(seen.lane, base, place(), often=often).text, self.t.here
                 kind = f"<{W} x {LLVM[seen.lane]}>"
-                results.append(self.t.let(f"phi {kind} [{found[0]}, %{found[1]}], [{other[0]}, %{other[1]}]"))
+                results.append(self.t.phi(kind, (found[0], found[1]), (other[0], other[1])))
             else:
                 results.append(self.scattered.load(seen.lane, base, where(), often=often).text)
         return results
@@ -213,7 +213,7 @@ class Transfers(Part):
         if arm not in bundle.loaded:
             bundle.loaded.add(arm)
             self.places = max(self.places, bundle.place + 1)
-            base = self.t.let(f"getelementptr i8, ptr {pointer}, i64 {bundle.offset}")
+            base = self.t.offset(pointer, bundle.offset)
             self.scattered.load_bundle(bundle, base, where())
 
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
@@ -233,7 +233,7 @@ class Transfers(Part):
         cells = self._cells(seen)
         self._pass(seen, cells, seen.stored or ())
         if group.site in self.sites.mixed:
-            with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (anywhere, known):
+            with t.if_else(t.eq("i32", group.pattern, 3)) as (anywhere, known):
                 with anywhere:
                     self._slow_access(seen)
                 with known:
@@ -244,24 +244,24 @@ class Transfers(Part):
 
     def _call(self, name: str, seen: Seen) -> None:
         group = seen.group
-        place = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset}")
+        place = self.t.offset(group.pointer, seen.offset)
         offsets, bits = self.sites.offsets(group), self.active.bits
         given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
         self.t.do(f"call void @{name}({given})")
 
     def _cells(self, seen: Seen) -> list[str]:
         """Where the elements lie in the buffer `%data`, 32 lanes each."""
-        return [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * seen.step}") for k in range(seen.count)]
+        return [self.t.offset("%data", k * W * seen.step) for k in range(seen.count)]
 
     def _pass(self, seen: Seen, cells: list[str], values: Sequence[Value]) -> None:
         """Puts elements into the buffer."""
         for cell, value in zip(cells, values, strict=False):
-            self.t.do(f"store <{W} x {LLVM[seen.lane]}> {self.m.vector(value)}, ptr {cell}, align 32")
+            self.t.store(f"<{W} x {LLVM[seen.lane]}>", self.m.vector(value), cell, align=32)
 
     def _passed(self, seen: Seen, cells: list[str]) -> tuple[Value, ...]:
         """Elements from the buffer."""
         vector = f"<{W} x {LLVM[seen.lane]}>"
-        return tuple(Value(self.t.let(f"load {vector}, ptr {c}, align 32"), seen.lane, False) for c in cells)
+        return tuple(Value(self.t.load(vector, c, align=32), seen.lane, False) for c in cells)
 
     def _vectors(self, seen: Seen) -> list[str]:
         """What is stored, as vectors."""
@@ -274,22 +274,22 @@ class Transfers(Part):
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
         block = interleave(t, ty, stored)
         if 4 not in seen.group.patterns:
-            t.do(f"store {wide} {block}, ptr {halves[0]}, align {seen.step}")
+            t.store(wide, block, halves[0], align=seen.step)
             return []
         for k, spot in enumerate(halves):
             part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
             cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
-            t.do(f"store {half} {cut}, ptr {spot}, align {seen.step}")
+            t.store(half, cut, spot, align=seen.step)
         return []
 
     def _load_rows(self, seen: Seen) -> list[str]:
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         if 4 not in seen.group.patterns:
             whole = f"<{W * count} x {ty}>"
-            row = t.let(f"load {whole}, ptr {self._halves(seen)[0]}, align {seen.step}")
+            row = t.load(whole, self._halves(seen)[0], align=seen.step)
             return deinterleave(t, ty, row, count)
         half = f"<{W * count // 2} x {ty}>"
-        parts = [t.let(f"load {half}, ptr {spot}, align {seen.step}") for spot in self._halves(seen)]
+        parts = [t.load(half, spot, align=seen.step) for spot in self._halves(seen)]
         both = ", ".join(f"i32 {n}" for n in range(W * count))
         block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
         return deinterleave(t, ty, block, count)
@@ -311,12 +311,12 @@ class Transfers(Part):
                 if shared:  # nobody else writes there, and there is room on both sides
                     # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
                     old = t.let(f"load volatile {half}, ptr {spot}, align {seen.step}")
-                    new = t.let(f"select <{width} x i1> {mask}, {half} {cut}, {half} {old}")
-                    t.do(f"store {half} {new}, ptr {spot}, align {seen.step}")
+                    new = t.select(mask, half, cut, old, of=f"<{width} x i1>")
+                    t.store(half, new, spot, align=seen.step)
                 else:
                     t.store_masked(half, seen.step, cut, spot, mask)
             elif shared:
-                parts.append(t.let(f"load {half}, ptr {spot}, align {seen.step}"))
+                parts.append(t.load(half, spot, align=seen.step))
             else:
                 parts.append(t.load_masked(half, seen.step, spot, mask))
         if seen.write:
@@ -333,10 +333,10 @@ class Transfers(Part):
             vector, order = f"<{W} x i1>", ", ".join(f"i32 {lane}" for lane in lanes)
             return t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{order}>")
         words = f"<{width} x i32>"
-        first = t.let(f"insertelement {words} poison, i32 {self.active.bits}, i64 0")
+        first = t.insert(words, "poison", "i32", self.active.bits, 0)
         every = t.let(f"shufflevector {words} {first}, {words} poison, {words} zeroinitializer")
         own = ", ".join(f"i32 {1 << lane}" for lane in lanes)
-        return t.let(f"icmp ne {words} {t.let(f'and {words} {every}, <{own}>')}, zeroinitializer")
+        return t.ne(words, t.and_(words, every, f"<{own}>"), "zeroinitializer")
 
     def _load_ones(self, seen: Seen) -> list[str]:
         """Each half of the warp has one address."""
@@ -346,16 +346,16 @@ class Transfers(Part):
         for k in range(seen.count):
             two = "poison"
             for n, spot in enumerate(halves):
-                p = t.let(f"getelementptr i8, ptr {spot}, i64 {k * seen.step}")
-                one = t.let(f"load {ty}, ptr {p}, align {seen.step}")
-                two = t.let(f"insertelement <2 x {ty}> {two}, {ty} {one}, i64 {n}")
+                p = t.offset(spot, k * seen.step)
+                one = t.load(ty, p, align=seen.step)
+                two = t.insert(f"<2 x {ty}>", two, ty, one, n)
             row.append(t.let(f"shufflevector <2 x {ty}> {two}, <2 x {ty}> poison, <{W} x i32> <{order}>"))
         return row
 
     def _halves(self, seen: Seen) -> list[str]:
         """The address of the first lane of each half-warp."""
-        starts = [self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {at}") for at in seen.group.halves]
-        return [self.t.let(f"getelementptr i8, ptr {start}, i64 {seen.offset}") for start in starts]
+        starts = [self.t.offset(seen.group.pointer, at) for at in seen.group.halves]
+        return [self.t.offset(start, seen.offset) for start in starts]
 
     def each_lane(self, seen: Seen) -> tuple[Value, ...]:
         """Lane by lane through `@slow.access`, the data passed in the buffer `%data`."""
@@ -384,9 +384,9 @@ class Transfers(Part):
 
     def _mark_lanes(self, seen: Seen) -> None:
         if not (group := seen.group).marks:
-            has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
-            whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
-            group.marks = self.t.let(f"and i1 {has}, {whole}")
+            has = self.t.ne("i64", group.shadow, 0)
+            whole = self.t.ne("i32", group.pattern, 3)
+            group.marks = self.t.and_("i1", has, whole)
         with self.t.if_then(group.marks):
             laid = self.laid.offsets(group)
             self.t.do(

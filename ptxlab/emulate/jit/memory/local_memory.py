@@ -84,7 +84,7 @@ class LocalMemory(Part):
             return at
         if self.later and not at.uniform:
             near = self.active.where_not(self._right(at, self._filled(size), size))
-            with self.t.unless(self.t.let(f"icmp eq i32 {near}, 0"), cold=True):
+            with self.t.unless(self.t.eq("i32", near, 0), cold=True):
                 self._check(at, limit, size)
                 self._fill(at, size)
             return at
@@ -108,7 +108,7 @@ class LocalMemory(Part):
 
     def _filled(self, size: int) -> Value:
         """The last address of so many bytes that are filled, at most `local_first` of them."""
-        filled = Value(self.t.let(f"load i64, ptr {self.t.field(Warp, 'filled')}"), "i64", True)
+        filled = Value(self.t.load("i64", self.t.field(Warp, "filled")), "i64", True)
         return self.m.sub(filled, self.m.const("i64", size))
 
     def _fill(self, at: Value, size: int) -> None:
@@ -116,8 +116,8 @@ class LocalMemory(Part):
         if not self.later:
             return
         far = self.active.where_not(self.m.ule(at, self._filled(size)))
-        with self.t.unless(self.t.let(f"icmp eq i32 {far}, 0"), cold=True), self.m.own_splats():
-            self.t.do(f"store <{W} x i64> {self.m.vector(at)}, ptr %addrs, align 64")
+        with self.t.unless(self.t.eq("i32", far, 0), cold=True), self.m.own_splats():
+            self.t.store(f"<{W} x i64>", self.m.vector(at), "%addrs", align=64)
             self.t.do(call(fill_to, "%ws", "%addrs", far, str(size), str(self.program.local_stride)))
 
     def _all_fine(self, span: Span, base: Value) -> str:
@@ -129,8 +129,8 @@ class LocalMemory(Part):
             inside = self.m.ule(self.m.add(base, self.m.const("i64", span.low)), last)
             low = self.m.and_(base, self.m.const("i64", span.align - 1))
             good = self.m.bits_of(self.m.and_(inside, self.m.eq(low, self.m.const("i64", 0))))
-            wrong = self.t.let(f"and i32 {self.t.let(f'xor i32 {good}, -1')}, {self.active.block_bits}")
-            span.fine = self.t.let(f"icmp eq i32 {wrong}, 0") if room >= 0 else "false"
+            wrong = self.t.and_("i32", self.t.xor("i32", good, -1), self.active.block_bits)
+            span.fine = self.t.eq("i32", wrong, 0) if room >= 0 else "false"
         return span.fine
 
     # -- what is known of its contents
@@ -190,7 +190,7 @@ class LocalMemory(Part):
             if self.program.local_rows:
                 self.rows.store(lane, places[1], self.rows.load(lane, places[0]))
             else:
-                given, taken = (self.t.let(f"getelementptr i8, ptr %local, i64 {place.text}") for place in places)
+                given, taken = (self.t.offset("%local", place.text) for place in places)
                 self.scattered.store_apart(lane, taken, each, self.scattered.load_apart(lane, given, each).text)
             at += step
 
@@ -227,13 +227,13 @@ class LocalMemory(Part):
             spot = k * size // count
             if at.uniform:
                 where = self.m.add(at, self.m.const("i64", spot))
-                pointer = self.t.let(f"getelementptr i8, ptr %local, i64 {where.text}")
+                pointer = self.t.offset("%local", where.text)
                 if stored is None:
                     out.append(scattered.load_apart(lane, pointer, each))
                 else:
                     scattered.store_apart(lane, pointer, each, self.m.vector(stored[k]))
                 continue
-            pointer = self.t.let(f"getelementptr i8, ptr %local, i64 {spot}")
+            pointer = self.t.offset("%local", spot)
             if stored is None:
                 out.append(scattered.load(lane, pointer, lanes))
             else:

@@ -56,16 +56,16 @@ class LocalRows(Part):
 
         def of(lanes: str) -> tuple[Value, str]:
             """The address of the first of some lanes, and all lanes at that."""
-            lane = t.let(f"and i32 {self.active.first(lanes)}, {W - 1}")
-            held = t.let(f"extractelement <{W} x i32> {self.m.vector(at)}, i32 {lane}")
+            lane = t.and_("i32", self.active.first(lanes), W - 1)
+            held = t.extract(f"<{W} x i32>", self.m.vector(at), lane, by="i32")
             first = Value(held, "i32", True)
             return self.m.zext("i64", first), self.m.bits_of(self.m.eq(at, first))
 
         first, firsts = of(bits)
-        others = t.let(f"and i32 {t.let(f'xor i32 {firsts}, -1')}, {bits}")
+        others = t.and_("i32", t.xor("i32", firsts, -1), bits)
         second, seconds = of(others)
-        more = t.let(f"and i32 {t.let(f'xor i32 {seconds}, -1')}, {others}")
-        alike, few = (t.let(f"and i1 {fine}, {t.let(f'icmp eq i32 {left}, 0')}") for left in (others, more))
+        more = t.and_("i32", t.xor("i32", seconds, -1), others)
+        alike, few = (t.and_("i1", fine, t.eq("i32", left, 0)) for left in (others, more))
         return Depths(alike, first, few, second, firsts)
 
     def load_at(self, lane: str, at: Value, depths: Depths) -> Value:
@@ -81,8 +81,8 @@ class LocalRows(Part):
                         mixed, at_two = m.vector(m.select(m.of_bits(depths.firsts), a, b)), t.here
                     with all_, m.own_splats():
                         apart, at_all = m.vector(self._apart(lane, at)), t.here
-                others, there = t.let(f"phi {kind} [{mixed}, %{at_two}], [{apart}, %{at_all}]"), t.here
-        return Value(t.let(f"phi {kind} [{row}, %{here}], [{others}, %{there}]"), lane, False)
+                others, there = t.phi(kind, (mixed, at_two), (apart, at_all)), t.here
+        return Value(t.phi(kind, (row, here), (others, there)), lane, False)
 
     def store_at(self, lane: str, at: Value, value: Value, depths: Depths) -> None:
         """The same as `store` where it is known where frames lie."""
@@ -95,7 +95,7 @@ class LocalRows(Part):
                 with two, m.own_splats():
                     with self.active.part(depths.firsts):
                         self._store_row(lane, depths.first, value, partly=True)
-                    with self.active.part(t.let(f"xor i32 {depths.firsts}, -1")):
+                    with self.active.part(t.xor("i32", depths.firsts, -1)):
                         self._store_row(lane, depths.second, value, partly=True)
                 with all_, m.own_splats():
                     self._store_apart(lane, at, value)
@@ -162,7 +162,7 @@ class LocalRows(Part):
     def _place(self, at: Value) -> str:
         """A pointer to a word's row."""
         first = self.m.and_(at, self.m.const("i64", -WORD))
-        return self.t.let(f"getelementptr i8, ptr %local, i64 {self.m.mul(first, self.m.const('i64', W)).text}")
+        return self.t.offset("%local", self.m.mul(first, self.m.const("i64", W)).text)
 
     def _behind(self, at: Value) -> Value:
         """The address of the next word."""
@@ -174,7 +174,7 @@ class LocalRows(Part):
         return self.m.shl(low, self.m.const("i32", 3))
 
     def _word(self, lane: str, at: Value, kind: str = "") -> Value:
-        text = self.t.let(f"load {kind}<{W} x {LLVM[lane]}>, ptr {self._place(at)}, align 64")
+        text = self.t.load(f"{kind}<{W} x {LLVM[lane]}>", self._place(at), align=64)
         return Value(text, lane, False)
 
     def _store_word(self, lane: str, at: Value, value: Value, *, partly: bool) -> None:
@@ -194,7 +194,7 @@ class LocalRows(Part):
                 row, here = self._row(lane, first), t.here
             with many, self.m.own_splats():
                 apart, there = self._apart(lane, at), t.here
-        return Value(t.let(f"phi {kind} [{self.m.vector(row)}, %{here}], [{apart.text}, %{there}]"), lane, False)
+        return Value(t.phi(kind, (self.m.vector(row), here), (apart.text, there)), lane, False)
 
     def _store_anywhere(self, lane: str, at: Value, value: Value) -> None:
         self.m.vector(value)
@@ -208,11 +208,11 @@ class LocalRows(Part):
     def _alike(self, at: Value) -> tuple[str, Value]:
         """i1: whether all active lanes have one address; that address, 0 if none is active."""
         t, m = self.t, self.m
-        lane = t.let(f"and i32 {self.active.first()}, {W - 1}")
-        held = t.let(f"extractelement <{W} x i32> {self.m.vector(at)}, i32 {lane}")
-        first = Value(t.let(f"select i1 {self.active.any()}, i32 {held}, i32 0"), "i32", True)
+        lane = t.and_("i32", self.active.first(), W - 1)
+        held = t.extract(f"<{W} x i32>", self.m.vector(at), lane, by="i32")
+        first = Value(t.select(self.active.any(), "i32", held, 0), "i32", True)
         others = self.active.where_not(m.eq(at, first))
-        return t.let(f"icmp eq i32 {others}, 0"), m.zext("i64", first)
+        return t.eq("i32", others, 0), m.zext("i64", first)
 
     def _apart(self, lane: str, at: Value) -> Value:
         m, bits = self.m, BITS[lane]
@@ -234,7 +234,7 @@ class LocalRows(Part):
 
     def _row_behind(self, k: int) -> str:
         """Where local memory would begin, `k` words on."""
-        return self.t.let(f"getelementptr i8, ptr %local, i64 {k * ROW}")
+        return self.t.offset("%local", k * ROW)
 
     def _offsets(self, at: Value) -> Offsets:
         m = self.m
@@ -252,4 +252,4 @@ def _joined(t: Text, low: Value, high: Value) -> Value:
     half = f"<{W} x i32>"
     order = ", ".join(f"i32 {n}" for k in range(W) for n in (k, W + k))
     both = t.let(f"shufflevector {half} {low.text}, {half} {high.text}, <{2 * W} x i32> <{order}>")
-    return Value(t.let(f"bitcast <{2 * W} x i32> {both} to <{W} x i64>"), "i64", False)
+    return Value(t.bitcast(f"<{2 * W} x i32>", both, f"<{W} x i64>"), "i64", False)

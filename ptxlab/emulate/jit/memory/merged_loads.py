@@ -50,8 +50,8 @@ class Bundle:
 
     def row(self, t: Text, k: int) -> str:
         """The k-th element of all lanes."""
-        p = t.let(f"getelementptr i8, ptr {self.at}, i64 {k * W * BITS[self.lane] // 8}")
-        return t.let(f"load <{W} x {LLVM[self.lane]}>, ptr {p}, align 64")
+        p = t.offset(self.at, k * W * BITS[self.lane] // 8)
+        return t.load(f"<{W} x {LLVM[self.lane]}>", p, align=64)
 
 
 Bundles = dict[tuple[int, int], tuple[Bundle, int]]

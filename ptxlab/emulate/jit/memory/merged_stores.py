@@ -139,7 +139,7 @@ class MergedStores(Part):
             if conditions is not None:
                 late.when = "true"
                 for condition in conditions:
-                    late.when = self.t.let(f"and i1 {late.when}, {self.t.let(condition)}")
+                    late.when = self.t.and_("i1", late.when, self.t.let(condition))
         return late
 
     def _conditions(self, seen: Seen, late: DeferredStore) -> list[str] | None:
@@ -178,13 +178,13 @@ class MergedStores(Part):
         for group in (load, stores):
             assert group.reach is not None
             low, beyond = group.reach
-            first = t.let(f"add i64 {t.let(f'ptrtoint ptr {group.pointer} to i64')}, {low}")
-            ends.append((first, t.let(f"add i64 {t.let(f'add i64 {first}, {beyond}')}, {group.span}")))
+            first = t.add("i64", t.ptrtoint("ptr", group.pointer, "i64"), low)
+            ends.append((first, t.add("i64", t.add("i64", first, beyond), group.span)))
         (first, end), (store, store_end) = ends
-        before, behind = t.let(f"icmp ule i64 {end}, {store}"), t.let(f"icmp ule i64 {store_end}, {first}")
+        before, behind = t.ule("i64", end, store), t.ule("i64", store_end, first)
         yield f"or i1 {before}, {behind}"
         if load.lanes is not None:
-            yield f"trunc i32 {t.let(f'lshr i32 {CHECKED}, {load.way or load.pattern}')} to i1"
+            yield f"trunc i32 {t.lshr('i32', CHECKED, load.way or load.pattern)} to i1"
 
     # -- the stores
 
@@ -204,10 +204,10 @@ class MergedStores(Part):
             return
         t, ty, values = self.t, LLVM[seen.lane], [late.values[index] for index in late.codes]
         low = offset_of(self.program.codes[late.codes[0]]) - seen.group.low
-        place = t.let(f"getelementptr i8, ptr {first}, i64 {low}")
+        place = t.offset(first, low)
         if not self._dense(seen, late):
             for at, count in self._pieces(seen, late):
-                p = t.let(f"getelementptr i8, ptr {place}, i64 {at * seen.step}")
+                p = t.offset(place, at * seen.step)
                 if count > 1:
                     store_vectors(self.scattered, seen.lane, p, Stride(seen.group.stride), values[at : at + count])
                 else:
@@ -218,9 +218,9 @@ class MergedStores(Part):
         for k, (start, times) in enumerate(starts):
             own = ", ".join(f"i32 {n}" for n in range(k * width, (k + 1) * width))
             cut = t.let(f"shufflevector <{whole} x {ty}> {block}, <{whole} x {ty}> poison, <{width} x i32> <{own}>")
-            far = t.let(f"add i64 {t.let(f'mul i64 {seen.group.stride}, {times}') if times else 0}, {start}")
-            p = t.let(f"getelementptr i8, ptr {place}, i64 {far}")
-            t.do(f"store <{width} x {ty}> {cut}, ptr {p}, align {seen.step}")
+            far = t.add("i64", t.mul("i64", seen.group.stride, times) if times else 0, start)
+            p = t.offset(place, far)
+            t.store(f"<{width} x {ty}>", cut, p, align=seen.step)
 
     def _pieces(self, seen: Seen, late: DeferredStore) -> Iterator[tuple[int, int]]:
         """Words and pairs of words as vectors of 16 and 8 bytes, bytes and halves as words: the first element of each,

@@ -35,12 +35,12 @@ class Prefetches(Part):
         and each row begins in one. rows: the offsets of those that are not short."""
         t, length = self.t, size * W // max(1, len(rows))
         for start, times in group.rows.starts if group.rows else ():
-            far = t.let(f"mul i64 {group.stride}, {times}") if times else "0"
-            place = t.let(f"add i64 {t.let(f'add i64 {group.halves[0]}, {far}')}, {start + NEAR_BEHIND}")
-            self._lines(group, t.let(f"getelementptr i8, ptr {group.pointer}, i64 {place}"), LINE)
+            far = t.mul("i64", group.stride, times) if times else "0"
+            place = t.add("i64", t.add("i64", group.halves[0], far), start + NEAR_BEHIND)
+            self._lines(group, t.offset(group.pointer, place), LINE)
         for row in rows if self.e.tiles and LINE <= length <= 2 * LINE else ():
-            place = t.let(f"add i64 {row}, {BEHIND}")
-            self._lines(group, t.let(f"getelementptr i8, ptr {group.pointer}, i64 {place}"), length)
+            place = t.add("i64", row, BEHIND)
+            self._lines(group, t.offset(group.pointer, place), length)
 
     def later(self, group: Group, host: str, row: str, size: int) -> None:
         """What the warp accesses in later rounds, if each is as far away as the first warp's last two are from each
@@ -51,22 +51,22 @@ class Prefetches(Part):
             return
         before, step = f"%{KEPT}.before{len(rounds)}", f"%{KEPT}.step{len(rounds)}"
         rounds.append((before, step))
-        site = group.place or t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
-        places = t.let(f"load i64, ptr {t.field(S.Site, 'places', site)}")
-        with t.if_then(t.let(f"icmp uge i64 {places}, {LARGE >> group.log2}")):
-            place = t.let(f"ptrtoint ptr {t.let(f'getelementptr i8, ptr {host}, i64 {row}')} to i64")
-            is_first = t.let("icmp eq ptr %ws, %warp.0")
-            last = t.let(f"load i64, ptr {before}")
-            t.do(f"store i64 {t.let(f'select i1 {is_first}, i64 {place}, i64 {last}')}, ptr {before}")
-            known = t.let(f"load i64, ptr {step}")
-            far = t.let(f"select i1 {is_first}, i64 {t.let(f'sub i64 {place}, {last}')}, i64 {known}")
-            t.do(f"store i64 {far}, ptr {step}")
-            there = t.let(f"add i64 {place}, {t.let(f'mul i64 {far}, {ROUNDS}')}")
-            self._lines(group, t.let(f"inttoptr i64 {there} to ptr"), length)
+        site = group.place or t.offset("%sites", group.site * S.Site.size)
+        places = t.load("i64", t.field(S.Site, "places", site))
+        with t.if_then(t.uge("i64", places, LARGE >> group.log2)):
+            place = t.ptrtoint("ptr", t.offset(host, row), "i64")
+            is_first = t.eq("ptr", "%ws", "%warp.0")
+            last = t.load("i64", before)
+            t.store("i64", t.select(is_first, "i64", place, last), before)
+            known = t.load("i64", step)
+            far = t.select(is_first, "i64", t.sub("i64", place, last), known)
+            t.store("i64", far, step)
+            there = t.add("i64", place, t.mul("i64", far, ROUNDS))
+            self._lines(group, t.inttoptr("i64", there, "ptr"), length)
 
     def _lines(self, group: Group, place: str, length: int) -> None:
         """So many bytes from a place on."""
         for line in range(0, length, LINE):
-            each = self.t.let(f"getelementptr i8, ptr {place}, i64 {line}")
+            each = self.t.offset(place, line)
             self.t.do(f"call void @llvm.prefetch.p0(ptr {each}, i32 {int(group.write)}, i32 3, i32 1)")
         self.t.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")

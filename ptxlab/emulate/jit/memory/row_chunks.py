@@ -115,15 +115,15 @@ class RowChunks(Part):
     def room(self) -> None:
         """The chunks, at the function's entry."""
         for chunk in self._chunks:
-            self.t.do(f"{chunk.at} = alloca [{ROOM} x i8], align 64")
+            self.t.alloca(f"[{ROOM} x i8]", align=64, name=chunk.at)
             for name in ("first", "apart", "met"):
-                self.t.do(f"{chunk.word(name)} = alloca i64")
-                self.t.do(f"store i64 -1, ptr {chunk.word(name)}")
+                self.t.alloca("i64", name=chunk.word(name))
+                self.t.store("i64", -1, chunk.word(name))
 
     def enter(self, block: Block) -> None:
         """In a block that may lead into a loop: nothing is loaded of its rows."""
         for chunk in self._before.get(block.index, ()):
-            self.t.do(f"store i64 -1, ptr {chunk.word('first')}")
+            self.t.store("i64", -1, chunk.word("first"))
 
     def load(self, seen: Seen, first: str, alone: Callable[[], list[str]]) -> list[str]:
         """What lanes load that are a stride apart. first: a pointer to lane 0's; alone: how they do without a chunk."""
@@ -132,46 +132,46 @@ class RowChunks(Part):
             return alone()
         t, stride, vector, size = self.t, seen.group.stride, f"<{W} x {LLVM[seen.lane]}>", seen.size
         other, fill, single, there, done = (t.label(name) for name in ("other", "fill", "single", "there", "done"))
-        place = t.let(f"getelementptr i8, ptr {first}, i64 {seen.offset}")
-        address = t.let(f"ptrtoint ptr {place} to i64")
-        within, piece = (t.let(f"and i64 {address}, {bits}") for bits in (BYTES - size, ~(BYTES - size)))
-        held, apart, met = (t.let(f"load i64, ptr {chunk.word(name)}") for name in ("first", "apart", "met"))
-        same, as_far = t.let(f"icmp eq i64 {piece}, {held}"), t.let(f"icmp eq i64 {stride}, {apart}")
-        t.do(f"br i1 {t.let(f'and i1 {same}, {as_far}')}, label %{there}, label %{other}")
+        place = t.offset(first, seen.offset)
+        address = t.ptrtoint("ptr", place, "i64")
+        within, piece = (t.and_("i64", address, bits) for bits in (BYTES - size, ~(BYTES - size)))
+        held, apart, met = (t.load("i64", chunk.word(name)) for name in ("first", "apart", "met"))
+        same, as_far = t.eq("i64", piece, held), t.eq("i64", stride, apart)
+        t.branch(t.and_("i1", same, as_far), there, other)
         t.at(other)
-        follows = t.let(f"icmp eq i64 {piece}, {t.let(f'add i64 {held}, {BYTES}')}")
-        likely = t.let(f"or i1 {follows}, {t.let(f'icmp eq i64 {piece}, {met}')}")
-        odd = t.let(f"and i64 {t.let(f'or i64 {piece}, {stride}')}, {BYTES - 1}")
-        good = t.let(f"and i1 {likely}, {t.let(f'icmp eq i64 {odd}, 0')}")
-        t.do(f"br i1 {good}, label %{fill}, label %{single}")
+        follows = t.eq("i64", piece, t.add("i64", held, BYTES))
+        likely = t.or_("i1", follows, t.eq("i64", piece, met))
+        odd = t.and_("i64", t.or_("i64", piece, stride), BYTES - 1)
+        good = t.and_("i1", likely, t.eq("i64", odd, 0))
+        t.branch(good, fill, single)
         t.at(fill)
-        start = t.let(f"getelementptr i8, ptr {place}, i64 {t.let(f'sub i64 0, {within}')}")
+        start = t.offset(place, t.sub("i64", 0, within))
         self.scattered.load_bundle(chunk, start, Stride(stride))
-        t.do(f"store i64 {piece}, ptr {chunk.word('first')}")
-        t.do(f"store i64 {stride}, ptr {chunk.word('apart')}")
+        t.store("i64", piece, chunk.word("first"))
+        t.store("i64", stride, chunk.word("apart"))
         t.go(there)
         t.at(there)
         found = self._element(chunk, within, vector, size)
         t.go(done)
         t.at(single)
-        t.do(f"store i64 {piece}, ptr {chunk.word('met')}")
+        t.store("i64", piece, chunk.word("met"))
         with self.m.own_splats():
             (other_found,) = alone()
         end = t.here
         t.go(done)
         t.at(done)
-        return [t.let(f"phi {vector} [{found}, %{there}], [{other_found}, %{end}]")]
+        return [t.phi(vector, (found, there), (other_found, end))]
 
     def _element(self, chunk: Chunk, within: str, vector: str, size: int) -> str:
         """The elements of all lanes that begin so many bytes behind their pieces. Small ones are parts of words."""
         t, word, words = self.t, BITS[chunk.lane] // 8, f"<{W} x i32>"
-        start, inside = (t.let(f"and i64 {within}, {bits}") for bits in (-word, word - 1))
-        row = t.let(f"getelementptr i8, ptr {chunk.at}, i64 {t.let(f'mul i64 {start}, {W}')}")
+        start, inside = (t.and_("i64", within, bits) for bits in (-word, word - 1))
+        row = t.offset(chunk.at, t.mul("i64", start, W))
         if size == word:
-            return t.let(f"load {vector}, ptr {row}, align 64")
-        bits = t.splat("i32", t.let(f"trunc i64 {t.let(f'shl i64 {inside}, 3')} to i32"))
-        moved = t.let(f"lshr {words} {t.let(f'load {words}, ptr {row}, align 64')}, {bits}")
-        return t.let(f"trunc {words} {moved} to {vector}")
+            return t.load(vector, row, align=64)
+        bits = t.splat("i32", t.trunc("i64", t.shl("i64", inside, 3), "i32"))
+        moved = t.lshr(words, t.load(words, row, align=64), bits)
+        return t.trunc(words, moved, vector)
 
 
 def quiet_loops(program: Program) -> list[list[int]]:

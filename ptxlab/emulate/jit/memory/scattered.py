@@ -49,7 +49,7 @@ class Offsets:
     def places(t: Text) -> Iterator[str]:
         """In a function: a pointer for each lane."""
         for k in range(W):
-            yield t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, str(k))}")
+            yield t.offset("%base", lane_offset(t, str(k)))
 
 
 @dataclass(eq=False, repr=False)
@@ -62,19 +62,19 @@ class Stride:
 
     def vector(self, t: Text) -> str:
         """The offsets."""
-        stride = self.text if self.text.lstrip("-").isdigit() else t.let(f"trunc i64 {self.text} to i32")
+        stride = self.text if self.text.lstrip("-").isdigit() else t.trunc("i64", self.text, "i32")
         numbers = "<" + ", ".join(f"i32 {k}" for k in range(W)) + ">"
-        return t.let(f"mul <{W} x i32> {t.splat('i32', stride)}, {numbers}")
+        return t.mul(f"<{W} x i32>", t.splat("i32", stride), numbers)
 
     @staticmethod
     def places(t: Text) -> Iterator[str]:
         """In a function: a pointer for each lane. CPUs add a register, or twice its value, on the way."""
-        beyond = ["0", "%stride", t.let("shl i64 %stride, 1"), t.let("mul i64 %stride, 3")]
-        four, first = t.let("shl i64 %stride, 2"), "%base"
+        beyond = ["0", "%stride", t.shl("i64", "%stride", 1), t.mul("i64", "%stride", 3)]
+        four, first = t.shl("i64", "%stride", 2), "%base"
         for k in range(W):
             if k and k % 4 == 0:
-                first = t.let(f"getelementptr i8, ptr {first}, i64 {four}")
-            yield t.let(f"getelementptr i8, ptr {first}, i64 {beyond[k % 4]}")
+                first = t.offset(first, four)
+            yield t.offset(first, beyond[k % 4])
 
 
 Where = Offsets | Stride
@@ -136,7 +136,7 @@ class Scattered(Part):
     def _few_or_all(self, lane: str, base: str, where: Offsets, value: str) -> None:
         """Stores the elements of the active lanes one by one if they are few."""
         kind = f"<{W} x {LLVM[lane]}>"
-        few = self.t.let(f"icmp ule i64 {self.active.count()}, {FEW}")
+        few = self.t.ule("i64", self.active.count(), FEW)
         with self.t.if_else(few) as (one_by_one, at_once):
             with one_by_one:
                 name, listed, given = self.called(f"scatter.few.{lane}", base, where)
@@ -158,7 +158,7 @@ class Scattered(Part):
     def _gather(self, lane: str, base: str, offsets: str, lanes: int) -> str:
         """The elements of the active lanes, which are among the first so many, by the CPU's instruction."""
         t, kind = self.t, LLVM[lane]
-        pointers = t.let(f"getelementptr i8, ptr {base}, <{lanes} x i32> {self._first(offsets, 'i32', lanes)}")
+        pointers = t.element("i8", base, self._first(offsets, "i32", lanes), by=f"<{lanes} x i32>")
         mask = self._first(self.active.vector, "i1", lanes)
         found = t.gather(kind, BITS[lane] // 8, pointers, mask, "zeroinitializer", lanes)
         if lanes == W:
@@ -170,7 +170,7 @@ class Scattered(Part):
     def _scatter(self, lane: str, base: str, offsets: str, value: str, lanes: int) -> None:
         """Stores the elements of the active lanes, which are among the first so many, by the CPU's instruction."""
         t, kind = self.t, LLVM[lane]
-        pointers = t.let(f"getelementptr i8, ptr {base}, <{lanes} x i32> {self._first(offsets, 'i32', lanes)}")
+        pointers = t.element("i8", base, self._first(offsets, "i32", lanes), by=f"<{lanes} x i32>")
         mask = self._first(self.active.vector, "i1", lanes)
         t.scatter(kind, BITS[lane] // 8, self._first(value, kind, lanes), pointers, mask, lanes)
 
@@ -208,7 +208,7 @@ class Scattered(Part):
 
     def _apart(self, base: str, apart: int) -> str:
         lanes = ", ".join(f"i64 {k * apart}" for k in range(W))
-        return self.t.let(f"getelementptr i8, ptr {base}, <{W} x i64> <{lanes}>")
+        return self.t.element("i8", base, f"<{lanes}>", by=f"<{W} x i64>")
 
     def _inline(self, lane: str, where: Where | None = None) -> bool:
         """Whether the CPU has an instruction for it, and the program is not built for size. AMD's CPUs take longer for
@@ -237,15 +237,15 @@ def _load_all(t: Text, lane: str, places: Iterable[str]) -> None:
     ty, size = LLVM[lane], BITS[lane] // 8
     vector = "poison"
     for k, p in enumerate(places):
-        x = t.let(f"load {ty}, ptr {p}, align {size}")
-        vector = t.let(f"insertelement <{W} x {ty}> {vector}, {ty} {x}, i64 {k}")
-    t.do(f"ret <{W} x {ty}> {vector}")
+        x = t.load(ty, p, align=size)
+        vector = t.insert(f"<{W} x {ty}>", vector, ty, x, k)
+    t.ret(f"<{W} x {ty}>", vector)
 
 
 def _fixed(t: Text, apart: int) -> Iterator[str]:
     """Pointers so many bytes apart."""
     for k in range(W):
-        yield t.let(f"getelementptr i8, ptr %base, i64 {k * apart}")
+        yield t.offset("%base", k * apart)
 
 
 def _load(t: Text, lane: str, where: Where) -> None:
@@ -259,10 +259,10 @@ def _load(t: Text, lane: str, where: Where) -> None:
     _load_all(t, lane, where.places(t))
     t.at("few")
     with each_lane(t) as k:
-        p = t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, k)}")
-        x = t.let(f"load {ty}, ptr {p}, align {size}")
-        t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr %out, i64 {k}')}")
-    t.do(f"ret <{W} x {ty}> {t.let(f'load <{W} x {ty}>, ptr %out, align 64')}")
+        p = t.offset("%base", lane_offset(t, k))
+        x = t.load(ty, p, align=size)
+        t.store(ty, x, t.element(ty, "%out", k))
+    t.ret(f"<{W} x {ty}>", t.load(f"<{W} x {ty}>", "%out", align=64))
 
 
 def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
@@ -275,49 +275,49 @@ def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
     if size < 4 and count * size == 4:
         _load_words(t, ty, size, places)
     for first in range(0, W, together) if count * size > 4 else ():
-        rows = [t.let(f"load <{count} x {ty}>, ptr {p}, align {size}") for p in itertools.islice(places, together)]
+        rows = [t.load(f"<{count} x {ty}>", p, align=size) for p in itertools.islice(places, together)]
         for e, column in enumerate(transposed(t, ty, rows, count)):
-            p = t.let(f"getelementptr i8, ptr %rows, i64 {(e * W + first) * size}")
-            t.do(f"store <{together} x {ty}> {column}, ptr {p}, align 32")
-    t.do("ret void")
+            p = t.offset("%rows", (e * W + first) * size)
+            t.store(f"<{together} x {ty}>", column, p, align=32)
+    t.ret()
     if isinstance(where, Stride):
         return
     t.at("few")
     with each_lane(t) as number:
-        p = t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, number)}")
-        to = t.let(f"getelementptr {ty}, ptr %rows, i64 {number}")
+        p = t.offset("%base", lane_offset(t, number))
+        to = t.element(ty, "%rows", number)
         for e in range(count):
-            at, there = (t.let(f"getelementptr {ty}, ptr {q}, i64 {n}") for q, n in ((p, e), (to, e * W)))
-            t.do(f"store {ty} {t.let(f'load {ty}, ptr {at}, align {size}')}, ptr {there}")
-    t.do("ret void")
+            at, there = (t.element(ty, q, n) for q, n in ((p, e), (to, e * W)))
+            t.store(ty, t.load(ty, at, align=size), there)
+    t.ret()
 
 
 def _load_words(t: Text, ty: str, size: int, places: Iterable[str]) -> None:
     """Bytes or halves that fill a word of each lane, one vector behind the other."""
     words = "poison"
     for k, p in enumerate(places):
-        word = t.let(f"load i32, ptr {p}, align {size}")
-        words = t.let(f"insertelement <{W} x i32> {words}, i32 {word}, i64 {k}")
+        word = t.load("i32", p, align=size)
+        words = t.insert(f"<{W} x i32>", words, "i32", word, k)
     for first in range(0, 4, size):
-        moved = t.let(f"lshr <{W} x i32> {words}, splat (i32 {8 * first})")
-        column = t.let(f"trunc <{W} x i32> {moved} to <{W} x {ty}>")
-        t.do(f"store <{W} x {ty}> {column}, ptr {t.let(f'getelementptr i8, ptr %rows, i64 {first * W}')}, align 32")
+        moved = t.lshr(f"<{W} x i32>", words, f"splat (i32 {8 * first})")
+        column = t.trunc(f"<{W} x i32>", moved, f"<{W} x {ty}>")
+        t.store(f"<{W} x {ty}>", column, t.offset("%rows", first * W), align=32)
 
 
 def _if_many(t: Text) -> None:
     """Goes on if all lanes are active, or so many that all may as well load: the others what the first of them does;
     else at the label `few`. Keeps the offsets."""
     keep(t, "at", f"<{W} x i32>", "%offsets")
-    t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
+    t.branch(t.eq("i32", "%bits", -1), "all", "some")
     t.at("some")
     count = t.call("i32", "llvm.ctpop.i32", [("i32", "%bits")])
-    t.do(f"br i1 {t.let(f'icmp uge i32 {count}, {MANY}')}, label %many, label %few")
+    t.branch(t.uge("i32", count, MANY), "many", "few")
     t.at("many")
     first = t.call("i32", "llvm.cttz.i32", [("i32", "%bits"), ("i1", "true")])
-    there = t.splat("i32", t.let(f"load i32, ptr {t.let(f'getelementptr i32, ptr %at, i32 {first}')}"))
-    mask = t.let(f"bitcast i32 %bits to <{W} x i1>")
-    offsets = t.let(f"select <{W} x i1> {mask}, <{W} x i32> %offsets, <{W} x i32> {there}")
-    t.do(f"store <{W} x i32> {offsets}, ptr %at, align 64")
+    there = t.splat("i32", t.load("i32", t.element("i32", "%at", first, by="i32")))
+    mask = t.bitcast("i32", "%bits", f"<{W} x i1>")
+    offsets = t.select(mask, f"<{W} x i32>", "%offsets", there, of=f"<{W} x i1>")
+    t.store(f"<{W} x i32>", offsets, "%at", align=64)
     t.go("all")
     t.at("all")
 
@@ -329,21 +329,21 @@ def _store_at(t: Text, lane: str, where: Where) -> None:
         return
     ty, size = LLVM[lane], BITS[lane] // 8
     for n, p in enumerate(where.places(t)):
-        x = t.let(f"extractelement <{W} x {ty}> %x, i64 {n}")
-        t.do(f"store {ty} {x}, ptr {p}, align {size}")
-    t.do("ret void")
+        x = t.extract(f"<{W} x {ty}>", "%x", n)
+        t.store(ty, x, p, align=size)
+    t.ret()
 
 
 def _store(t: Text, lane: str, apart: int = 0) -> None:
     """The body of a scatter to offsets, or to places so many bytes apart."""
     ty, size = LLVM[lane], BITS[lane] // 8
     _keep_stored(t, ty, apart)
-    with t.ends_if(t.let("icmp eq i32 %bits, -1")):
+    with t.ends_if(t.eq("i32", "%bits", -1)):
         for n in range(W):
-            p = t.let(f"getelementptr i8, ptr %base, i64 {n * apart if apart else lane_offset(t, str(n))}")
-            x = t.let(f"extractelement <{W} x {ty}> %x, i64 {n}")
-            t.do(f"store {ty} {x}, ptr {p}, align {size}")
-        t.do("ret void")
+            p = t.offset("%base", n * apart if apart else lane_offset(t, str(n)))
+            x = t.extract(f"<{W} x {ty}>", "%x", n)
+            t.store(ty, x, p, align=size)
+        t.ret()
     _store_each(t, lane, apart)
 
 
@@ -365,23 +365,23 @@ def _store_each(t: Text, lane: str, apart: int = 0) -> None:
     """Stores the elements of the active lanes, the lowest first, and returns."""
     ty, size = LLVM[lane], BITS[lane] // 8
     with each_lane(t) as k:
-        offset = t.let(f"mul i64 {k}, {apart}") if apart else lane_offset(t, k)
-        p = t.let(f"getelementptr i8, ptr %base, i64 {offset}")
-        x = t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %given, i64 {k}')}")
-        t.do(f"store {ty} {x}, ptr {p}, align {size}")
-    t.do("ret void")
+        offset = t.mul("i64", k, apart) if apart else lane_offset(t, k)
+        p = t.offset("%base", offset)
+        x = t.load(ty, t.element(ty, "%given", k))
+        t.store(ty, x, p, align=size)
+    t.ret()
 
 
 def keep(t: Text, name: str, kind: str, value: str) -> None:
     """Puts a vector into memory, where its elements can be indexed."""
-    t.do(f"%{name} = alloca {kind}, align 64")
-    t.do(f"store {kind} {value}, ptr %{name}, align 64")
+    t.alloca(kind, align=64, name=f"%{name}")
+    t.store(kind, value, f"%{name}", align=64)
 
 
 def lane_offset(t: Text, k: str) -> str:
     """A lane's offset, an i64."""
-    p = t.let(f"getelementptr i32, ptr %at, i64 {k}")
-    return t.let(f"sext i32 {t.let(f'load i32, ptr {p}')} to i64")
+    p = t.element("i32", "%at", k)
+    return t.sext("i32", t.load("i32", p), "i64")
 
 
 @contextmanager
@@ -391,11 +391,11 @@ def each_lane(t: Text) -> Iterator[str]:
     t.go(turn)
     t.at(turn)
     left, rest = t.name(), t.name()
-    t.do(f"{left} = phi i32 [%bits, %{before}], [{rest}, %{act}]")
-    t.do(f"br i1 {t.let(f'icmp eq i32 {left}, 0')}, label %{done}, label %{act}")
+    t.phi("i32", ("%bits", before), (rest, act), name=left)
+    t.branch(t.eq("i32", left, 0), done, act)
     t.at(act)
     number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
-    yield t.let(f"zext i32 {number} to i64")
-    t.do(f"{rest} = and i32 {left}, {t.let(f'sub i32 {left}, 1')}")
+    yield t.zext("i32", number, "i64")
+    t.and_("i32", left, t.sub("i32", left, 1), rest)
     t.go(turn)
     t.at(done)

@@ -26,7 +26,7 @@ class ShortGathers:
         for width in WIDTHS:
             within = self.t.label("within")
             other = self.t.label("wider")
-            self.t.do(f"br i1 {self.t.let(f'icmp ult i32 {self.bits}, {1 << width}')}, label %{within}, label %{other}")
+            self.t.branch(self.t.ult("i32", self.bits, 1 << width), within, other)
             self.t.at(within)
             yield width, self._arm(end)
             self.t.at(other)

@@ -53,11 +53,11 @@ class ShortRows(Part):
         kind, row, found = f"<{width} x {LLVM[seen.lane]}>", "", 0
         for piece in range(self._rows(seen).apart):
             start = min(piece * width, elements[-1] + 1 - width)
-            end, p = start + width, t.let(f"getelementptr i8, ptr {place}, i64 {start * seen.step}")
+            end, p = start + width, t.offset(place, start * seen.step)
             if mask:
                 loaded = t.load_masked(kind, seen.step, p, mask)
             else:
-                loaded = t.let(f"load {kind}, ptr {p}, align {seen.step}")
+                loaded = t.load(kind, p, align=seen.step)
             if row:
                 at = elements if piece == 1 else range(width)  # in the first piece elements are where they lie
                 order = [n if e < found else width + e - start for n, e in zip(at, elements, strict=True)]
@@ -77,12 +77,12 @@ class ShortRows(Part):
                 if mask := self._mask(seen, k):
                     t.store_masked(f"<{width} x {ty}>", seen.step, cut, place, mask)
                 else:
-                    t.do(f"store <{width} x {ty}> {cut}, ptr {place}, align {seen.step}")
+                    t.store(f"<{width} x {ty}>", cut, place, align=seen.step)
                 continue
             for n, element in enumerate(elements):
-                x = t.let(f"extractelement {every} {stored}, i64 {k * width + n}")
-                p = t.let(f"getelementptr i8, ptr {place}, i64 {element * seen.step}")
-                t.do(f"store {ty} {x}, ptr {p}, align {seen.step}")
+                x = t.extract(every, stored, k * width + n)
+                p = t.offset(place, element * seen.step)
+                t.store(ty, x, p, align=seen.step)
 
     def _mask(self, seen: Seen, row: int) -> str:
         """Which elements of a row the active lanes access; "" where only full warps come here."""
@@ -110,6 +110,6 @@ class ShortRows(Part):
         """Where rows begin."""
         t, out = self.t, []
         for apart, times in self._rows(seen).starts:
-            far = t.let(f"mul i64 {seen.group.stride}, {times}") if times else "0"
-            out.append(t.let(f"getelementptr i8, ptr {first}, i64 {t.let(f'add i64 {far}, {apart + seen.offset}')}"))
+            far = t.mul("i64", seen.group.stride, times) if times else "0"
+            out.append(t.offset(first, t.add("i64", far, apart + seen.offset)))
         return out

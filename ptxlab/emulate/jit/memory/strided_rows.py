@@ -34,7 +34,7 @@ class StridedRows(Part):
             return self._backwards(seen, first, stored)
         if not self.e.wide or not (self._thirds(seen, times) or self._parts(seen, times)):
             return None
-        bases = [self.t.let(f"getelementptr i8, ptr {first}, i64 {seen.offset + k * size}") for k in range(seen.count)]
+        bases = [self.t.offset(first, seen.offset + k * size) for k in range(seen.count)]
         if not seen.write:
             load = self.load if times in TIMES else self._load_thirds
             return [load(seen.lane, base, times) for base in bases]
@@ -56,12 +56,12 @@ class StridedRows(Part):
     def _backwards(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """A row whose first element is the last lane's."""
         t, kind, order = self.t, f"<{W} x {LLVM[seen.lane]}>", ", ".join(f"i32 {n}" for n in reversed(range(W)))
-        place = t.let(f"getelementptr i8, ptr {first}, i64 {seen.offset - (W - 1) * seen.step}")
-        row = stored[0] if seen.write else t.let(f"load {kind}, ptr {place}, align {seen.step}")
+        place = t.offset(first, seen.offset - (W - 1) * seen.step)
+        row = stored[0] if seen.write else t.load(kind, place, align=seen.step)
         turned = t.let(f"shufflevector {kind} {row}, {kind} poison, <{W} x i32> <{order}>")
         if not seen.write:
             return [turned]
-        t.do(f"store {kind} {turned}, ptr {place}, align {seen.step}")
+        t.store(kind, turned, place, align=seen.step)
         return []
 
     def _load_thirds(self, lane: str, base: str, times: int) -> str:
@@ -97,7 +97,7 @@ class StridedRows(Part):
             order = [n // times if n % times == 0 else W + n - start for n in range(start, start + W)]
             listed = ", ".join(f"i32 {n}" for n in order)
             new = t.let(f"shufflevector {kind} {value}, {kind} {old}, <{W} x i32> <{listed}>")
-            t.do(f"store {kind} {new}, ptr {self._place(lane, base, start)}, align {BITS[lane] // 8}")
+            t.store(kind, new, self._place(lane, base, start), align=BITS[lane] // 8)
 
     def _start(self, times: int, k: int) -> int:
         """The first element of the k-th piece of the row. Shared memory has room behind the last lane's, elsewhere the
@@ -107,7 +107,7 @@ class StridedRows(Part):
     def _row(self, lane: str, base: str, start: int, how: str = "") -> str:
         """A piece of the row."""
         place = self._place(lane, base, start)
-        return self.t.let(f"load {how}<{W} x {LLVM[lane]}>, ptr {place}, align {BITS[lane] // 8}")
+        return self.t.load(f"{how}<{W} x {LLVM[lane]}>", place, align=BITS[lane] // 8)
 
     def _place(self, lane: str, base: str, element: int) -> str:
-        return self.t.let(f"getelementptr i8, ptr {base}, i64 {element * BITS[lane] // 8}")
+        return self.t.offset(base, element * BITS[lane] // 8)

@@ -39,31 +39,31 @@ def _store(t: Text, lane: str, count: int, where: Where) -> None:
         t.at("entry")
         keep(t, "at", where.kind, "%offsets")
         for k in range(count):
-            t.do(f"%given{k} = alloca <{W} x {ty}>, align 64")
-        t.do(f"br i1 {t.let('icmp eq i32 %bits, -1')}, label %all, label %some")
+            t.alloca(f"<{W} x {ty}>", align=64, name=f"%given{k}")
+        t.branch(t.eq("i32", "%bits", -1), "all", "some")
         t.at("all")
     columns, kind = [f"%x{k}" for k in range(count)], "i32" if size < 4 else f"<{count} x {ty}>"
     rows = _words(t, ty, columns) if size < 4 else _rows(t, ty, columns, BYTES // size)
     for row, p in zip(rows, where.places(t), strict=True):
-        t.do(f"store {kind} {row}, ptr {p}, align {size}")
-    t.do("ret void")
+        t.store(kind, row, p, align=size)
+    t.ret()
     if not offsets:
         return
     t.at("some")
     for k in range(count):
-        t.do(f"store <{W} x {ty}> %x{k}, ptr %given{k}, align 64")
+        t.store(f"<{W} x {ty}>", f"%x{k}", f"%given{k}", align=64)
     with each_lane(t) as number:
-        p = t.let(f"getelementptr i8, ptr %base, i64 {lane_offset(t, number)}")
+        p = t.offset("%base", lane_offset(t, number))
         for e in range(count):
-            x = t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr %given{e}, i64 {number}')}")
-            t.do(f"store {ty} {x}, ptr {t.let(f'getelementptr {ty}, ptr {p}, i64 {e}')}, align {size}")
-    t.do("ret void")
+            x = t.load(ty, t.element(ty, f"%given{e}", number))
+            t.store(ty, x, t.element(ty, p, e), align=size)
+    t.ret()
 
 
 def _words(t: Text, ty: str, columns: list[str]) -> list[str]:
     """The elements of each lane as a word, out of one vector for each element."""
-    words = t.let(f"bitcast <{W * len(columns)} x {ty}> {in_turns(t, ty, columns)} to <{W} x i32>")
-    return [t.let(f"extractelement <{W} x i32> {words}, i64 {lane}") for lane in range(W)]
+    words = t.bitcast(f"<{W * len(columns)} x {ty}>", in_turns(t, ty, columns), f"<{W} x i32>")
+    return [t.extract(f"<{W} x i32>", words, lane) for lane in range(W)]
 
 
 def _rows(t: Text, ty: str, columns: list[str], share: int) -> list[str]:
