@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import ptxlab as pl
-from ptxlab.collection import resting
+from ptxlab.garbage_collection import resting
 from ptxlab.isa import matching
 from ptxlab.lab import language
 from ptxlab.launch.plan import _parsed

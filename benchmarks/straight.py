@@ -10,13 +10,13 @@ import itertools
 import sys
 import time
 
-from ptxlab.collection import resting
 from ptxlab.emulate import lower
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.building.rule_objects import QUICK
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import compile
+from ptxlab.garbage_collection import resting
 from ptxlab.text import parse
 
 LINES = (1_000, 4_000, 16_000, 100_000)

@@ -17,7 +17,7 @@ import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel
 from ptxlab.course import build, outputs
 from ptxlab.course.gallery.exhibit import Exhibit
-from ptxlab.lab import saved
+from ptxlab.lab import saved_debugger
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
@@ -176,7 +176,7 @@ def front_trace() -> str:
     run = pl.launch(softmax_row, 1, 32, scores, np.zeros(32, np.float32), device="step", trace=pl.Trace())
     assert run.trace is not None
     first = next(n for n, line in enumerate(run.trace.text.splitlines(), 1) if "shfl" in line)
-    return saved.copy_html(run.trace, limit=None, at=[first])
+    return saved_debugger.copy_html(run.trace, limit=None, at=[first])
 
 
 def explored(name: str) -> str:
@@ -207,5 +207,5 @@ def trace_of(name: str) -> str:
     sizes = {"seq_len": 8} if name in pl.kernels.names("prefill") else {"seq_k": 8}
     head_dim = max(16, pl.kernels.get(name).parameters["head_dim"].minimum)
     debugger = pl.debug(name, head_dim=head_dim, **sizes, blocks=0, warps=0)
-    viewer = saved.copy_html(debugger.recording, at=debugger.at)
+    viewer = saved_debugger.copy_html(debugger.recording, at=debugger.at)
     return f'## Step through it\n\n`````{{raw}} html\n<div class="output">{viewer}</div>\n`````\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, TypeVar
 
-from ptxlab.builder import operators, traps
+from ptxlab.builder import mistakes, operators
 from ptxlab.builder.emit import Emitter, Instr, Vec
 from ptxlab.builder.registers import Register, Var, pred
 from ptxlab.builder.source import Site
@@ -26,7 +26,7 @@ class Arithmetic(Emitter):
         if isinstance(value, Register):
             self.usable(value, site)
             if value.type is not var.type:
-                raise traps.error(
+                raise mistakes.error(
                     site,
                     f"{self.shown(var)} is {var.type.ptx}, {self.shown(value)} is {value.type.ptx}",
                     f"{self.python(var)}.set(k.cvt({var.type.ptx}, {self.python(value)}))",
@@ -136,7 +136,7 @@ class Arithmetic(Emitter):
             return
         other = (aliases or others)[0]
         write = f"{other} = k.copy({site.owner or var.hint or 'variable'})"
-        raise traps.error(
+        raise mistakes.error(
             site,
             f"`{other}` is bound to the same variable {self.shown(var)}, so it would read the new value "
             f"after this {how}; keep the old value in a register of its own",
@@ -145,37 +145,37 @@ class Arithmetic(Emitter):
 
     def no_truth(self, r: Register[Any]) -> BuildError:
         """The error of `if register:`."""
-        return traps.truth(self.source.here(sys._getframe(2)), self.shown(r))
+        return mistakes.truth(self.source.here(sys._getframe(2)), self.shown(r))
 
     def no_number(self, r: Register[Any], what: str) -> BuildError:
         """The error of `range(register)`, `int(register)`."""
-        return traps.number(self.source.here(sys._getframe(2)), self.shown(r), what)
+        return mistakes.number(self.source.here(sys._getframe(2)), self.shown(r), what)
 
     def no_power(self, r: Register[Any]) -> BuildError:
         """The error of `register ** n`."""
         site = self.source.here(sys._getframe(2))
-        return traps.error(site, "`**` has no instruction; multiply", f"{self.python(r)} * {self.python(r)}")
+        return mistakes.error(site, "`**` has no instruction; multiply", f"{self.python(r)} * {self.python(r)}")
 
     def no_attribute(self, r: Register[Any], name: str) -> BuildError:
         """The error of `register.name`."""
         site = self.source.here(sys._getframe(2))
         if name == "set":
-            return traps.BuildAttributeError(
-                traps.message(
+            return mistakes.BuildAttributeError(
+                mistakes.message(
                     site,
                     f"{self.shown(r)} is a value, not a variable; it has no .set()",
                     f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)",
                 )
             )
         words = [n for n in dir(r) if not n.startswith("_")]
-        return traps.BuildAttributeError(
-            traps.message(site, f"{self.shown(r)} has no `{name}`{traps.close(name, words)}")
+        return mistakes.BuildAttributeError(
+            mistakes.message(site, f"{self.shown(r)} has no `{name}`{mistakes.close(name, words)}")
         )
 
     def no_iteration(self, r: Register[Any]) -> BuildError:
         """The error of `for x in register`."""
         site = self.source.here(sys._getframe(2))
-        return traps.type_error(
+        return mistakes.type_error(
             site,
             f"{self.shown(r)} is one register; there is nothing to iterate over when the kernel is built",
             f"with k.loop({self.python(r)}) as i:",
@@ -185,7 +185,7 @@ class Arithmetic(Emitter):
         """The error of `+=` on a value."""
         site = self.source.here(sys._getframe(2))
         name = site.owner or r.hint or "x"
-        return traps.error(
+        return mistakes.error(
             site,
             f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python name",
             f"{name} = k.var({r.type.ptx}, ...)",

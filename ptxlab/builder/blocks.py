@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Generic, NoReturn, TypeVar
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.scope import Scope
@@ -48,7 +48,7 @@ class Block(Generic[T]):
         if k._with is not None:
             raise k._with.not_entered()
         if what != "guard" and k.guarded is not None:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"k.{what} inside `with k.guard(...)`: a guard stands before single instructions",
                 "with k.if_(p):",
@@ -89,11 +89,11 @@ class Block(Generic[T]):
 
     def not_entered(self) -> BuildError:
         """The error of `k.if_(p)` without `with`."""
-        return traps.error(self.site, f"k.{self.what}(...) does nothing without `with`", f"with {self.site.text}:")
+        return mistakes.error(self.site, f"k.{self.what}(...) does nothing without `with`", f"with {self.site.text}:")
 
     def __bool__(self) -> NoReturn:
         self.k._with = None
-        raise traps.type_error(
+        raise mistakes.type_error(
             self.site, f"`if k.{self.what}(...):` would decide when the kernel is built", f"with {self.site.text}:"
         )
 
@@ -132,7 +132,7 @@ class Block(Generic[T]):
             value.end_lineno or target.lineno,
             value.end_col_offset or target.col_offset,
         )
-        return traps.error(
+        return mistakes.error(
             Site(span),
             f"inside `with k.{self.what}(...)` the Python name `{name}` was bound to something else; the "
             f"variable {self.k.shown(var)} keeps its old value",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from ptxlab import targets
-from ptxlab.builder import math64, traps
+from ptxlab.builder import math64, mistakes
 from ptxlab.builder.blocks import Block
 from ptxlab.builder.immediates import half_bits
 from ptxlab.builder.instructions import Instructions
@@ -77,7 +77,7 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
-            raise traps.error(site, f"{count} variables take {count} first values, found {len(values)}")
+            raise mistakes.error(site, f"{count} variables take {count} first values, found {len(values)}")
         names, _, _ = self.source.names(self._frame, site)
         out: list[Var[T]] = self.family(type, count, names, site, Var)
         for var, first in zip(out, values, strict=True):
@@ -87,9 +87,9 @@ class Builder(Probes, Instructions):
 
     def _declare(self, type: type[T], value: Any, site: Site) -> Var[T]:
         if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
-            raise traps.error(site, f"k.var wants a type and a value, found {type!r}", "k.var(f32, 0.0)")
+            raise mistakes.error(site, f"k.var wants a type and a value, found {type!r}", "k.var(f32, 0.0)")
         if type.bits == 8:
-            raise traps.error(
+            raise mistakes.error(
                 site, f"a register has at least 16 bits; {type.ptx} lives in memory only", "k.var(u32, ...)"
             )
         names, numbered, _ = self.source.names(self._frame, site)
@@ -102,7 +102,7 @@ class Builder(Probes, Instructions):
         if isinstance(value, Register):
             self.usable(value, site)
             if value.type is not type:
-                raise traps.error(
+                raise mistakes.error(
                     site,
                     f"the variable is {type.ptx}, {self.shown(value)} is {value.type.ptx}",
                     f"k.var({type.ptx}, k.cvt({type.ptx}, {self.python(value)}))",
@@ -110,7 +110,7 @@ class Builder(Probes, Instructions):
             if self.retarget(value, var):
                 return
         elif isinstance(value, Ptr):
-            raise traps.error(site, "a pointer has a variable of its own kind", "k.var_ptr(p)")
+            raise mistakes.error(site, "a pointer has a variable of its own kind", "k.var_ptr(p)")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self.emit(self._mov(type), value, into=var, site=site)
@@ -119,7 +119,7 @@ class Builder(Probes, Instructions):
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
         site = self.source.here(sys._getframe(1))
         if not isinstance(value, Register):
-            raise traps.error(site, f"k.copy wants a register, found {value!r}")
+            raise mistakes.error(site, f"k.copy wants a register, found {value!r}")
         copied: T = self.emit(self._mov(value.type), value, result=value.type, site=site)
         return copied
 
@@ -132,7 +132,7 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         cls = self._type(type, site) if type is not None else getattr(value, "type", None)
         if cls is None:
-            raise traps.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
+            raise mistakes.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
         if not isinstance(value, Register) and cls.ptx in ("f16", "bf16"):
             value = half_bits(float(value), cls.ptx, site)
         return self.emit(self._mov(cls), value, result=cls, site=site)
@@ -154,14 +154,14 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         cls = self._type(type, site)
         if not isinstance(value, Register):
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"k.cvt converts registers, found {value!r}; a number can be written in the type",
                 f"k.mov({value!r}, {cls.ptx})",
             )
         source = value.type
         if "pred" in (cls.ptx, source.ptx):
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 "a predicate is not a number",
                 f"k.select({self.python(value)}, 1, 0, type=u32)"
@@ -188,7 +188,7 @@ class Builder(Probes, Instructions):
         cls = self._type(type, site)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
             found = f"{self.shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
-            raise traps.error(site, f"k.bitcast to {cls.ptx} wants a register of {cls.bits} bits, {found}")
+            raise mistakes.error(site, f"k.bitcast to {cls.ptx} wants a register of {cls.bits} bits, {found}")
         cast: U = self.emit(f"mov.b{cls.bits}", value, result=cls, site=site)
         return cast
 
@@ -200,7 +200,7 @@ class Builder(Probes, Instructions):
         pairs = {"f16": f16x2, "bf16": bf16x2}
         default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
         if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
-            raise traps.error(
+            raise mistakes.error(
                 site, f"k.pack wants 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
             )
         return self.emit(f"mov.b{bits}", parts, result=type or default, site=site)
@@ -211,7 +211,7 @@ class Builder(Probes, Instructions):
         cls = self._type(type, site)
         count = value.type.bits // max(cls.bits, 1)
         if count not in (2, 4) or cls.bits < 16:
-            raise traps.error(site, f"{self.shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
+            raise mistakes.error(site, f"{self.shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
         names, _, _ = self.source.names(self._frame, site)
         out: list[U] = self.family(cls, count, names, site)
         self.emit(f"mov.b{value.type.bits}", value, into=out, site=site)
@@ -228,10 +228,10 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
         if cls is None:
-            raise traps.error(site, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
+            raise mistakes.error(site, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
         for v in (a, b):
             if isinstance(v, Register) and v.type is not cls:
-                raise traps.error(
+                raise mistakes.error(
                     site,
                     f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
                     f"k.cvt({cls.ptx}, {self.python(v)})",
@@ -312,7 +312,7 @@ class Builder(Probes, Instructions):
         writes are visible after it. `number` chooses one of 16 barriers."""
         site = self.source.here(sys._getframe(1))
         if threads is None and self.roles.inside:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 "this barrier waits for all threads of the block, and only some of its warpgroups come here",
                 "k.barrier(1, 128)",
@@ -358,7 +358,7 @@ class Builder(Probes, Instructions):
     def _type(self, given: Any, site: Site) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given
         if not (isinstance(cls, type_) and issubclass(cls, Register) and cls.bits):
-            raise traps.error(site, f"a type is wanted (f32, u32, ...), found {given!r}")
+            raise mistakes.error(site, f"a type is wanted (f32, u32, ...), found {given!r}")
         return cls
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute
@@ -368,8 +368,8 @@ class Builder(Probes, Instructions):
                 raise AttributeError(name)
             site = self.source.here(sys._getframe(1))
             words = [n for n in dir(type_(self)) if not n.startswith("_")]
-            what = f"k has no `{name}`" + traps.close(name, words)
-            raise traps.BuildAttributeError(traps.message(site, what, 'k.op("opcode.with.modifiers", ...)'))
+            what = f"k has no `{name}`" + mistakes.close(name, words)
+            raise mistakes.BuildAttributeError(mistakes.message(site, what, 'k.op("opcode.with.modifiers", ...)'))
 
 
 type_ = type

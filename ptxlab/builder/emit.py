@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeVar
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.immediates import immediate
 from ptxlab.builder.plan import Plan, plan
 from ptxlab.builder.pointer import Coordinates, Ptr
@@ -117,7 +117,7 @@ class Emitter(Operations):
             cls = result or self._result_class(p, operands)
             answer = self._results(p, node, cls, into, hint, temporary, both)
         elif into is not None:
-            raise traps.error(site, f"{p.form.op.name} has no result to write into a variable")
+            raise mistakes.error(site, f"{p.form.op.name} has no result to write into a variable")
         wrong = self.products.follow(p.form, values, node.results, site) or self.stores.follow(p.form, site)
         if wrong is not None:
             raise wrong
@@ -130,12 +130,12 @@ class Emitter(Operations):
         try:
             return plan(opcode)
         except FormError as why:
-            raise traps.error(site, why.what, syntax=why.syntax) from None
+            raise mistakes.error(site, why.what, syntax=why.syntax) from None
 
     def _miscounted(self, p: Plan, operands: Sequence[Any], site: Site) -> BuildError:
         names = ", ".join(s.name for s, _ in p.sources)
         count = len(p.sources)
-        return traps.error(
+        return mistakes.error(
             site,
             f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
             f"{f' ({names})' if names else ''}, found {len(operands)}",
@@ -148,7 +148,7 @@ class Emitter(Operations):
             self.usable(value, site)
             if ptx == "addr":
                 if value.type.bits < 32 or value.type.kind == "float":
-                    raise traps.error(site, f"{p.opcode} wants an address, {self.shown(value)} is {value.type.ptx}")
+                    raise mistakes.error(site, f"{p.opcode} wants an address, {self.shown(value)} is {value.type.ptx}")
                 return Mem(value)
             if not p.check(ptx, value.type):
                 raise self._mismatch(p, ptx, value, site)
@@ -158,7 +158,7 @@ class Emitter(Operations):
             if ptx == "addr":
                 return Mem(value.base, value.offset)
             if value.offset:
-                raise traps.error(
+                raise mistakes.error(
                     site,
                     f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} bytes",
                     "k.address(pointer)",
@@ -173,7 +173,7 @@ class Emitter(Operations):
         if isinstance(value, str):
             return value
         if ptx == "addr":
-            raise traps.error(site, f"{p.opcode} wants an address (a pointer), found {value!r}")
+            raise mistakes.error(site, f"{p.opcode} wants an address (a pointer), found {value!r}")
         if ptx == "vec":
             ptx = str(p.form.type)
         return immediate(value, ptx, site)
@@ -181,14 +181,16 @@ class Emitter(Operations):
     def _mismatch(self, p: Plan, ptx: str, value: Register[Any], site: Site) -> BuildError:
         shown, found = self.shown(value), value.type.ptx
         if ptx == "pred":
-            return traps.error(site, f"{p.opcode} wants a predicate, {shown} is {found}", f"{self.python(value)} != 0")
+            return mistakes.error(
+                site, f"{p.opcode} wants a predicate, {shown} is {found}", f"{self.python(value)} != 0"
+            )
         if found == "pred":
-            return traps.error(
+            return mistakes.error(
                 site,
                 f"{p.opcode} wants {ptx}, {shown} is a predicate",
                 f"k.select({self.python(value)}, 1, 0, type={ptx})",
             )
-        return traps.error(
+        return mistakes.error(
             site,
             f"{p.opcode} wants {ptx}, {shown} is {found}",
             f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "",
@@ -200,13 +202,13 @@ class Emitter(Operations):
             return
         if value.k is not self:
             site = site or self.source.here(sys._getframe(1))
-            raise traps.error(
+            raise mistakes.error(
                 site, f"{value.k.shown(value)} belongs to another kernel; registers do not outlive theirs"
             )
         if value.dead is not None:
             site = site or self.source.here(sys._getframe(1))
             text = value.site.text or "its expression"
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
                 "register of its own; give it a name first",
@@ -215,7 +217,7 @@ class Emitter(Operations):
         if not value.scope.open:
             site = site or self.source.here(sys._getframe(1))
             name = value.hint or "x"
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
                 "have run; declare a variable before it and set that inside",
@@ -282,7 +284,9 @@ class Emitter(Operations):
         if p.form.num:
             return int(str(p.form.num)[1:]), "b32"
         if p.form.op.kind != "warp":
-            raise traps.error(site, f"{p.form.op.name}: the registers of the result must be given", "into=accumulators")
+            raise mistakes.error(
+                site, f"{p.form.op.name}: the registers of the result must be given", "into=accumulators"
+            )
         return fragment_registers(p.form, str(p.form.matrix or p.results[0][0].name))
 
     def class_of(self, ptx: str) -> type[Any]:
@@ -363,7 +367,7 @@ class Emitter(Operations):
             held = local.get(name) if name else None
             if isinstance(held, Var) and held.k is self and held.scope.open:
                 text = site.text or "..."
-                raise traps.error(
+                raise mistakes.error(
                     site,
                     f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
                     "would keep its old value",

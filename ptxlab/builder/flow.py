@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.blocks import Block, Inside
 from ptxlab.builder.memory import Memory
 from ptxlab.builder.nodes import If, Jump, Loop
@@ -65,7 +65,7 @@ class Flow(Memory):
                     else "there is no `if_` in this body"
                 )
             )
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"k.else_() must follow its `with k.if_(...)` directly; {why}",
                 "with k.if_(p):\n    ...\nwith k.else_():\n    ...",
@@ -96,26 +96,26 @@ class Flow(Memory):
             if isinstance(value, Register):
                 self.usable(value, site)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
-                    raise traps.error(
+                    raise mistakes.error(
                         site,
                         f"a loop counts integers, {what} {self.shown(value)} is {value.type.ptx}",
                         f"k.cvt(u32, {self.python(value)})",
                     )
                 if cls is not None and value.type is not cls:
-                    raise traps.error(
+                    raise mistakes.error(
                         site,
                         f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
                         f"k.cvt({cls.ptx}, {self.python(value)})",
                     )
                 cls = value.type
             elif not hasattr(value, "__index__"):
-                raise traps.error(site, f"a loop counts integers, {what} is {value!r}")
+                raise mistakes.error(site, f"a loop counts integers, {what} is {value!r}")
         kind: type[Any] = cls or u32
         if not isinstance(step, Register) and step == 0:
-            raise traps.error(site, "a loop with step 0 never ends")
+            raise mistakes.error(site, "a loop with step 0 never ends")
         down = not isinstance(step, Register) and step < 0
         if down and kind.kind != "signed":
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it would wrap around",
                 "k.loop(k.cvt(s32, stop), start, -1)",
@@ -149,7 +149,7 @@ class Flow(Memory):
         site = self.source.here(sys._getframe(1))
         if not callable(condition):
             text = site.text[len("k.while_(") : -1] if site.text.startswith("k.while_(") else "condition"
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 "a while loop computes its condition before every round, so it takes a function",
                 f"with k.while_(lambda: {text}):",
@@ -176,7 +176,7 @@ class Flow(Memory):
         if site is None:
             site = self.source.here(sys._getframe(1))
         if self.guarded is not None:
-            raise traps.error(
+            raise mistakes.error(
                 site, "a wait inside `with k.guard(...)`: a guard stands before single instructions", "with k.if_(p):"
             )
         node = self._new_loop("", site)
@@ -205,9 +205,9 @@ class Flow(Memory):
     def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
         self._predicate(condition, name, site)
         if not self._loops:
-            raise traps.error(site, f"k.{name} stands in no loop", "with k.loop(n) as j:")
+            raise mistakes.error(site, f"k.{name} stands in no loop", "with k.loop(n) as j:")
         if self.guarded is not None:
-            raise traps.error(
+            raise mistakes.error(
                 site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)"
             )
         node = self._loops[-1]
@@ -222,7 +222,7 @@ class Flow(Memory):
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "guard", site)
         if self.guarded is not None:
-            raise traps.error(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
+            raise mistakes.error(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
         scope = self.scope
 
         def enter() -> Scope:
@@ -239,7 +239,7 @@ class Flow(Memory):
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "return_if", site)
         if self.guarded is not None:
-            raise traps.error(
+            raise mistakes.error(
                 site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"
             )
         self.guarded = condition
@@ -258,17 +258,17 @@ class Flow(Memory):
 
     def _predicate(self, condition: Any, name: str, site: Site) -> None:
         if isinstance(condition, bool):
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
                 "`if` chooses what is emitted",
                 "if ...:",
             )
         if not isinstance(condition, Register):
-            raise traps.error(site, f"k.{name} wants a predicate, found {condition!r}", f"k.{name}(x < y)")
+            raise mistakes.error(site, f"k.{name} wants a predicate, found {condition!r}", f"k.{name}(x < y)")
         self.usable(condition, site)
         if condition.type.kind != "pred":
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"k.{name} wants a predicate, {self.shown(condition)} is {condition.type.ptx}",
                 f"k.{name}({self.python(condition)} != 0)",

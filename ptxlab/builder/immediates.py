@@ -6,7 +6,7 @@ import math
 import struct
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.source import Site
 from ptxlab.isa.types import WIDTH, is_float
 
@@ -20,20 +20,20 @@ def immediate(value: Any, ptx: str, site: Site | None) -> str:
     if ptx in ("f32", "f64"):
         return float_text(float(value), ptx, site)
     if is_float(ptx):
-        raise traps.error(
+        raise mistakes.error(
             site,
             f"{ptx} instructions take no immediates; put {value!r} into a register first",
             f"number = k.var({ptx}, {value!r})",
         )
     if isinstance(value, float):
         if ptx in WIDTH and ptx != "pred":
-            raise traps.error(site, f"{value!r} is not a whole number, and the instruction works on {ptx}")
+            raise mistakes.error(site, f"{value!r} is not a whole number, and the instruction works on {ptx}")
         return float_text(value, "f32", site)
     bits = WIDTH.get(ptx, 64)
     low = 0 if ptx[0] == "u" else -(1 << (bits - 1))
     high = (1 << (bits - 1)) - 1 if ptx[0] == "s" else (1 << bits) - 1
     if ptx in WIDTH and not low <= value <= high:
-        raise traps.error(site, f"{value} does not fit {ptx} ({low} to {high})")
+        raise mistakes.error(site, f"{value} does not fit {ptx} ({low} to {high})")
     if ptx[0] == "b" and ptx in WIDTH and not 0 <= value < 256:
         return f"0x{value & ((1 << bits) - 1):X}"
     return str(value)
@@ -46,7 +46,7 @@ def float_text(value: float, ptx: str, site: Site | None = None) -> str:
     try:
         return "0f" + struct.pack(">f", value).hex().upper()
     except OverflowError:
-        raise traps.error(site, f"{value!r} is larger than the largest f32, 3.4028235e+38") from None
+        raise mistakes.error(site, f"{value!r} is larger than the largest f32, 3.4028235e+38") from None
 
 
 def half_bits(value: float, ptx: str, site: Site | None) -> str:
@@ -55,7 +55,7 @@ def half_bits(value: float, ptx: str, site: Site | None) -> str:
         try:
             return f"0x{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
         except OverflowError:
-            raise traps.error(site, f"{value!r} is larger than the largest f16, 65504") from None
+            raise mistakes.error(site, f"{value!r} is larger than the largest f16, 65504") from None
     if math.isnan(value):
         return "0x7FFF"
     # Rounded once, from the double: bf16 keeps 8 bits of mantissa from exponent -126 up, fewer below.
@@ -67,7 +67,7 @@ def half_bits(value: float, ptx: str, site: Site | None) -> str:
     try:
         bits: int = struct.unpack("<I", struct.pack("<f", math.copysign(exact, value)))[0]
     except OverflowError:
-        raise traps.error(site, f"{value!r} is larger than the largest bf16, 3.3895314e+38") from None
+        raise mistakes.error(site, f"{value!r} is larger than the largest bf16, 3.3895314e+38") from None
     return f"0x{bits >> 16:04X}"
 
 
@@ -78,4 +78,4 @@ def _plain(value: Any, ptx: str, site: Site | None) -> int | float:
         if method is not None:
             plain: int | float = method(value)
             return plain
-    raise traps.error(site, f"{ptx} wanted, found {value!r} ({type(value).__name__})")
+    raise mistakes.error(site, f"{ptx} wanted, found {value!r} ({type(value).__name__})")

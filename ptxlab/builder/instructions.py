@@ -10,7 +10,7 @@ import keyword
 import sys
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.flow import Flow
 from ptxlab.builder.plan import Kind, Plan, resolve
 from ptxlab.builder.pointer import Ptr
@@ -44,12 +44,12 @@ class Instructions(Flow):
         try:
             return resolve(name, tuple(map(_kind, operands)), tuple(modifiers.items()))
         except FormError as why:
-            raise traps.error(site, why.what, syntax=why.syntax) from None
+            raise mistakes.error(site, why.what, syntax=why.syntax) from None
         except TypeError:  # a modifier that cannot be hashed
             wrong = next((f"{n}={v!r}" for n, v in modifiers.items() if not isinstance(v, str | int | type)), "")
             if not wrong:
                 raise
-            raise traps.error(site, f"{name}: a modifier is a word, found {wrong}") from None
+            raise mistakes.error(site, f"{name}: a modifier is a word, found {wrong}") from None
 
 
 def method_name(opcode: str) -> str:

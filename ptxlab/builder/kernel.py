@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.builder import Builder
 from ptxlab.builder.emit import IDENTIFIER
 from ptxlab.builder.pointer import PointerType, Ptr
@@ -29,8 +29,8 @@ from ptxlab.builder.probes import PARAMETER
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Register, f32, u64
 from ptxlab.builder.source import Site
 from ptxlab.builder.tensor_map import BYTES, TensorMap, TensorMapType
-from ptxlab.collection import resting
 from ptxlab.errors import Span
+from ptxlab.garbage_collection import resting
 from ptxlab.text import Module, parse
 
 DEFAULT_ARCH = "sm_80"
@@ -111,13 +111,13 @@ class KernelFunction:
         declared = list(inspect.signature(function).parameters.values())
         at = k.source.parameter(function.__code__, declared[0].name if declared else "")
         if not declared:
-            raise traps.error(
+            raise mistakes.error(
                 at,
                 f"{function.__name__} takes no parameters; the first is the builder",
                 f"def {function.__name__}(k): ...",
             )
         if not IDENTIFIER.match(name):
-            raise traps.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
+            raise mistakes.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
         arguments: dict[str, Any] = {}
         for p in declared[1:]:
             site = k.source.parameter(function.__code__, p.name)
@@ -126,26 +126,27 @@ class KernelFunction:
                 if p.name in python:
                     arguments[p.name] = python.pop(p.name)
                 elif p.default is inspect.Parameter.empty:
-                    raise traps.error(
+                    raise mistakes.error(
                         site,
                         f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX type",
                         f"{function.__name__}({p.name}=...)",
                     )
                 continue
             if p.name in python:
-                raise traps.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
+                raise mistakes.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
             if not IDENTIFIER.match(p.name):
-                raise traps.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
+                raise mistakes.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
             if p.name == PARAMETER:
-                raise traps.error(
+                raise mistakes.error(
                     site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
                 )
             k.parameters.append(Param(p.name, kind))
             arguments[p.name] = _loaded(k, k.parameters[-1], site)
         if python:
             unknown = next(iter(python))
-            raise traps.error(
-                at, f"{name} has no Python parameter `{unknown}`" + traps.close(unknown, [p.name for p in declared[1:]])
+            raise mistakes.error(
+                at,
+                f"{name} has no Python parameter `{unknown}`" + mistakes.close(unknown, [p.name for p in declared[1:]]),
             )
         if probes:
             k.parameters.append(Param(PARAMETER, PointerType(f32)))
@@ -156,7 +157,7 @@ class KernelFunction:
             raise k._with.not_entered()
         if probes:
             if k.probe_type is None:
-                raise traps.error(
+                raise mistakes.error(
                     at,
                     f"{name} is built with probes=True and never calls k.probe",
                     "k.probe(row, tile, tiles, row_max, row_sum, rescale)",
@@ -186,24 +187,24 @@ class KernelFunction:
             try:
                 annotation = eval(annotation, names)
             except Exception as why:
-                raise traps.error(site, f"the annotation of `{p.name}` cannot be resolved: {why}") from None
+                raise mistakes.error(site, f"the annotation of `{p.name}` cannot be resolved: {why}") from None
         element = _concrete(annotation, self._types)
         if isinstance(element, type) and issubclass(element, Register) and element.bits:
             if element.kind == "pred":
-                raise traps.error(site, f"`{p.name}`: a kernel takes no predicates", f"{p.name}: u32")
+                raise mistakes.error(site, f"`{p.name}`: a kernel takes no predicates", f"{p.name}: u32")
             return element
         if typing.get_origin(annotation) is Ptr:
             (inner,) = typing.get_args(annotation)
             inner = _concrete(inner, self._types)
             if not (isinstance(inner, type) and issubclass(inner, Register) and inner.bits) or inner.kind == "pred":
-                raise traps.error(
+                raise mistakes.error(
                     site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"
                 )
             return PointerType(inner)
         if annotation is TensorMap:
             return TensorMapType()
         if annotation is Ptr:
-            raise traps.error(site, f"`{p.name}`: what does it point to?", f"{p.name}: Ptr[f32]")
+            raise mistakes.error(site, f"`{p.name}`: what does it point to?", f"{p.name}: Ptr[f32]")
         return None
 
     @cached_property
@@ -290,7 +291,7 @@ def _check_target(k: Builder) -> None:
     for p in k.plans:
         if p.form.op.sm > k.target.number:
             node = _first_use(k.body.nodes, p.opcode)
-            raise traps.error(
+            raise mistakes.error(
                 node,
                 f"{p.opcode} needs sm_{p.form.op.sm} or later; this kernel is built for {k.arch}",
                 f'@kernel(arch="sm_{p.form.op.sm}")',

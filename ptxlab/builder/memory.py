@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.arithmetic import Arithmetic
 from ptxlab.builder.immediates import half_bits, immediate
 from ptxlab.builder.pointer import Index, Pointing, Ptr, Shared, VarPtr
@@ -99,17 +99,17 @@ class Memory(Arithmetic, Pointing):
 
     def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
         if not isinstance(pointer, Ptr):
-            raise traps.error(site, f"a pointer is wanted, found {self._what(pointer)}")
+            raise mistakes.error(site, f"a pointer is wanted, found {self._what(pointer)}")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"a vector of {vector} {pointer.element.ptx} is not one access; at most 4 elements and 16 bytes are",
                 f"vector={min(4, 128 // pointer.element.bits)}",
             )
         if count is not None and count % vector:
-            raise traps.error(site, f"{count} elements are not whole vectors of {vector}", "vector=1")
+            raise mistakes.error(site, f"{count} elements are not whole vectors of {vector}", "vector=1")
         if pointer.offset % (vector * pointer.size):
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"the constant offset {pointer.offset} is not a multiple of the vector's "
                 f"{vector * pointer.size} bytes; the access would be misaligned",
@@ -130,13 +130,13 @@ class Memory(Arithmetic, Pointing):
             try:
                 return resolve(name, kinds, tuple((given | modifiers).items())).opcode
             except LookupError as why:
-                raise traps.error(site, str(why), syntax=getattr(why, "syntax", "")) from None
+                raise mistakes.error(site, str(why), syntax=getattr(why, "syntax", "")) from None
         return ".".join(p for p in parts if p)
 
     def _loaded(self, pointer: Ptr[Any], site: Site) -> type[Any]:
         cls: type[Any] = pointer.element
         if cls.kind == "pred":
-            raise traps.error(site, "predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
+            raise mistakes.error(site, "predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
         held: type[Any] = IN_REGISTER.get(cls.ptx, cls)
         return held
 
@@ -144,7 +144,7 @@ class Memory(Arithmetic, Pointing):
         cls = pointer.element
         if isinstance(value, Register):
             if value.type is not cls and value.type is not IN_REGISTER.get(cls.ptx):
-                raise traps.error(
+                raise mistakes.error(
                     site,
                     f"the pointer is Ptr[{cls.ptx}], {self.shown(value)} is {value.type.ptx}",
                     f"k.cvt({cls.ptx}, {self.python(value)})"
@@ -155,7 +155,7 @@ class Memory(Arithmetic, Pointing):
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
-            raise traps.error(site, f"a register or a number is stored, found {self._what(value)}")
+            raise mistakes.error(site, f"a register or a number is stored, found {self._what(value)}")
         if cls.ptx in ("f16", "bf16"):
             return half_bits(float(value), cls.ptx, site)
         return immediate(value, cls.ptx, site)
@@ -180,16 +180,16 @@ class Memory(Arithmetic, Pointing):
         if not isinstance(index, Register):
             if hasattr(index, "__index__") and not isinstance(index, Ptr):
                 return pointer.moved(index.__index__() * stride, shape)
-            raise traps.error(site, f"a pointer moves by a number of elements, found {self._what(index)}")
+            raise mistakes.error(site, f"a pointer moves by a number of elements, found {self._what(index)}")
         if index.type.kind not in ("signed", "unsigned") or index.type.bits < 32:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"a pointer moves by an integer of 32 or 64 bits, {self.shown(index)} is {index.type.ptx}",
                 f"k.cvt(u32, {self.python(index)})",
             )
         wide = pointer.base.type.bits == 64
         if not wide and index.type.bits == 64:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"{pointer.space} addresses have 32 bits, {self.shown(index)} is {index.type.ptx}",
                 f"k.cvt(u32, {self.python(index)})",
@@ -207,14 +207,14 @@ class Memory(Arithmetic, Pointing):
         if len(many) != dimensions:
             plural = "s" if dimensions > 1 else ""
             wanted = ", ".join("ijkl"[:dimensions])
-            raise traps.error(
+            raise mistakes.error(
                 site, f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
             )
         stride = pointer.size * math.prod(pointer.shape[1:])
         at = pointer
         for d, one in enumerate(many):
             if isinstance(one, slice):
-                raise traps.error(
+                raise mistakes.error(
                     site, "a pointer has no slices; load consecutive elements", "k.load(p + start, count)"
                 )
             at = self._step(at, one, stride, site, temporary=True)
@@ -257,7 +257,7 @@ class Memory(Arithmetic, Pointing):
         """`p.set(other)`."""
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
-            raise traps.error(
+            raise mistakes.error(
                 site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found {self._what(other)}"
             )
         base = pointer.base
@@ -269,7 +269,7 @@ class Memory(Arithmetic, Pointing):
     def pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
         """The error of something a pointer cannot do."""
         site = self.source.here(sys._getframe(2))
-        return traps.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
+        return mistakes.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
     # -- shared memory
     def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:
@@ -281,7 +281,7 @@ class Memory(Arithmetic, Pointing):
         shape = count if isinstance(count, tuple) else (count,)
         total = math.prod(shape)
         if total < 1:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"a shared array has at least one element, found {count}; k.dynamic_shared has its "
                 "size from the launch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
@@ -82,27 +82,29 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
         fix = f"k.cvt(f32, {text})"
     elif op == "abs" and kind == "unsigned":
         says, fix = f"abs() of an unsigned number is the number; {shown} is {ptx}", text
-    return traps.error(site, says, fix)
+    return mistakes.error(site, says, fix)
 
 
 def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
     """The error of an operator on two types: names both, and the conversion to write."""
     if not isinstance(other, Register):
         given = f"{other!r} ({type(other).__name__})"
-        return traps.error(site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted")
+        return mistakes.error(
+            site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted"
+        )
     a, b = k.python(r), k.python(other)
     if op in ("<<", ">>"):
         says = f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}"
-        return traps.error(site, says, f"{a} {op} k.cvt(u32, {b})")
+        return mistakes.error(site, says, f"{a} {op} k.cvt(u32, {b})")
     both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
     if "pred" in (r.type.ptx, other.type.ptx):
         fix = f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)"
-        return traps.error(site, f"{both}: a predicate is not a number", fix)
+        return mistakes.error(site, f"{both}: a predicate is not a number", fix)
     if _rank(r.type) < _rank(other.type):
         a = f"k.cvt({other.type.ptx}, {a})"
     else:
         b = f"k.cvt({r.type.ptx}, {b})"
-    return traps.error(site, f"{both}: an instruction works on one type", f"{a} {op} {b}")
+    return mistakes.error(site, f"{both}: an instruction works on one type", f"{a} {op} {b}")
 
 
 def _rank(cls: type[Any]) -> tuple[bool, int, bool]:

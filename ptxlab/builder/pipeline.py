@@ -26,7 +26,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.flow import Flow
 from ptxlab.builder.pointer import Ptr, Shared
 from ptxlab.builder.registers import Register, Var, b64, pred, u32
@@ -88,7 +88,7 @@ class Turn(Waits):
         k, stages = self.k, self.pipeline.stages
         site = k.source.here(sys._getframe(1))
         if self.waited is None:
-            raise traps.error(site, "this turn has not waited for its stage yet", "turn.wait()")
+            raise mistakes.error(site, "this turn has not waited for its stage yet", "turn.wait()")
         self._before_next(site)
         self.waited = None
         self.steps += 1
@@ -105,13 +105,13 @@ class Turn(Waits):
 
     def _wait(self, mbarrier: Ptr[b64], site: Site) -> None:
         if self.k.barriers == self.pipeline.barriers:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 "one thread initialises the mbarriers, and no barrier stands between that and this wait",
                 "k.barrier()",
             )
         if self.waited is not None:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a "
                 "second wait for it passes at once",
@@ -131,7 +131,7 @@ class Producer(Turn):
         """Waits until the stage is empty. The first time round it is: the wait names the phase before the first one."""
         site = self.k.source.here(sys._getframe(1))
         if self.pipeline.empty is None:
-            raise traps.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+            raise mistakes.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
         self._wait(self.pipeline.empty + self.stage, site)
 
     def expect(self, nbytes: int) -> None:
@@ -142,7 +142,7 @@ class Producer(Turn):
 
     def _before_next(self, site: Site) -> None:
         if not self.expected:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
                 "turn.expect(nbytes)",
@@ -163,13 +163,13 @@ class Consumer(Turn):
         """Arrives at the stage's `empty`: the threads that get here have finished with the tile."""
         site = self.k.source.here(sys._getframe(1))
         if self.pipeline.empty is None:
-            raise traps.error(site, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+            raise mistakes.error(site, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
         if self.waited is None:
-            raise traps.error(site, "a stage is released that this turn has not waited for", "turn.wait()")
+            raise mistakes.error(site, "a stage is released that this turn has not waited for", "turn.wait()")
         self.released = True
         self.k.emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, site=site, temporary=True)
 
     def _before_next(self, site: Site) -> None:
         if self.pipeline.empty is not None and not self.released:
-            raise traps.error(site, "this stage was not released: its producer waits for ever", "turn.release()")
+            raise mistakes.error(site, "this stage was not released: its producer waits for ever", "turn.release()")
         self.released = False

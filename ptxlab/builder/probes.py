@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, f32, f64, u32, u64
 
@@ -53,13 +53,13 @@ class Probes(Base):
             if isinstance(value, Register):
                 self.usable(value, site)
                 if value.type is not cls or cls not in (f32, f64):
-                    raise traps.error(
+                    raise mistakes.error(
                         site,
                         f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is {value.type.ptx}",
                         f"k.cvt(f32, {self.python(value)})",
                     )
             elif what == "m" or not isinstance(value, int | float):
-                raise traps.error(site, f"k.probe wants a register for {what}, found {value!r}")
+                raise mistakes.error(site, f"k.probe wants a register for {what}, found {value!r}")
         for what, value in (("row", row), ("tile", tile), ("tiles", tiles)):
             if isinstance(value, int):
                 continue
@@ -68,11 +68,11 @@ class Probes(Base):
             if getattr(value, "type", None) is not u32:
                 found = value.type.ptx if isinstance(value, Register) else repr(value)
                 write = f"k.cvt(u32, {self.python(value)})" if isinstance(value, Register) else ""
-                raise traps.error(site, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
+                raise mistakes.error(site, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
         if base not in (2, None):
-            raise traps.error(site, f"k.probe: base is 2 or None (natural units), found {base!r}")
+            raise mistakes.error(site, f"k.probe: base is 2 or None (natural units), found {base!r}")
         if self.probe_type not in (None, cls):
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"every k.probe of a kernel stores one type; an earlier one stored "
                 f"{getattr(self.probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.blocks import Block
 from ptxlab.builder.flow import Flow
 from ptxlab.builder.nodes import If
@@ -33,11 +33,11 @@ class Roles:
         k = self.k
         first, last = min(numbers, default=0), max(numbers, default=0)
         if not numbers or sorted(numbers) != list(range(first, last + 1)):
-            raise traps.error(site, f"a role is of neighbouring warpgroups, found {numbers}", "k.warpgroup(1, 2)")
+            raise mistakes.error(site, f"a role is of neighbouring warpgroups, found {numbers}", "k.warpgroup(1, 2)")
         if self.inside:
-            raise traps.error(site, "a role inside of a role: no warpgroup has both")
+            raise mistakes.error(site, "a role inside of a role: no warpgroup has both")
         if self.threads and (last + 1) * WARPGROUP > self.threads:
-            raise traps.error(site, f"warpgroup {last} is none of a block of {self.threads} threads")
+            raise mistakes.error(site, f"warpgroup {last} is none of a block of {self.threads} threads")
         setmaxnreg = self._setmaxnreg(numbers, registers, site) if registers is not None else ""
         group = self._group(site)
         chosen = k.emit(
@@ -75,15 +75,15 @@ class Roles:
     def _setmaxnreg(self, numbers: tuple[int, ...], registers: int, site: Site) -> str:
         """The instruction that gives back registers, or waits for those that others gave back."""
         if not self.threads:
-            raise traps.error(site, "how many registers a block starts with follows from its threads; say it first",
+            raise mistakes.error(site, "how many registers a block starts with follows from its threads; say it first",
                               "k.launch_bounds(384, 1)")  # fmt: skip
         if not 24 <= registers <= 256 or registers % 8:
-            raise traps.error(site, f"a thread has 24 to 256 registers, in steps of 8; found {registers}")
+            raise mistakes.error(site, f"a thread has 24 to 256 registers, in steps of 8; found {registers}")
         start = min(REGISTERS // self.threads // 8 * 8, 255)
         self.asked |= dict.fromkeys(numbers, registers)
         total = sum(self.asked.get(n, start) for n in range(self.threads // WARPGROUP)) * WARPGROUP
         if len(self.asked) * WARPGROUP == self.threads and total > REGISTERS:
-            raise traps.error(
+            raise mistakes.error(
                 site,
                 f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits "
                 "for ever",

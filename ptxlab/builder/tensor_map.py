@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.pointer import Coordinates, Ptr
 from ptxlab.builder.registers import Register, s32
@@ -45,9 +45,9 @@ class TensorMap:
         """What one copy moves: elements in each dimension, the innermost last; swizzle: 0, 32, 64 or 128 bytes."""
         site = self.k.source.here(sys._getframe(1))
         if not 1 <= len(sizes) <= 5 or not all(1 <= size <= 256 for size in sizes):
-            raise traps.error(site, f"a box has 1 to 5 dimensions of 1 to 256 elements, found {sizes}")
+            raise mistakes.error(site, f"a box has 1 to 5 dimensions of 1 to 256 elements, found {sizes}")
         if swizzle not in SWIZZLES:
-            raise traps.error(site, f"a swizzle is of 0, 32, 64 or 128 bytes, found {swizzle}", "swizzle=128")
+            raise mistakes.error(site, f"a swizzle is of 0, 32, 64 or 128 bytes, found {swizzle}", "swizzle=128")
         self.kind.box, self.kind.swizzle = sizes, swizzle
 
     def load(self, to: Ptr[Any], mbarrier: Ptr[Any], *place: Register[Any] | int) -> None:
@@ -69,18 +69,18 @@ class TensorMap:
         site = self.k.source.here(sys._getframe(2))
         box = self.kind.box
         if not box:
-            raise traps.error(
+            raise mistakes.error(
                 site, f"what a tile of {self.name} is was not said", f"{self.name}.box(64, 64, swizzle=128)"
             )
         if len(place) != len(box):
-            raise traps.error(site, f"the box of {self.name} has {len(box)} dimensions, the place has {len(place)}")
+            raise mistakes.error(site, f"the box of {self.name} has {len(box)} dimensions, the place has {len(place)}")
         registers = []
         for one in reversed(place):  # PTX has the innermost dimension first
             if isinstance(one, Register):
                 self.k.usable(one, site)
                 if one.type.bits != 32 or one.type.kind == "float":
                     shown = self.k.shown(one)
-                    raise traps.error(site, f"a coordinate is a 32-bit integer, {shown} is {one.type.ptx}")
+                    raise mistakes.error(site, f"a coordinate is a 32-bit integer, {shown} is {one.type.ptx}")
                 registers.append(one)
             else:
                 registers.append(self.k.emit("mov.s32", one, result=s32, site=site, temporary=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.source import Site
 
 
@@ -18,7 +18,7 @@ def check_loop(turns: list[tuple[Waits, int, int]]) -> None:
     """An error if a round of a loop waits but does not call `next`. turns: with their waits and steps when it began."""
     for turn, waits, steps in turns:
         if turn.waits > waits and turn.steps == steps and turn.waited is not None:
-            raise traps.error(
+            raise mistakes.error(
                 turn.waited,
                 "this wait is in a loop that does not go on to the next stage: from the second round on "
                 "it names a phase that is over, and passes at once",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ptxlab.builder import traps
+from ptxlab.builder import mistakes
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
@@ -43,7 +43,7 @@ class Products:
             self.sums = {}
         elif action is Action.WARPGROUP_PRODUCT:
             if not self.fenced:
-                return traps.error(
+                return mistakes.error(
                     site,
                     "the first wgmma of a kernel comes after a wgmma.fence, which orders its registers",
                     'k.op("wgmma.fence.sync.aligned")',
@@ -52,7 +52,7 @@ class Products:
         elif self.sums or self.groups:
             for register in (*registers_in(read), *written):
                 if any(id(register) in group for group in (self.sums, *self.groups)):
-                    return traps.error(
+                    return mistakes.error(
                         site,
                         f"{register.k.shown(register)} is a sum of a wgmma that nothing has waited for yet",
                         'k.op("wgmma.commit_group.sync.aligned")\nk.op("wgmma.wait_group.sync.aligned", 0)',
@@ -75,7 +75,7 @@ class SharedStores:
             self.fenced = True
         elif action in (Action.COPY, Action.COPY_REDUCE) and form.op.group is AsyncGroup.BULK:
             if self.stored and not self.fenced:
-                return traps.error(
+                return mistakes.error(
                     site,
                     "threads have stored to shared memory, and this copy reads it by another path, the async "
                     "proxy; no fence stands between",

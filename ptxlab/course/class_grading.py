@@ -18,9 +18,9 @@ from typing import Any
 from ptxlab.course.class_run import Result, follow
 from ptxlab.course.dask_grading import How, on_workers
 from ptxlab.course.grading_pool import Pool, prepare
-from ptxlab.course.handed import Handed, choose, collect
 from ptxlab.course.marks import Graded, Journal, Mark
 from ptxlab.course.sandbox import confinement
+from ptxlab.course.submission_folder import Handed, choose, collect
 from ptxlab.errors import UnavailableError
 
 __all__ = ["Graded", "Handed", "Mark", "collect", "grade"]

@@ -7,8 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 
-from ptxlab.course.handed import Handed
 from ptxlab.course.marks import Graded, Journal, without_marks
+from ptxlab.course.submission_folder import Handed
 
 Result = tuple[Handed, Graded, bool]
 """A submission, its marks, and whether they are final; those that are not are graded again by --resume."""

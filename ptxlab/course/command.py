@@ -118,10 +118,10 @@ def _slides(options: argparse.Namespace) -> int:
 
 def _grade(options: argparse.Namespace) -> int:
     from ptxlab.course.class_grading import grade
-    from ptxlab.course.handed import choose, collect
     from ptxlab.course.marks import Graded
     from ptxlab.course.report import write_csv, write_html
     from ptxlab.course.sandbox import confinement
+    from ptxlab.course.submission_folder import choose, collect
     from ptxlab.sweeps.workers import connect
 
     for name in ("seconds", "each", "longest", "memory", "jobs"):

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ptxlab.course.class_run import Result
-from ptxlab.course.handed import Handed
 from ptxlab.course.marks import digest, from_json, without_marks
+from ptxlab.course.submission_folder import Handed
 from ptxlab.errors import PtxlabError, UnavailableError
 from ptxlab.sweeps.workers import on_dask
 from ptxlab.version import __version__

@@ -25,13 +25,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ptxlab.course.feedback_sentences import Says, sentences, short, thrown
 from ptxlab.course.kernel_answers import is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
-from ptxlab.course.says import Says, sentences, short, thrown
-from ptxlab.course.starts import STARTS, points
+from ptxlab.course.starter_credit import STARTS, points
+from ptxlab.course.value_watch import place
 from ptxlab.course.values import apart, number, same
 from ptxlab.course.verdict import Feedback, Part
-from ptxlab.course.watch import place
 from ptxlab.course.writers import writer
 from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.launch.buffers import Const, Out

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ptxlab.course.handed import Handed
 from ptxlab.course.marks import Graded, Mark
 from ptxlab.course.sandbox.attempts import Attempts
+from ptxlab.course.submission_folder import Handed
 
 
 @dataclass

@@ -21,11 +21,11 @@ from ptxlab.course.cells import run as run_cell
 from ptxlab.course.class_run import Result
 from ptxlab.course.feedback import find, judge
 from ptxlab.course.grading_jobs import Job, Whole
-from ptxlab.course.handed import Handed
 from ptxlab.course.marks import Graded, Mark, without_marks
 from ptxlab.course.sandbox import confinement, isolation, reaper, tree
 from ptxlab.course.sandbox.examine import examine
 from ptxlab.course.sandbox.process import Task
+from ptxlab.course.submission_folder import Handed
 
 MESSAGE = 1 << 20
 """Bytes of the longest message from a grader's process."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab.course.feedback import catalogue
-from ptxlab.course.handed import Handed
+from ptxlab.course.submission_folder import Handed
 from ptxlab.errors import PtxlabError
 
 

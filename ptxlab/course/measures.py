@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptxlab import isa
-from ptxlab.course.watch import place
+from ptxlab.course.value_watch import place
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 from ptxlab.launch.run import Run

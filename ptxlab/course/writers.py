@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.course.watch import place
+from ptxlab.course.value_watch import place
 from ptxlab.errors import DeviceFault
 from ptxlab.launch.buffers import Const, Out, empty, to_device
 from ptxlab.launch.run import launch

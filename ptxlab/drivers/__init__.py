@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.drivers.noticed import FindingWarning
+from ptxlab.drivers.check_warnings import FindingWarning
 from ptxlab.drivers.numba_session import Session, numba
 from ptxlab.drivers.triton_session import TritonSession, triton
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.drivers.noticed import FindingWarning
+from ptxlab.drivers.check_warnings import FindingWarning
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
 from ptxlab.drivers.session import MachineSession, Switch
 from ptxlab.errors import LaunchError

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.drivers.noticed import warn
+from ptxlab.drivers.check_warnings import warn
 from ptxlab.drivers.session import MachineSession
 from ptxlab.errors import UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ptxlab.drivers.noticed import warn
+from ptxlab.drivers.check_warnings import warn
 from ptxlab.drivers.session import MachineSession, Switch
 from ptxlab.drivers.triton_arrays import Addresses, Tensor, _addresses, tensor
 from ptxlab.drivers.triton_driver import Driver, Launcher, installed, running, scalar, tensor_map

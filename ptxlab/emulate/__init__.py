@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.collection import resting
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import Allocation, Memory
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import SHUFFLED
 from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.garbage_collection import resting
 from ptxlab.targets import LOCAL_PER_THREAD
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("dom.js", "answers.js", "names.js", "pane.js", "descriptors.js", "code.js", "diff.js", "strip.js",
-                 "errors.js", "state.js", "tiles.js", "counters.js", "roofline.js", "status.js", "carry.js", "links.js",
-                 "views.js", "results.js", "lesson.js", "problem.js", "frames.js", "below.js", "explorer.js"),
+    "explorer": ("dom.js", "answers.js", "control_labels.js", "pane.js", "descriptors.js", "code_hover.js", "diff.js",
+                 "summary_strip.js", "errors.js", "softmax_state.js", "tile_map.js", "counters.js", "roofline.js",
+                 "status.js", "scroll_anchor.js", "links.js", "views.js", "results.js", "lesson.js", "problem.js",
+                 "frames.js", "lower_pane.js", "explorer.js"),
     "editor": ("editor.js",),
-    "debugger": ("dom.js", "pane.js", "descriptors.js", "code.js", "trace.js", "access.js", "together.js",
-                 "exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js", "debugger.js"),
+    "debugger": ("dom.js", "pane.js", "descriptors.js", "code_hover.js", "trace.js", "access.js", "collectives.js",
+                 "lane_exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {

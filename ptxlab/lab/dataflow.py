@@ -15,7 +15,7 @@ from ptxlab.builder.probes import PARAMETER
 from ptxlab.isa import Action, action_of, find_form
 from ptxlab.isa.opcodes import writes_first
 from ptxlab.text.model import Address, Instruction, Module, Operand
-from ptxlab.text.parts import names_in
+from ptxlab.text.statement_parts import names_in
 
 SERIES = ("m", "l", "rescale")
 _MADE_BY = {

@@ -22,8 +22,8 @@ import traitlets
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import assets, debug_subjects, saved, trace_events
-from ptxlab.lab.copied import Copied
+from ptxlab.lab import assets, debug_subjects, saved_debugger, trace_events
+from ptxlab.lab.static_copies import Copied
 from ptxlab.options import is_whole
 from ptxlab.text import Module
 
@@ -73,14 +73,14 @@ class Debugger(Copied, anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""
-        Path(path).write_text(saved.page_html(self.recording, self.note, self.at), encoding="utf-8")
+        Path(path).write_text(saved_debugger.page_html(self.recording, self.note, self.at), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"debugger of {self.recording.kernel}"
 
     def static_html(self) -> str:
         """Tables, and where scripts run the viewer on a part of the trace."""
-        return saved.copy_html(self.recording, self.note, at=self.at)
+        return saved_debugger.copy_html(self.recording, self.note, at=self.at)
 
 
 def debug(

@@ -10,7 +10,7 @@ import numpy as np
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.kernels import Parameter
-from ptxlab.lab import sampled
+from ptxlab.lab import sampled_runs
 from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, makers, series
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
@@ -38,7 +38,7 @@ class Decode(Attention):
     """A decode rung: `pl.decode` on a random cache; `decode_reduce` is shown as the second half of `decode_split`."""
 
     problem: tuple[Parameter, ...] = DECODE
-    costs = sampled.DECODING
+    costs = sampled_runs.DECODING
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
@@ -67,10 +67,10 @@ class Decode(Attention):
         sample = self._plan(values)
         return [(str(b), (b, 0)) for b in (range(values["batch"]) if sample is None else sample.sequences)]
 
-    def _plan(self, values: Values) -> sampled.DecodePlan | None:
+    def _plan(self, values: Values) -> sampled_runs.DecodePlan | None:
         if values["kv_heads"] < 1 or values["heads"] % values["kv_heads"]:
             return None  # the check says so
-        return sampled.decode_plan(values, self.name == "decode_gqa")
+        return sampled_runs.decode_plan(values, self.name == "decode_gqa")
 
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
@@ -79,7 +79,7 @@ class Decode(Attention):
             return self._whole(built, values, device)
         where = next((d for d in machines(device) if d != "gpu"), cpu_engine())
         ran = self._whole(built, {**values, **sample.problem}, where)
-        return sampled.of_decoding(ran, values, sample, self.shape(built, values)[0])
+        return sampled_runs.of_decoding(ran, values, sample, self.shape(built, values)[0])
 
     def _whole(self, built: Any, values: Values, device: str) -> Ran:
         """Every head of every sequence."""
@@ -154,7 +154,7 @@ class Decode(Attention):
         sample = self._plan(values)
         if sample is not None:
             units = values["heads"] // sample.each
-            number = sample.block(sampled.asked(trace), self.shape(built, values)[0], units)
+            number = sample.block(sampled_runs.asked(trace), self.shape(built, values)[0], units)
             trace, values = dataclasses.replace(trace, blocks=number), {**values, **sample.problem}
         out = self._decode(built, values, cpu_engine(), self._inputs(built.config, values), trace=trace)
         return out.runs[1 if self.name == "decode_reduce" else 0].trace

@@ -17,14 +17,14 @@ import numpy as np
 import traitlets
 
 from ptxlab import kernels
-from ptxlab.collection import resting
 from ptxlab.errors import LaunchError
+from ptxlab.garbage_collection import resting
 from ptxlab.lab import assets, debug_subjects, language
 from ptxlab.lab.cell import Cell, show
-from ptxlab.lab.copied import Copied
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kernel_subject import BUDGET
 from ptxlab.lab.named_kernels import KEPT
+from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.subject import machines
 from ptxlab.text import Module
 

@@ -23,16 +23,16 @@ import ipywidgets as widgets
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab import controls, kernel_subject, library_subjects, shared_page
-from ptxlab.lab.below import Below
-from ptxlab.lab.building_ahead import BUILDER
-from ptxlab.lab.copied import Copied
+from ptxlab.lab.background_builds import BUILDER
 from ptxlab.lab.debugger import Debugger
-from ptxlab.lab.edited import Edited
+from ptxlab.lab.edited_kernel import Edited
 from ptxlab.lab.editing import Editor
 from ptxlab.lab.interrupts import on_interrupt
+from ptxlab.lab.lower_pane import Below
 from ptxlab.lab.panel import Panel
 from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
+from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.subject import Subject
 from ptxlab.lab.view import View
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxlab import isa
-from ptxlab.collection import uncollected
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
+from ptxlab.garbage_collection import uncollected
 from ptxlab.isa.entries import Op
 from ptxlab.lab import descriptors, hover
 

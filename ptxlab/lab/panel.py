@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from ptxlab.lab import carried, controls
+from ptxlab.lab import controls, parameter_adjustment
 from ptxlab.lab.subject import DEVICES, TITLES, Subject
 
 
@@ -26,7 +26,7 @@ class Panel(widgets.VBox):
         self.head = controls.dropdown("head", [("0", (0, 0))], (0, 0), "the head or sequence that is plotted")
         self.own: dict[str, Any] = {}
         self._begun: dict[str, Any] = {}  # what the controls said before anybody touched them
-        self._moves: list[carried.Moved] = []
+        self._moves: list[parameter_adjustment.Moved] = []
         self._row_is: str | None = None  # what a row of the result is
         for control in (*self.fixed.values(), self.head):
             control.observe(changed, "value")
@@ -77,7 +77,7 @@ class Panel(widgets.VBox):
                 value = chosen[p.name]
                 if p.name != "sigma":
                     offers = controls.offered(control)
-                    move = carried.nearest(p, value, offers, controls.value(control), subject.name)
+                    move = parameter_adjustment.nearest(p, value, offers, controls.value(control), subject.name)
                     if move is not None:
                         self._moves.append(move)
                         value = move.after
@@ -102,9 +102,9 @@ class Panel(widgets.VBox):
         for p in self.subject.parameters:
             if p.name in changed and p.name != "sigma":  # typed between two steps of a slider
                 offers = controls.offered(self.own[p.name])
-                self._move(carried.nearest(p, values[p.name], offers, p.default, self.subject.name))
+                self._move(parameter_adjustment.nearest(p, values[p.name], offers, p.default, self.subject.name))
         offered = {name: controls.offered(self.own[name]) for name in values}
-        for move in carried.moved(self.subject, self.values(), changed, offered):
+        for move in parameter_adjustment.moved(self.subject, self.values(), changed, offered):
             self._move(move)
         self._carry_head()
         (what, rows), before = self.subject.rows(self.values()), self._row_is
@@ -113,7 +113,7 @@ class Panel(widgets.VBox):
             return row
         if row >= 0 and rows:
             why = f"the {what}s end at {rows - 1}" if before == what else f"a row is a {what} here"
-            self._moves.append(carried.Moved("row", row, rows - 1, why))
+            self._moves.append(parameter_adjustment.Moved("row", row, rows - 1, why))
         return -1
 
     def _carry_head(self) -> None:
@@ -125,9 +125,9 @@ class Panel(widgets.VBox):
             self.head.value = head
         elif head != (0, 0):
             why = "it is not among those that are run"
-            self._moves.append(carried.Moved("head", head[1] or head[0], heads[0][0], why))
+            self._moves.append(parameter_adjustment.Moved("head", head[1] or head[0], heads[0][0], why))
 
-    def _move(self, move: carried.Moved | None) -> None:
+    def _move(self, move: parameter_adjustment.Moved | None) -> None:
         if move is not None:
             controls.assign(move.name, self.own[move.name], move.after)
             self._moves.append(move)

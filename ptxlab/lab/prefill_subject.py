@@ -8,7 +8,7 @@ from typing import Any
 from ptxlab import reference
 from ptxlab.errors import TargetError
 from ptxlab.kernels import Parameter
-from ptxlab.lab import sampled
+from ptxlab.lab import sampled_runs
 from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, series
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
@@ -61,22 +61,22 @@ class Prefill(Attention):
         """Of the queries."""
         return "query row", values["seq_q"]
 
-    def _plan(self, values: Values) -> sampled.Plan | None:
+    def _plan(self, values: Values) -> sampled_runs.Plan | None:
         """Which blocks are run; None where all are."""
         try:
             config = self.configured(values)
         except TargetError:
             return None  # the build says why
-        return sampled.plan(values, config.tile_q)
+        return sampled_runs.plan(values, config.tile_q)
 
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
         from ptxlab.attention.prefill import attention
 
         config = built.config
-        sample = sampled.plan(values, config.tile_q)
+        sample = sampled_runs.plan(values, config.tile_q)
         if sample is not None:
-            return sampled.run(built, values, device, sample)
+            return sampled_runs.run(built, values, device, sample)
         q, k, v = random_inputs(values, values["seq_q"], config)
         results = {
             where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
@@ -99,7 +99,7 @@ class Prefill(Attention):
 
         sample = self._plan(values)
         if sample is not None:
-            return sampled.recorded(built, values, trace, sample)
+            return sampled_runs.recorded(built, values, trace, sample)
         config = built.config
         q, k, v = random_inputs(values, values["seq_q"], config)
         return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace
@@ -137,7 +137,7 @@ class Prefill(Attention):
         if ran.sampled is None:
             probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)]).state
         else:
-            probed = sampled.launched(built, block, ran.run.device, row)[2][None]
+            probed = sampled_runs.launched(built, block, ran.run.device, row)[2][None]
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
         seen, kv_head = reference.visible_keys(row, rows, keys, causal), h // (q.shape[1] // k.shape[1])

@@ -16,14 +16,14 @@ from typing import Any
 
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import deltas, explorer_views, run_pane
-from ptxlab.lab.ahead import Ahead
-from ptxlab.lab.building_ahead import Builder, next_setting, switched_on
+from ptxlab.lab.background_builds import Builder, next_setting, switched_on
+from ptxlab.lab.background_work import Ahead
 from ptxlab.lab.deltas import Setting
+from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version, numbered
-from ptxlab.lab.preparing import Preparing
+from ptxlab.lab.prepared_ptx import Preparing
 from ptxlab.lab.requests import Request
-from ptxlab.lab.running import Running, Unconfirmed
-from ptxlab.lab.shelf import Shelf
+from ptxlab.lab.result_cache import Shelf
 from ptxlab.lab.subject import Ran
 
 SENDING = 0.05

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptxlab.emulate.trace.recording import Recording
-from ptxlab.lab import assets, saved
+from ptxlab.lab import assets, saved_debugger
 
 PARTS = ("code", "pinned", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem", "deltas")
 """The traits of the view that the page is made from."""
@@ -61,7 +61,7 @@ def page(
         title=html.escape(f"{(values['code'] or {}).get('name', 'ptxlab')}, explored"),
         style=assets.style(),
         given=given,
-        trace="" if recording is None else saved.copy_html(recording, note, TRACE, at, lean=False),
+        trace="" if recording is None else saved_debugger.copy_html(recording, note, TRACE, at, lean=False),
         parts=base64.b64encode(zlib.compress(json.dumps(values, default=_bytes, allow_nan=False).encode(), 9)).decode(),
         script=assets.script().replace("export default { render };", "const widget = { render };"),
     )

@@ -16,7 +16,7 @@ from ptxlab.emulate.trace.recording import Moment, Recording, Walker
 from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
 from ptxlab.lab import descriptors, display, highlight, hover
-from ptxlab.lab.exchange import exchanges, maxima
+from ptxlab.lab.lane_exchange import exchanges, maxima
 from ptxlab.lab.timeline import PRODUCTS, timeline
 
 BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)

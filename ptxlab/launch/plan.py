@@ -141,13 +141,13 @@ def planned(
 
 def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
     """The plan as the text's module says it."""
-    from ptxlab.collection import uncollected
     from ptxlab.emulate.program.call_graph import entry_function
     from ptxlab.emulate.program.layout import align_of, size_of
-    from ptxlab.text import declared
+    from ptxlab.garbage_collection import uncollected
+    from ptxlab.text import declaration_rules
 
     module = _module(kernel)
-    uncollected(declared.check)(module)
+    uncollected(declaration_rules.check)(module)
     function = entry_function(module, entry)
     parameters = [
         (v.name, v.type, size_of(v), align_of(v), bool(v.shape), ".ptr" in v.attributes) for v in function.params

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.collection import resting
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
+from ptxlab.garbage_collection import resting
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
 

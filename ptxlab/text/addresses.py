@@ -7,8 +7,8 @@ from ptxlab.isa.actions import MBARRIER, SAMPLERS
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.properties import address_space
 from ptxlab.isa.special_registers import SPECIAL
-from ptxlab.text.misfits import Find, Misfit, Place, fits
 from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
+from ptxlab.text.operand_messages import Find, Misfit, Place, fits
 from ptxlab.text.values import wrong_kind, wrong_value
 
 GENERIC = ("global", "shared", "local")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ptxlab.collection import uncollected
 from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import Action, action_of
 from ptxlab.text.declarations import LINKAGES, SPACES
 from ptxlab.text.directives import (

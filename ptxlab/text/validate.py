@@ -6,16 +6,14 @@ import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
-from ptxlab.collection import uncollected
 from ptxlab.errors import PtxError
+from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import TABLE, Action, Form, FormError, action_of, find_form, form
 from ptxlab.isa.missing_instructions import LEFT_OUT
 from ptxlab.isa.special_registers import SPECIAL_REGISTERS
-from ptxlab.text.declared import misdeclared
+from ptxlab.text.declaration_rules import misdeclared
 from ptxlab.text.directives import DIRECTIVES
-from ptxlab.text.fits import agreeing, guard_misfit, misfit
 from ptxlab.text.lexer import Token
-from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place
 from ptxlab.text.model import (
     Address,
     Block,
@@ -30,11 +28,13 @@ from ptxlab.text.model import (
     Variable,
     Words,
 )
-from ptxlab.text.parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
+from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place
+from ptxlab.text.operand_rules import agreeing, guard_misfit, misfit
+from ptxlab.text.operand_shape import shape_of
 from ptxlab.text.scope import Names, Scope
-from ptxlab.text.shape import shape_of
-from ptxlab.text.since import Since
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
+from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
+from ptxlab.text.version_rules import Since
 
 BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
 _OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))

@@ -8,8 +8,8 @@ from ptxlab.isa import Action, Form, types
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.immediates import numbers
 from ptxlab.isa.special_registers import SPECIAL
-from ptxlab.text.misfits import Find, Misfit, fits, in_words
 from ptxlab.text.model import Address, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
+from ptxlab.text.operand_messages import Find, Misfit, fits, in_words
 
 READ_SPECIAL = (Action.MOVE, Action.CONVERT)
 """What can be done with special registers."""

@@ -11,7 +11,7 @@ import pytest
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
 from ptxlab.course.feedback import judge
-from ptxlab.course.starts import STARTS, Start
+from ptxlab.course.starter_credit import STARTS, Start
 from ptxlab.course.values import apart, same
 
 

@@ -12,7 +12,7 @@ import pytest
 from ptxlab.course import catalogue, exercise_checks, kernel_answers
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import judge
-from ptxlab.course.starts import STARTS, points
+from ptxlab.course.starter_credit import STARTS, points
 from ptxlab.course.verdict import Feedback
 from ptxlab.launch.buffers import Const, Out
 from ptxlab.launch.run import launch
@@ -35,7 +35,7 @@ def test_the_solution_has_full_marks(name: str) -> None:
     found = graded(exercise, exercise.solution)
     assert found, found
     assert found.score == 1.0
-    assert sum(points(found.parts)) == STARTS[name].solution, "run: python -m ptxlab.course.starts_measured"
+    assert sum(points(found.parts)) == STARTS[name].solution, "run: python -m ptxlab.course.starter_credit_measured"
     assert found.says
     studied = judge(exercise, answers.run(exercise, exercise.solution))
     assert studied, studied
@@ -48,7 +48,7 @@ def test_the_starter_runs_and_has_nothing(name: str) -> None:
     found = graded(exercise, exercise.starter)
     assert not found
     assert found.score == 0.0
-    assert sum(points(found.parts)) == STARTS[name].starter, "run: python -m ptxlab.course.starts_measured"
+    assert sum(points(found.parts)) == STARTS[name].starter, "run: python -m ptxlab.course.starter_credit_measured"
     assert found.says
     assert STOPPED not in repr(found)
 

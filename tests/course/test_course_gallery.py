@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ptxlab as pl
-from ptxlab.course.gallery import Exhibit, UnknownExhibit, look
+from ptxlab.course.gallery import Exhibit, UnknownExhibit, finders
 from ptxlab.course.gallery.exhibit import changes, ptx_of
 
 SAYS: dict[int, tuple[str, str]] = {
@@ -252,7 +252,7 @@ def test_what_is_missing_is_said_in_place_of_the_trials(monkeypatch: pytest.Monk
     def absent(kernel: Any, arch: str) -> None:
         raise pl.UnavailableError("the assembler is not installed; pip install nvidia-nvjitlink")
 
-    monkeypatch.setattr(look, "assemble", absent)
+    monkeypatch.setattr(finders, "assemble", absent)
     shown = repr(dataclasses.replace(pl.gallery(21))).splitlines()
     assert "both, any: not tried here: the assembler is not installed; pip install nvidia-nvjitlink" in shown
     assert "+ .maxntid 32, 1, 1" in shown

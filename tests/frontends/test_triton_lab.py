@@ -86,7 +86,7 @@ def test_the_debugger_walks_it(compiled: Callable[..., Any]) -> None:
     d = pl.debug(k, 6, None, x, out, totals, 180, at="redux")
     assert (out == np.cumsum(x, axis=1)).all()
     assert d.recording.warps == [(0, w) for w in range(4)]
-    assert {code["kind"] for code in d.info["exchange"]["codes"].values()} == {"shuffle", "together"}
+    assert {code["kind"] for code in d.info["exchange"]["codes"].values()} == {"shuffle", "collective"}
     key, step = (0, 0), next(n for n, m in enumerate(steps(d, 0)) if m.opcode == "redux.sync.add.s32")
     assert d.info["start"] == list(key)
     code = d.info["exchange"]["codes"][f"{d.recording.walk(*key).moment(step).line}:redux.sync.add.s32"]

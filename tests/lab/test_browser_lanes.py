@@ -108,7 +108,7 @@ def test_the_matrices_of_a_load(viewer: Any) -> None:
 
 # -- votes, matches, reductions, elections -----------------------------------------------------------------------------
 
-TOGETHER = """.version 8.7
+COLLECTIVES = """.version 8.7
 .target sm_100a
 .address_size 64
 .visible .entry k(.param .u64 out)
@@ -174,7 +174,7 @@ SAYS = {
 
 @pytest.mark.rest
 def test_what_lanes_decide_together_is_told_and_tabled_from_the_trace(viewer: Any) -> None:
-    debugger = pl.debug(TOGETHER, 1, 32, np.zeros(1))
+    debugger = pl.debug(COLLECTIVES, 1, 32, np.zeros(1))
     page, walker = viewer(debugger), debugger.recording.walk()
     moments = {m.opcode: m for m in (walker.moment(k) for k in range(len(walker)))}
     for opcode, says in SAYS.items():
@@ -199,7 +199,7 @@ def test_what_lanes_decide_together_is_told_and_tabled_from_the_trace(viewer: An
 
 @pytest.mark.rest
 def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
-    page = viewer(pl.debug(TOGETHER, 1, 32, np.zeros(1)))
+    page = viewer(pl.debug(COLLECTIVES, 1, 32, np.zeros(1)))
 
     def drawn(css: str) -> int:
         return int(page.locator(f"{EXCHANGE} {css}").count())
@@ -234,8 +234,8 @@ def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
 
 def test_a_trace_of_a_few_lines_shows_what_each_lane_gave(viewer: Any) -> None:
     """Nothing is known of the steps between those that were recorded, in which the operands were written."""
-    lines = [n for n, line in enumerate(TOGETHER.splitlines(), 1) if "redux.sync.add" in line or "max.u32" in line]
-    run = pl.launch(TOGETHER, 1, 32, np.zeros(1), trace=pl.Trace(lines=lines))
+    lines = [n for n, line in enumerate(COLLECTIVES.splitlines(), 1) if "redux.sync.add" in line or "max.u32" in line]
+    run = pl.launch(COLLECTIVES, 1, 32, np.zeros(1), trace=pl.Trace(lines=lines))
     page = viewer(pl.debug(run))
     assert page.inner_text(".pl-status") == f"step 1 of 2, line {lines[0]}: redux.sync.add.s32"
     heads, rows = rows_of(page, EXCHANGE)

@@ -198,7 +198,7 @@ def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
 def test_an_edited_text_is_not_the_one_before(jupyter: lab_server.Jupyter, opened: tuple[Any, Path]) -> None:
     """Two texts with the same controls: what was answered for the first is not shown for the second."""
     page = notebook(jupyter, opened, "import ptxlab as pl" + TEXTS)
-    apply = "from ptxlab.lab.edited import Edited\nbase, given = shown.subject, shown.session.request.given\n"
+    apply = "from ptxlab.lab.edited_kernel import Edited\nbase, given = shown.subject, shown.session.request.given\n"
     for show in (apply + "shown._show(Edited(base, given, ONE))", "shown._show(Edited(base, given, TWO))"):
         before = number(page)
         run_second(page, show)

@@ -11,7 +11,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import debugger, exchange, trace_events
+from ptxlab.lab import debugger, lane_exchange, trace_events
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
 
@@ -361,9 +361,9 @@ def test_votes_and_reductions_are_told_to_the_page() -> None:
     ret;"""
     text = PTX[: PTX.index("    ld.param.u64")].replace("8.0", "8.6").replace("sm_80", "sm_90") + body + "\n}\n"
     recording = pl.debug(text, 1, 2, np.zeros(1, np.float32)).recording
-    codes, number = exchange.exchanges(recording)["codes"], recording.numbers
+    codes, number = lane_exchange.exchanges(recording)["codes"], recording.numbers
     found = {key.partition(":")[2]: code for key, code in codes.items()}
-    plain = {"kind": "together", "mode": None, "operation": None, "type": "", "abs": False, "a": None, "not": False}
+    plain = {"kind": "collective", "mode": None, "operation": None, "type": "", "abs": False, "a": None, "not": False}
     plain |= {"d": number["%bank"], "p": None, "mask": None}
     p, t, everyone = number["%p"], number["%t"], {"value": 0xFFFFFFFF}
     assert found == {

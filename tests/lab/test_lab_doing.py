@@ -17,7 +17,7 @@ import pytest
 import ptxlab as pl
 from ptxlab.lab import explorer_views, interrupts
 from ptxlab.lab.debugger import Debugger
-from ptxlab.lab.edited import Edited
+from ptxlab.lab.edited_kernel import Edited
 from ptxlab.lab.editing import Editor
 
 FAULTY = """

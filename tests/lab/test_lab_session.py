@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import progress
-from ptxlab.lab import estimates, explorer_views, interrupts, running, sampled
+from ptxlab.lab import estimates, explorer_runs, explorer_views, interrupts, sampled_runs
 from ptxlab.lab.estimates import Estimates, in_seconds
 from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session
@@ -151,7 +151,7 @@ def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytes
         watch(0, 64, 10)
         watch(16, 64, 1000)
 
-    monkeypatch.setattr(running, "TELLING", 0.0)
+    monkeypatch.setattr(explorer_runs, "TELLING", 0.0)
     monkeypatch.setattr(Estimates, "seconds", lambda *_: 20.0)
     monkeypatch.setattr(explorer_views, "run", long)
     asked.ask(request(**SHORT))
@@ -195,7 +195,7 @@ def test_estimates_come_from_the_last_run(asked: Session, monkeypatch: pytest.Mo
     assert measured is not None
     assert measured != before
     assert asked._running.estimates.seconds(large) == pytest.approx(100 * 100 * measured)
-    decoding = sampled.DECODING * 64 * 64 * estimates.RATES["cpu"]
+    decoding = sampled_runs.DECODING * 64 * 64 * estimates.RATES["cpu"]
     assert asked._running.estimates.seconds(request("decode", seq_k=64, device="cpu")) == pytest.approx(decoding)
 
 

@@ -16,7 +16,7 @@ from ptxlab.errors import PtxError, Span
 from ptxlab.isa import find_form
 from ptxlab.text import Instruction, Token, parse, spelling
 from ptxlab.text.lexer import Source
-from ptxlab.text.misfits import Find
+from ptxlab.text.operand_messages import Find
 from ptxlab.text.parser import _Parser
 from ptxlab.text.validate import _Validator, explained, validate
 
@@ -369,7 +369,7 @@ def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.
 def test_the_collector_is_on_again_whatever_happens() -> None:
     import gc
 
-    from ptxlab.collection import uncollected
+    from ptxlab.garbage_collection import uncollected
 
     @uncollected
     def work(fails: bool) -> bool:
@@ -453,7 +453,7 @@ def test_an_error_that_is_read_late_says_what_was_declared_at_its_line() -> None
 
 
 _IMPORTS = """import gc
-from ptxlab.collection import resting
+from ptxlab.garbage_collection import resting
 {}
 with resting():
     import ptxlab.text

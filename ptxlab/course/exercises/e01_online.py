@@ -13,8 +13,8 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.online_kernel import LSE, THRIFT, WIDE
 from ptxlab.course.exercises.sliding_window import WINDOW
+from ptxlab.course.value_watch import place, probed
 from ptxlab.course.values import apart
-from ptxlab.course.watch import place, probed
 
 BLOCK = 32
 SCORES = (0.5, -1.0, 0.5, 1.25, 1.0, 2.5, 2.5, -0.5)

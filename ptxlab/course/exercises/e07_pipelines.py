@@ -9,7 +9,7 @@ import numpy as np
 from ptxlab.builder import Builder, Ptr, f32, kernel
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.watch import LANES, Watch
+from ptxlab.course.value_watch import LANES, Watch
 from ptxlab.launch.run import Run, launch
 
 # -- 07-arrived --------------------------------------------------------------------------------------------------------

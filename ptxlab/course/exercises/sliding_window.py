@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ptxlab import reference
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.watch import Watch, place
+from ptxlab.course.value_watch import Watch, place
 
 Array = NDArray[Any]
 BLOCK = 32

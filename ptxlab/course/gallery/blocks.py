@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 from ptxlab.launch.buffers import out
 from ptxlab.launch.run import launch
@@ -41,7 +41,7 @@ def normalise(fixed: bool, case: Case) -> Kernel:
 def _normalised(built: Any, case: Case) -> Trial:
     x = np.arange(1, 33, dtype=np.float32)
     o = np.zeros_like(x)
-    return look.checked("memcheck", case, built, 1, 32, x, o, output=o, right=x / x.sum())
+    return finders.checked("memcheck", case, built, 1, 32, x, o, output=o, right=x / x.sum())
 
 
 # -- 10: one value a lane ----------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def _product(built: Any, case: Case) -> Trial:
     p = random.random((16, case.keys), np.float32)
     v = random.standard_normal((case.keys, case.dim)).astype(np.float32)
     o = np.zeros((16, case.dim), np.float32)
-    return look.checked("unwritten", case, built, 1, 32, p, v, out(o), case.keys, output=o, right=p @ v)
+    return finders.checked("unwritten", case, built, 1, 32, p, v, out(o), case.keys, output=o, right=p @ v)
 
 
 # -- 14: the merge ----------------------------------------------------------------------------------------------------
@@ -111,9 +111,9 @@ def merge(fixed: bool, case: Case) -> Kernel:
 
 
 def _merged(built: Any, case: Case) -> Trial:
-    _, _, v = look.inputs(case)
+    _, _, v = finders.inputs(case)
     o = np.zeros(case.dim, np.float32)
-    return look.checked(
+    return finders.checked(
         "memcheck", case, built, 1, 32 * WARPS, v, o, case.keys, output=o, right=v.astype(np.float64).sum(axis=0)
     )
 
@@ -154,7 +154,7 @@ def _softmax(built: Any, case: Case) -> Trial:
     weights = np.exp(scores[:used].astype(np.float64))
     weights /= weights.sum(axis=1, keepdims=True)
     grid = -(-case.rows // 32), case.heads
-    return look.checked("memcheck", case, built, grid, 32, scores, case.rows, output=scores[:used], right=weights)
+    return finders.checked("memcheck", case, built, grid, 32, scores, case.rows, output=scores[:used], right=weights)
 
 
 # -- 18: one bank ------------------------------------------------------------------------------------------------------
@@ -182,11 +182,11 @@ def scores(fixed: bool, case: Case) -> Kernel:
 
 
 def _conflicts(built: Any, case: Case) -> Trial:
-    q, keys, _ = look.inputs(case)
+    q, keys, _ = finders.inputs(case)
     o = np.zeros(32, np.float32)
     run = launch(built, 1, 32, q[0], keys, o, counters=True)
     assert run.counters is not None
-    ok, result = look.judged(o, keys.astype(np.float64) @ q[0], case.tolerance)
+    ok, result = finders.judged(o, keys.astype(np.float64) @ q[0], case.tolerance)
     lines = {line: c for line, c in run.counters.by_line.items() if c.conflicts}
     total = run.counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
     result += f"; {total} bank conflicts"

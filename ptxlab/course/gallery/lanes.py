@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, Var, f16, f32, kernel, u32
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 from ptxlab.launch.run import launch
 
@@ -74,12 +74,12 @@ def warp_row(fixed: bool, case: Case) -> Kernel:
 
 
 def _warp_row(built: Any, case: Case) -> Trial:
-    def attend(q: look.Array, k: look.Array, v: look.Array) -> look.Array:
+    def attend(q: finders.Array, k: finders.Array, v: finders.Array) -> finders.Array:
         o = np.zeros_like(q)
         launch(built, len(q), 32, q, k, v, o, len(k), case.dim**-0.5, device="step")
         return o
 
-    return look.by_key(attend, case)
+    return finders.by_key(attend, case)
 
 
 # -- 9: the wrong row of P ---------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _tensor_product(built: Any, case: Case) -> Trial:
     v = random.standard_normal((16, 8)).astype(np.float16)
     o = np.zeros((16, 8), np.float32)
     launch(built, 1, 32, p, v, o, device="step")
-    return look.by_element(o, p.astype(np.float64) @ v.astype(np.float64), case.tolerance)
+    return finders.by_element(o, p.astype(np.float64) @ v.astype(np.float64), case.tolerance)
 
 
 # -- 12: one word for two warps ----------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def two_warps(fixed: bool, case: Case) -> Kernel:
 def _two_warps(built: Any, case: Case) -> Trial:
     x = np.arange(64, dtype=np.float32)
     o = np.zeros_like(x)
-    return look.checked("racecheck", case, built, 1, 64, x, o, output=o, right=x.sum())
+    return finders.checked("racecheck", case, built, 1, 64, x, o, output=o, right=x.sum())
 
 
 # -- 16: the clamp of a shuffle ----------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def broadcast(fixed: bool, case: Case) -> Kernel:
 def _broadcast(built: Any, case: Case) -> Trial:
     x = np.arange(32, dtype=np.float32)
     o = np.zeros_like(x)
-    return look.checked("synccheck", case, built, 1, 32, x, o, output=o, right=x - x[case.choice])
+    return finders.checked("synccheck", case, built, 1, 32, x, o, output=o, right=x - x[case.choice])
 
 
 EXHIBITS = (

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 from ptxlab.launch.run import launch
 
@@ -90,10 +90,10 @@ def rows(bug: str, case: Case, *, probes: bool = False) -> Kernel:
     return attention()
 
 
-def attend(built: Any, **options: Any) -> look.Attend:
+def attend(built: Any, **options: Any) -> finders.Attend:
     """Runs such a kernel on the q, k and v of a head."""
 
-    def run(q: look.Array, k: look.Array, v: look.Array) -> look.Array:
+    def run(q: finders.Array, k: finders.Array, v: finders.Array) -> finders.Array:
         o = np.zeros_like(q)
         launch_rows(built, q, k, v, o, **options)
         return o
@@ -102,7 +102,7 @@ def attend(built: Any, **options: Any) -> look.Attend:
 
 
 def launch_rows(
-    built: Any, q: look.Array, k: look.Array, v: look.Array, o: look.Array, *more: Any, **options: Any
+    built: Any, q: finders.Array, k: finders.Array, v: finders.Array, o: finders.Array, *more: Any, **options: Any
 ) -> Any:
     """Launches such a kernel, on a machine that can tell all that the gallery asks for."""
     n, dim = q.shape
@@ -115,11 +115,11 @@ def _build(bug: str, probes: bool = False) -> Callable[[bool, Case], Kernel]:
 
 
 def _steps(built: Any, case: Case) -> Trial:
-    return look.by_step(lambda *args, **options: launch_rows(built, *args, **options), built, case, BLOCK)
+    return finders.by_step(lambda *args, **options: launch_rows(built, *args, **options), built, case, BLOCK)
 
 
 def _empty(built: Any, case: Case) -> Trial:
-    return look.first_nan(lambda *args, **options: launch_rows(built, *args, **options), built, case, BLOCK)
+    return finders.first_nan(lambda *args, **options: launch_rows(built, *args, **options), built, case, BLOCK)
 
 
 def _single_literal(fixed: bool, case: Case) -> str:
@@ -131,10 +131,10 @@ def _single_literal(fixed: bool, case: Case) -> str:
 
 def _traffic(built: Any, case: Case) -> Trial:
     """Stores to global memory that run once a key."""
-    q, k, v = look.inputs(case)
+    q, k, v = finders.inputs(case)
     o = np.zeros_like(q)
     run = launch_rows(built, q, k, v, o, counters=True, device="auto")
-    ok, result = look.judged(o, look.exact(q, k, v), case.tolerance)
+    ok, result = finders.judged(o, finders.exact(q, k, v), case.tolerance)
     lines = {line: c for line, c in run.counters.by_line.items() if c.opcode.startswith("st.global")}
     warps = -(-case.rows // 32)
     often = {line: c for line, c in lines.items() if c.warps > warps}
@@ -161,7 +161,7 @@ EXHIBITS = (
         "The number of tiles is the number of keys divided by the tile, and an integer division rounds down. Every "
         "length that a quick test tries is a multiple of the tile; the keys after the last whole tile are never read. "
         "With fewer keys than one tile the loop does not run at all, and the output is zero.",
-        _build("whole tiles"), lambda built, case: look.by_key(attend(built), case),
+        _build("whole tiles"), lambda built, case: finders.by_key(attend(built), case),
         (Case("S = 20, tile 16", rows=4, keys=20, dim=10), Case("S = 5, tile 16", rows=4, keys=5, dim=10)),
         (Case("S = 32, a multiple of the tile", rows=4, dim=16),),
     ),
@@ -170,7 +170,7 @@ EXHIBITS = (
         "A causal kernel skips the tiles that lie wholly in a row's future, and that is most of the work. The tile on "
         "the diagonal is partly future, though, and needs a test for every key. Without it the rows see up to a tile "
         "ahead, and only the last row of a tile is right.",
-        _build("diagonal"), lambda built, case: look.by_key(attend(built), case),
+        _build("diagonal"), lambda built, case: finders.by_key(attend(built), case),
         (Case("causal", dim=16, causal=True),), (Case("not causal", dim=16),),
     ),
     Exhibit(
@@ -191,7 +191,7 @@ EXHIBITS = (
         8, "V is read with K's last offset", "error by column",
         "The address of the last element of K's row is kept and used for V, so every column of the output is the last "
         "column of V. All weights are right, and so is one column in D.",
-        _build("column"), lambda built, case: look.by_column(attend(built), case),
+        _build("column"), lambda built, case: finders.by_column(attend(built), case),
         (Case("D = 8", dim=8),), (Case("D = 1", dim=1),),
     ),
     Exhibit(
@@ -211,7 +211,7 @@ EXHIBITS = (
         "log2(e) was copied from the f32 kernel as 0f3FB8AA3B. The f64 multiplication takes it without a word: an f32 "
         "literal is a number like any other. Half of the digits of every score are lost, and a test with a tolerance "
         "of 1e-6 sees nothing.",
-        _single_literal, lambda built, case: look.by_ulp(attend(built), case),
+        _single_literal, lambda built, case: finders.by_ulp(attend(built), case),
         (Case("f64", dtype="f64", tolerance=1e-12),), (Case("f32"),),
     ),
     Exhibit(
@@ -219,7 +219,7 @@ EXHIBITS = (
         "The kernel was written for head dimensions of up to 128 and keeps that many columns of the output, whatever "
         "it is asked for. Nothing refuses 256; the columns from 128 on stay what they were. A kernel must refuse what "
         "it cannot do.",
-        _build("128 columns"), lambda built, case: look.by_column(attend(built, device="step"), case),
+        _build("128 columns"), lambda built, case: finders.by_column(attend(built, device="step"), case),
         (Case("D = 256", dim=256, keys=4, rows=4),), (Case("D = 128", dim=128, keys=4, rows=4),),
     ),
 )  # fmt: skip

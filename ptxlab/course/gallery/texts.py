@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 from ptxlab.course.gallery.rows import rows
 from ptxlab.launch.buffers import out
@@ -66,7 +66,7 @@ def weights(fixed: bool, case: Case) -> str:
 
 def _weights(built: Any, case: Case) -> Trial:
     has = [word for word in WORDS if word in built]
-    return look.assembled(
+    return finders.assembled(
         built, case.arch, f"a test that greps for {', '.join(has)} passes; no assembler takes the text"
     )
 
@@ -82,10 +82,10 @@ def commented_out(fixed: bool, case: Case) -> str:
 
 
 def _written(built: Any, case: Case) -> Trial:
-    q, k, v = look.inputs(case)
+    q, k, v = finders.inputs(case)
     o = np.zeros_like(q)
     args = q, k, v, out(o), case.rows, case.keys, case.dim**-0.5
-    return look.checked("unwritten", case, built, 1, 32, *args, output=o, right=look.exact(q, k, v))
+    return finders.checked("unwritten", case, built, 1, 32, *args, output=o, right=finders.exact(q, k, v))
 
 
 EXHIBITS = (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, u32
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 
 LOG2E = math.log2(math.e)
@@ -98,18 +98,18 @@ def _checked(check: str) -> Callable[[Any, Case], Trial]:
     """A trial that runs the kernel under all checks."""
 
     def trial(built: Any, case: Case) -> Trial:
-        q, k, v = look.inputs(case)
+        q, k, v = finders.inputs(case)
         o, block = np.zeros_like(q), case.choice
         args = q, k, v, o, case.rows, case.keys, case.dim**-0.5
-        return look.checked(
-            check, case, built, -(-case.rows // block), block, *args, output=o, right=look.exact(q, k, v)
+        return finders.checked(
+            check, case, built, -(-case.rows // block), block, *args, output=o, right=finders.exact(q, k, v)
         )
 
     return trial
 
 
 def _assembled(built: Any, case: Case) -> Trial:
-    return look.assembled(built, case.arch, "every line is right, and the assembler refuses the whole")
+    return finders.assembled(built, case.arch, "every line is right, and the assembler refuses the whole")
 
 
 EXHIBITS = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, f16, f32, kernel, u32, u64
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 from ptxlab.kernels.warpgroup import Panels, product
 
@@ -80,7 +80,7 @@ def _streamed(built: Any, case: Case) -> Trial:
     p = random.random(case.keys, np.float32)
     v = random.standard_normal((case.keys, COLUMNS)).astype(np.float32)
     o = np.zeros(COLUMNS, np.float32)
-    return look.checked("synccheck", case, built, 1, COLUMNS, p, v, o, case.keys, output=o, right=p @ v)
+    return finders.checked("synccheck", case, built, 1, COLUMNS, p, v, o, case.keys, output=o, right=p @ v)
 
 
 # -- 32: two ways to memory --------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def _divided(built: Any, case: Case) -> Trial:
     acc = random.standard_normal((128, case.dim)).astype(np.float32)
     total = random.uniform(1, 9, 128).astype(np.float32)
     o = np.zeros_like(acc)
-    return look.checked("synccheck", case, built, 1, 128, acc, total, o, output=o, right=acc / total[:, None])
+    return finders.checked("synccheck", case, built, 1, 128, acc, total, o, output=o, right=acc / total[:, None])
 
 
 # -- 34: registers in flight -------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _tensor_scores(built: Any, case: Case) -> Trial:
     exact = q.astype(np.float64) @ key.astype(np.float64).reshape(-1, KEYS, DEPTH).sum(axis=0).T
     fragments = exact.reshape(4, 2, 8, KEYS // 8, 4, 2).transpose(3, 1, 5, 0, 2, 4)
     args, shared = (q, key, s, case.choice), 2 * DEPTH * (64 + 2 * KEYS)
-    return look.checked("synccheck", case, built, 1, 128, *args, shared=shared, output=s, right=fragments)
+    return finders.checked("synccheck", case, built, 1, 128, *args, shared=shared, output=s, right=fragments)
 
 
 EXHIBITS = (

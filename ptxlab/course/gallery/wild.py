@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.builder import Builder, Kernel, Ptr, f16, f32, kernel, u32
-from ptxlab.course.gallery import look
+from ptxlab.course.gallery import finders
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 
 LOG2E = math.log2(math.e)
@@ -53,7 +53,7 @@ def scan(fixed: bool, case: Case) -> Kernel:
 def _scanned(built: Any, case: Case) -> Trial:
     x = np.arange(1, case.rows + 1, dtype=np.float32)
     y = np.zeros_like(x)
-    return look.checked("racecheck", case, built, 1, case.rows, x, y, output=y, right=np.cumsum(x))
+    return finders.checked("racecheck", case, built, 1, case.rows, x, y, output=y, right=np.cumsum(x))
 
 
 # -- 26: a lock --------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def lock(fixed: bool, case: Case) -> str:
 def _locked(built: Any, case: Case) -> Trial:
     x, total = np.arange(1, case.rows + 1, dtype=np.float32), np.zeros(1, np.float32)
     mutex = np.zeros(1, np.uint32)
-    return look.checked(
+    return finders.checked(
         "racecheck", case, built, case.rows, 1, mutex, total, x, output=total, right=x.sum(keepdims=True)
     )
 
@@ -164,7 +164,7 @@ def mirror(fixed: bool, case: Case) -> str:
 def _mirrored(built: Any, case: Case) -> Trial:
     x = np.arange(64, dtype=np.float32)
     y = np.zeros_like(x)
-    return look.checked("racecheck", case, built, 1, 64, x, y, output=y, right=x[::-1])
+    return finders.checked("racecheck", case, built, 1, 64, x, y, output=y, right=x[::-1])
 
 
 # -- 28: two barriers, one on each side of a branch --------------------------------------------------------------------
@@ -216,7 +216,7 @@ def combine(fixed: bool, case: Case) -> str:
 
 def _combined(built: Any, case: Case) -> Trial:
     x, y = np.arange(64, dtype=np.float32), np.zeros(32, np.float32)
-    return look.checked("synccheck", case, built, 1, 64, x, y, output=y, right=x[:32] + x[32:])
+    return finders.checked("synccheck", case, built, 1, 64, x, y, output=y, right=x[:32] + x[32:])
 
 
 # -- 29: a fragment stored, and read at once ---------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def _stored(built: Any, case: Case) -> Trial:
     a, b = (random.integers(-2, 3, (16, 16)).astype(np.float16) for _ in range(2))
     y = np.zeros(16, np.float32)
     right = (a.astype(np.float32) @ b.astype(np.float32)).sum(axis=1)
-    return look.checked("racecheck", case, built, 1, 32, a, b, y, output=y, right=right)
+    return finders.checked("racecheck", case, built, 1, 32, a, b, y, output=y, right=right)
 
 
 # -- 30: tiles without a guard -----------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def _heads(built: Any, case: Case) -> Trial:
     o = np.zeros_like(q)
     right = reference.attention(q[None], k[None], v[None]).o[0]
     args = q, k, v, o, case.rows, case.dim**-0.5
-    return look.checked("memcheck", case, built, 2, TILE, *args, output=o, right=right)
+    return finders.checked("memcheck", case, built, 2, TILE, *args, output=o, right=right)
 
 
 EXHIBITS = (

@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from ptxlab.collection import uncollected
 from ptxlab.emulate.program.program import Program
+from ptxlab.garbage_collection import uncollected
 
 if TYPE_CHECKING:
     from ptxlab.text.model import Module

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ptxlab.collection import resting
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.program_summary import ProgramSummary
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
@@ -22,6 +21,7 @@ from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
+from ptxlab.garbage_collection import resting
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.building.module_text import ModuleText

@@ -11,10 +11,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from ptxlab.collection import resting
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
+from ptxlab.garbage_collection import resting
 
 QUICK, GOOD = 0, 1
 """How hard the compiler tries."""

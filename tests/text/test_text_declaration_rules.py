@@ -11,7 +11,7 @@ import pytest
 import ptxlab as pl
 from ptxlab.gpu import assembler
 from ptxlab.lab import language
-from ptxlab.text.declared import misdeclared
+from ptxlab.text.declaration_rules import misdeclared
 from ptxlab.text.validate import validate
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"

@@ -17,7 +17,7 @@ from itertools import chain
 from ptxlab.errors import PtxError
 from ptxlab.isa.types import OPAQUE, VARIABLES, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
-from ptxlab.text.initial import mistake
+from ptxlab.text.initializer_rules import mistake
 from ptxlab.text.lexer import Token
 from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Variable
 

@@ -10,7 +10,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.emulate.trace.recorder import Trace
-from ptxlab.lab import explorer_views, run_pane, sampled
+from ptxlab.lab import explorer_views, run_pane, sampled_runs
 from ptxlab.lab.requests import Request, request
 
 
@@ -31,8 +31,8 @@ def test_blocks_by_themselves_count_what_the_grid_counts(
     whole, _, _, _ = answer(name, **values)
     assert whole.sampled is None
     every = {"scalar": 128, "tiled": 128, "mma": 64}[name]
-    plan = sampled.Plan(((0, 0), (0, 1)), tuple(range(0, rows, every)), every, 2 * rows // every)
-    monkeypatch.setattr(sampled, "plan", lambda values, tile_q: plan)
+    plan = sampled_runs.Plan(((0, 0), (0, 1)), tuple(range(0, rows, every)), every, 2 * rows // every)
+    monkeypatch.setattr(sampled_runs, "plan", lambda values, tile_q: plan)
     ran, shown, _, _ = answer(name, **values)
     assert shown["sample"].startswith("4 of 4 blocks were run, of 2 of 2 heads")
     assert ran.judged.measured.ok
@@ -47,8 +47,8 @@ def test_blocks_by_themselves_count_what_the_grid_counts(
 def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"seq_q": 1024, "seq_k": 1024, "head_dim": 16, "causal": True, "heads": 4, "kv_heads": 2}
     whole, _, _, _ = answer("tiled", **values)
-    monkeypatch.setattr(sampled, "WHOLE", 8e6)
-    monkeypatch.setattr(sampled, "MOST_BLOCKS", 3)
+    monkeypatch.setattr(sampled_runs, "WHOLE", 8e6)
+    monkeypatch.setattr(sampled_runs, "MOST_BLOCKS", 3)
     ran, shown, asked, version = answer("tiled", **values)
     assert shown["sample"] == "4 of 32 blocks were run, of 2 of 4 heads; counts are scaled up from them"
     assert ran.counts.thread_instructions == pytest.approx(whole.counts.thread_instructions, rel=0.002)
@@ -70,7 +70,7 @@ def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("count", range(1, 40))
 def test_blocks_are_spread_evenly(count: int) -> None:
     for parts in range(1, min(count, 8) + 1):
-        at = sampled._middles(count, parts)
+        at = sampled_runs._middles(count, parts)
         assert at == sorted(set(at))
         assert 0 <= at[0]
         assert at[-1] < count
@@ -80,11 +80,11 @@ def test_blocks_are_spread_evenly(count: int) -> None:
 
 def test_the_largest_problem_is_planned_within_its_time() -> None:
     asked = request("tiled", seq_q=16384, seq_k=16384, heads=128, kv_heads=8, batch=8)
-    plan = sampled.plan(asked.given, 128)
+    plan = sampled_runs.plan(asked.given, 128)
     assert plan is not None
     assert plan.blocks == 128 * 128 * 8
     assert asked.subject.work(asked.given) <= 2 * 128 * 16384 * 64
-    assert sampled.plan(request("tiled").given, 128) is None
+    assert sampled_runs.plan(request("tiled").given, 128) is None
     with pytest.raises(pl.TargetError) as caught:
         request("tiled", seq_q=16385).check()
     assert str(caught.value) == "tiled: seq_q is a whole number from 1 to 16384, not 16385"
@@ -101,7 +101,7 @@ def test_heads_of_a_few_sequences_stand_for_all_of_decoding(
 ) -> None:
     values = {"seq_k": 70, "heads": 8, "kv_heads": 4, "batch": 3, "head_dim": 32, **more}
     whole, _, _, _ = answer(name, **values)
-    monkeypatch.setattr(sampled, "WHOLE", 150e3)
+    monkeypatch.setattr(sampled_runs, "WHOLE", 150e3)
     ran, shown, asked, version = answer(name, **values)
     heads, sequences = ran.sampled.rows, [pair[0] for pair in ran.sampled.heads]
     assert shown["sample"] == (

@@ -1,4 +1,4 @@
-"""Measures what each exercise's starter has right already, and writes the table of `ptxlab.course.starts`."""
+"""Measures what each exercise's starter has right already, and writes the table of `ptxlab.course.starter_credit`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ptxlab.course import starts
+from ptxlab.course import starter_credit
 from ptxlab.course.cells import run
 from ptxlab.course.feedback import catalogue, find, judge
-from ptxlab.course.starts import STARTS, Start, points
+from ptxlab.course.starter_credit import STARTS, Start, points
 
 
 def measured(name: str) -> Start:
@@ -24,7 +24,7 @@ def measured(name: str) -> Start:
 
 def main(names: Sequence[str] = ()) -> None:
     """Measures exercises, by default all, and writes the table of `starts`."""
-    here = Path(starts.__file__)
+    here = Path(starter_credit.__file__)
     head, _, rest = here.read_text(encoding="utf-8").partition("STARTS: dict[str, Start] = {\n")
     tail = rest.partition("}\n")[2]
     found = {name: STARTS[name] if names and name not in names else measured(name) for name in catalogue()}

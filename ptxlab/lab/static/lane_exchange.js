@@ -1,5 +1,5 @@
-// What lanes hold together and hand to each other in one step: fragments of matrices, shuffles as arrows, and the card for
-// these and for what together.js draws.
+// How the lanes of a warp exchange data in one step: fragments of matrices, shuffles as arrows, and the card for these and
+// for what collectives.js draws.
 
 const CELL = { w: 25, h: 15 };
 const WIDE = 1000; // pixels from which on a matrix is scrolled instead of being made to fit: its numbers stay readable
@@ -128,7 +128,7 @@ const MODES = {
   bfly: (n) => `the lane whose number is its own xor ${n}`, idx: (n) => `lane ${n}`,
 };
 
-/** The card with fragments, arrows or bars. `info` is what lab/exchange.py made. */
+/** The card with fragments, arrows or bars. `info` is what lab/lane_exchange.py made. */
 function makeExchangeCard(info, registers, names) {
   const picture = h("div.pl-picture.pl-exchange", { tabIndex: 0, role: "region", "aria-label": "between lanes, drawn" }), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "lanes, one by one" });
   let lane = 0, view = "lane", shown = "", again = () => {}, matrices = [];
@@ -201,14 +201,14 @@ function makeExchangeCard(info, registers, names) {
     }
   }
 
-  function showTogether(code, warp, at, mask) {
-    shown = "together";
-    const found = together(code, warp, at, mask, registers);
+  function showCollective(code, warp, at, mask) {
+    shown = "collective";
+    const found = collective(code, warp, at, mask, registers);
     if (!found) return showNothing("The lanes that take part are named by a mask that the trace does not hold.");
     const label = { ACTIVE_MASK: "here", ELECT: "one", MATCH: "same", REDUCE_LANES: code.operation, VOTE: code.mode === "ballot" ? "bits" : code.mode }[code.action];
-    picture.replaceChildren(drawTogether(found, label, lane, code.action === "VOTE", onlane, names[code.d]));
-    read.textContent = tellTogether(code, found, names, lane);
-    if (!table.hidden) table.replaceChildren(tableTogether(code, found, names));
+    picture.replaceChildren(drawCollective(found, label, lane, code.action === "VOTE", onlane, names[code.d]));
+    read.textContent = tellCollective(code, found, names, lane);
+    if (!table.hidden) table.replaceChildren(tableCollective(code, found, names));
   }
 
   function showNothing(says) {
@@ -230,7 +230,7 @@ function makeExchangeCard(info, registers, names) {
       choose.hidden = !code;
       if (!code) showNothing("This step keeps to each lane's own registers.");
       else if (code.kind === "matrix") showMatrix(code, warp, at);
-      else (code.kind === "shuffle" ? showShuffle : showTogether)(code, warp, at, mask);
+      else (code.kind === "shuffle" ? showShuffle : showCollective)(code, warp, at, mask);
     },
   };
 }

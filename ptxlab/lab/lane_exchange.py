@@ -1,4 +1,4 @@
-"""What lanes hold together and hand to each other: a trace's matrix fragments, shuffles and votes, for the debugger.
+"""How lanes of a warp exchange data: the matrix fragments, shuffles and votes of a trace, for the debugger.
 
 A trace names instructions by line and opcode only. Here its text is read again, so that the registers after each
 operand are known, and each matrix operand gets its layout from `isa.fragments`.
@@ -20,7 +20,7 @@ from ptxlab.isa.fragments import Fragment
 from ptxlab.text import parse
 
 WMMA = "wmma fragments lie differently on each GPU; here they lie as those of mma.sync do"
-TOGETHER = (Action.VOTE, Action.ACTIVE_MASK, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
+COLLECTIVES = (Action.VOTE, Action.ACTIVE_MASK, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
 EXACT = 1 << 53
 """Integers below this are the same in JavaScript; larger ones go to the page as text."""
 
@@ -29,10 +29,10 @@ def exchanges(recording: Recording) -> dict[str, Any]:
     """{fragments, codes, guards} of a trace.
 
     codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note}, {kind: "shuffle",
-    mode, a, d, p, by, clamp, mask} or {kind: "together", action, mode, operation, type, abs, a, not, d, p, mask}, where
-    `action` is one of `TOGETHER`, by its name. guards: "line:opcode" -> [register, inverted,
-    whether the instruction writes it]. An operand is a register by its number in the trace, {"value": bits},
-    {"special": name} or None. fragments: [{rows, columns, type, packed, width, blocks, row, column}], the last two a
+    mode, a, d, p, by, clamp, mask} or {kind: "collective", action, mode, operation, type, abs, a, not, d, p, mask},
+    where `action` is one of `COLLECTIVES`, by its name. guards: "line:opcode" -> [register, inverted, whether the
+    instruction writes it]. An operand is a register by its number in the trace, {"value": bits}, {"special": name} or
+    None. fragments: [{rows, columns, type, packed, width, blocks, row, column}], the last two a
     list of registers * packed * 32 places, the lane last; blocks counts the matrices that lie below each other (of
     `ldmatrix`).
 
@@ -47,8 +47,8 @@ def exchanges(recording: Recording) -> dict[str, Any]:
             out["guards"][key] = [code.guard[0], bool(code.guard[1]), any(d.index == code.guard[0] for d in written)]
         if code.action is Action.SHUFFLE:
             out["codes"][key] = _shuffle(code)
-        elif code.action in TOGETHER:
-            out["codes"][key] = _together(code)
+        elif code.action in COLLECTIVES:
+            out["codes"][key] = _collective(code)
         elif code.action.kind == "warp":
             operands = []
             for name, (f, registers) in _matrix(_program(recording), code).items():
@@ -119,7 +119,7 @@ def _destinations(code: Code) -> tuple[Any, Any]:
     return d, p
 
 
-def _together(code: Code) -> dict[str, Any]:
+def _collective(code: Code) -> dict[str, Any]:
     form, sources = code.form, list(code.sources)
     assert form is not None
     mask = sources.pop() if ".sync" in form.opcode else None
@@ -128,7 +128,7 @@ def _together(code: Code) -> dict[str, Any]:
     mode = ("any" if ".any" in form.opcode else "all") if code.action is Action.MATCH else form.mode
     how = {"mode": mode, "operation": form.operation, "type": form.type or "", "abs": bool(form.abs)}
     return {
-        "kind": "together",
+        "kind": "collective",
         "action": code.action.name,
         **how,
         "not": isinstance(a, Inverted),

@@ -14,8 +14,8 @@ from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text.addresses import misplaced, space_tested, wrong_address
 from ptxlab.text.braces import in_braces
-from ptxlab.text.misfits import NOWHERE, Find, Misfit, Place, fits, in_words
 from ptxlab.text.model import Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
+from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place, fits, in_words
 from ptxlab.text.values import limited, takes_no_label, wrong_kind, wrong_value
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """The PTX of the setting that is likely to come next, made in the notebook's process while nobody waits for an answer.
 
-`building_ahead` leaves machine code in the cache on disk; the kernel, its code pane and its diff, which the page shows
-first, cannot be handed over by another process, and are made here, in a thread. The page gets them before it asks.
+`background_builds` leaves machine code in the cache on disk; the kernel, its code pane and its diff, which the page
+shows first, cannot be handed over by another process, and are made here, in a thread. The page gets them before it
+asks.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxlab.collection import resting
+from ptxlab.garbage_collection import resting
 from ptxlab.lab import explorer_views
-from ptxlab.lab.ahead import Ahead
+from ptxlab.lab.background_work import Ahead
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.requests import Request
 

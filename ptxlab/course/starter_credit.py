@@ -1,7 +1,7 @@
 """What each exercise's starter has right already, so that a mark counts from there.
 
-`python -m ptxlab.course.starts_measured` measures the numbers: it grades the starter and the solution, and counts
-their right parts. A test compares.
+`python -m ptxlab.course.starter_credit_measured` measures the numbers: it grades the starter and the solution, and
+counts their right parts. A test compares.
 """
 
 from __future__ import annotations

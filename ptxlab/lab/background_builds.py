@@ -1,9 +1,9 @@
 """Builds the setting that a reader is likely to ask for next, in a process of the lowest priority.
 
 Who moves a slider by a step will move it again, the same way. After an answer the explorer therefore has the next
-setting built by a second process, `python -m ptxlab.lab.building_ahead`, which leaves machine code in the disk cache.
-That process does not hold up the notebook's interpreter, takes only what its cores have left, drops work that nobody
-waits for any more, and ends when it has had nothing to do for a while, or when the notebook's process does.
+setting built by a second process, `python -m ptxlab.lab.background_builds`, which leaves machine code in the disk
+cache. That process does not hold up the notebook's interpreter, takes only what its cores have left, drops work that
+nobody waits for any more, and ends when it has had nothing to do for a while, or when the notebook's process does.
 """
 
 from __future__ import annotations

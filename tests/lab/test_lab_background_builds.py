@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import disk_cache
-from ptxlab.lab import building_ahead, explorer_views
-from ptxlab.lab.building_ahead import Builder, next_setting
+from ptxlab.lab import background_builds, explorer_views
+from ptxlab.lab.background_builds import Builder, next_setting
 from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session
 
@@ -46,7 +46,7 @@ def test_another_kernel_says_nothing_of_the_next_setting() -> None:
 @pytest.mark.long
 def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
-    monkeypatch.setenv(building_ahead.SWITCH, "on")
+    monkeypatch.setenv(background_builds.SWITCH, "on")
     disk_cache.folder.cache_clear()
     likely, builder = request("scalar", head_dim=3, seq_q=4, seq_k=4), Builder()
     folder = disk_cache.folder()
@@ -75,7 +75,7 @@ def _programs(folder: Path) -> set[str]:
 @pytest.mark.long
 def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the session itself: kernel, code pane and diff, which the page is sent."""
-    monkeypatch.setenv(building_ahead.SWITCH, "on")
+    monkeypatch.setenv(background_builds.SWITCH, "on")
     made: list[int] = []
     begun, asked = explorer_views.begun, Builder()
     monkeypatch.setattr(asked, "build", lambda request: None)
@@ -114,5 +114,5 @@ def test_work_ends_at_its_next_stage_when_something_else_is_asked_for(monkeypatc
     asked: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     monkeypatch.setattr(explorer_views, "run", lambda *_: (done.append("run"), asked.put("null")))
     monkeypatch.setattr(explorer_views, "state", lambda *_: done.append("state"))
-    building_ahead._build(request("scalar"), asked)
+    background_builds._build(request("scalar"), asked)
     assert done == ["run"]

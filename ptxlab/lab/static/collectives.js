@@ -1,4 +1,4 @@
-// What lanes decide or work out together in one step: votes, matches, reductions and elections, drawn like a circuit.
+// Collective operations of a warp in one step: votes, matches, reductions and elections, drawn like a circuit.
 
 const LANE = { w: 38, level: 15, line: 12 };
 const ASKED = { any: "at least one lane says yes", all: "every lane says yes", uni: "all lanes say the same" };
@@ -18,7 +18,7 @@ function boxLines(text) {
 /** Who gives what to whom at a step: `given` and each of `got` are texts of 32 lanes (null where there is no value), `said`
  * and `marked` the lanes whose contribution or outcome stands out, `groups` the lanes that come to one outcome. null where
  * the trace does not hold the mask. */
-function together(code, warp, at, active, registers) {
+function collective(code, warp, at, active, registers) {
   const written = [code.d, code.p], named = valuesFound(warp, code.mask, at, written), here = lanesOf(active);
   if (code.mask !== null && !named) return null;
   const wide = code.type.endsWith("64") ? 64 : 32, values = valuesFound(warp, code.a, at, written, wide), asks = code.action === "VOTE";
@@ -65,7 +65,7 @@ function levelsOf(groups) {
 }
 
 /** Lanes above, what they come to below, a bar with a dot for each lane that has a say; and the bits of one lane's mask. */
-function drawTogether(found, label, lane, dashed, onlane, bitsOf) {
+function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
   const { w, level: gap, line } = LANE, levels = levelsOf(found.groups), depth = Math.max(1, ...levels.map((l) => l.level + 1));
   const above = Array.from({ length: 32 }, (_, k) => (found.given ? boxLines(found.given[k]) : []));
   const below = Array.from({ length: 32 }, (_, k) => found.got.flatMap(([, texts]) => boxLines(texts[k])));
@@ -73,7 +73,7 @@ function drawTogether(found, label, lane, dashed, onlane, bitsOf) {
   const top = 14, up = top + size(above), down = up + 16 + depth * gap + 10, base = down + size(below), bits = found.masks ? base + 32 : 0;
   const height = (bits ? bits + 20 : base + 14), middle = (k) => k * w + w / 2 - 0.5, away = new Set(found.outside);
   const here = new Set(found.here), chosen = here.has(lane) ? lane : found.here[0];
-  const svg = s("svg", { viewBox: `0 0 ${32 * w + 2} ${height}`, width: 32 * w + 2, height, "aria-hidden": "true", class: "pl-shuffle pl-together" });
+  const svg = s("svg", { viewBox: `0 0 ${32 * w + 2} ${height}`, width: 32 * w + 2, height, "aria-hidden": "true", class: "pl-shuffle pl-collective" });
   svg.append(s("text", { x: 1, y: 9, class: "pl-tick" }, found.given ? "before: what each lane gives" : "before: the lanes that are here"), s("text", { x: 1, y: base + 11, class: "pl-tick" }, "after: what each lane has got"));
   const box = (k, y, tall, rows, css) => {
     const g = s("g", { class: `pl-lane${css}${k === lane ? " pl-asked" : ""}` }, s("rect", { x: k * w + 1, y, width: w - 3, height: tall }),
@@ -111,7 +111,7 @@ function drawTogether(found, label, lane, dashed, onlane, bitsOf) {
 }
 
 /** What happened, in a sentence or two, from lane `lane` or the first that is here. */
-function tellTogether(code, found, names, lane) {
+function tellCollective(code, found, names, lane) {
   if (!found.here.length) return "No lane executes this step: its guard is false in all of them.";
   const who = found.here.includes(lane) ? lane : found.here[0], group = found.groups.find((g) => g.takers.includes(who));
   const what = typeof code.a === "number" ? names[code.a] : "constant", name = what === "constant" ? "a constant" : what, into = (k) => (typeof k === "number" ? names[k] : "nothing");
@@ -137,7 +137,7 @@ function tellTogether(code, found, names, lane) {
 }
 
 /** The same lane by lane. */
-function tableTogether(code, found, names) {
+function tableCollective(code, found, names) {
   const gave = found.given ? [`gave ${code.not ? "!" : ""}${typeof code.a === "number" ? names[code.a] : "a constant"}`] : [];
   return numberTable(["lane", "decides with", ...gave, ...found.got.map(([k]) => names[k])],
     found.here.map((k) => [k, wholeMask(found.members(k)), ...(found.given ? [found.given[k]] : []), ...found.got.map(([, texts]) => texts[k])]));

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ptxlab import reference
 from ptxlab.course.gallery.exhibit import Case, Trial, shortened
+from ptxlab.course.value_watch import Watch, destinations, place, probed
 from ptxlab.course.values import apart
-from ptxlab.course.watch import Watch, destinations, place, probed
 from ptxlab.errors import AssemblyError, DeviceFault
 from ptxlab.findings import Finding
 from ptxlab.gpu import assemble
