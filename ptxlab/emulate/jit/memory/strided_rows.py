@@ -34,13 +34,29 @@ class StridedRows(Part):
             return self._backwards(seen, first, stored)
         if not self.e.wide or not (self._thirds(seen, times) or self._parts(seen, times)):
             return None
-        bases = [self.t.offset(first, seen.offset + k * size) for k in range(seen.count)]
-        if not seen.write:
-            load = self.load if times in TIMES else self._load_thirds
-            return [load(seen.lane, base, times) for base in bases]
-        for base, value in zip(bases, stored, strict=True):
-            self.store(seen.lane, base, times, value)
-        return []
+        loaded = []
+        for k in range(seen.count):
+            at = seen.offset + k * size
+            before, starts = self._pieces(seen, times, at)
+            base = self.t.offset(first, at - before * size)
+            if seen.write:
+                self.store(seen.lane, base, starts, before, stored[k])
+            elif times in TIMES:
+                loaded.append(self.load(seen.lane, base, starts, before))
+            else:
+                loaded.append(self._load_thirds(seen.lane, base, times))
+        return loaded
+
+    def _pieces(self, seen: Seen, times: int, at: int) -> tuple[int, list[int]]:
+        """The pieces of the row that the elements with this offset are in: how many elements the first piece begins
+        before the first of them, and the first element of each. Accesses at one register have the same pieces, if these
+        are in what has been checked: CPUs do not pass on what has been stored to a load of other bytes. Shared memory
+        has room behind the last lane's element; elsewhere the last piece ends with it."""
+        size = seen.step
+        apart = times * size
+        if seen.code.space == "shared" or (at // apart + 1) * apart <= seen.group.span:
+            return at % apart // size, [W * k for k in range(times)]
+        return 0, [min(W * k, (W - 1) * times + 1 - W) for k in range(times)]
 
     @staticmethod
     def _thirds(seen: Seen, times: int) -> bool:
@@ -75,34 +91,26 @@ class StridedRows(Part):
             pieces[0] = self.t.let(f"shufflevector {kind} {pieces[0]}, {kind} {piece}, <{W} x i32> <{listed}>")
         return pieces[0]
 
-    def load(self, lane: str, base: str, times: int) -> str:
-        """The elements of all lanes."""
-        t, ty, share = self.t, LLVM[lane], W // times
-        parts = []
-        for k in range(times):
-            start = self._start(times, k)
+    def load(self, lane: str, base: str, starts: list[int], before: int) -> str:
+        """The elements of all lanes, in pieces that start there, `before` elements in front of the first one."""
+        t, ty, times = self.t, LLVM[lane], len(starts)
+        share, kind, parts = W // times, f"<{W} x {ty}>", []
+        for k, start in enumerate(starts):
             row = self._row(lane, base, start)
-            order = ", ".join(f"i32 {n * times - start}" for n in range(share * k, share * (k + 1)))
-            kind = f"<{W} x {ty}>"
+            order = ", ".join(f"i32 {n * times + before - start}" for n in range(share * k, share * (k + 1)))
             parts.append(t.let(f"shufflevector {kind} {row}, {kind} poison, <{share} x i32> <{order}>"))
         return joined(t, ty, parts, share)
 
-    def store(self, lane: str, base: str, times: int, value: str) -> None:
+    def store(self, lane: str, base: str, starts: list[int], before: int, value: str) -> None:
         """Stores the elements of all lanes."""
-        t, kind = self.t, f"<{W} x {LLVM[lane]}>"
-        for k in range(times):
-            start = self._start(times, k)
+        t, kind, times = self.t, f"<{W} x {LLVM[lane]}>", len(starts)
+        for start in starts:
             # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
             old = self._row(lane, base, start, "volatile ")
-            order = [n // times if n % times == 0 else W + n - start for n in range(start, start + W)]
+            order = [n // times if n % times == before else W + n - start for n in range(start, start + W)]
             listed = ", ".join(f"i32 {n}" for n in order)
             new = t.let(f"shufflevector {kind} {value}, {kind} {old}, <{W} x i32> <{listed}>")
             t.store(kind, new, self._place(lane, base, start), align=BITS[lane] // 8)
-
-    def _start(self, times: int, k: int) -> int:
-        """The first element of the k-th piece of the row. Shared memory has room behind the last lane's, elsewhere the
-        last piece ends with it."""
-        return W * k if self.e.code.space == "shared" else min(W * k, (W - 1) * times + 1 - W)
 
     def _row(self, lane: str, base: str, start: int, how: str = "") -> str:
         """A piece of the row."""
