@@ -24,7 +24,7 @@ def bundles(body: str) -> list[tuple[int, list[int]]]:
 
     program = lower(parse(kernel(body, SHARED)))
     block = program.blocks[0]
-    groups, _ = plan_groups(program, block.first, block.last, 0)
+    groups = plan_groups(program, block.first, block.last)
     loads = [c.index for c in program.codes if c.properties.loads and c.space in ("global", "shared")]
     found: dict[int, tuple[int, set[int]]] = {}
     for (index, _), (bundle, _) in plan_bundles(

@@ -15,6 +15,7 @@ from ptxlab.emulate.jit.building.linked_rules import called
 from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
+from ptxlab.emulate.jit.emitter.access_groups import sites_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.function import Build
 from ptxlab.emulate.jit.instruments.selection import Instruments
@@ -99,7 +100,7 @@ def module_text(
     text = "\n".join([head, *helpers, body])
     pieces = _apart(head, helpers, body) if small else (text,)
     symbols = tuple(rule_of(function).symbol for function in rules)
-    return ModuleText(text, pieces, file.size, e.sites, symbols, clears)
+    return ModuleText(text, pieces, file.size, len(sites_of(program)), symbols, clears)
 
 
 APART = 600

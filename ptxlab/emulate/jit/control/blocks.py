@@ -78,8 +78,6 @@ class Blocks(Part):
         self.execution = Execution(e, self.memory, self.bodies, self.instruction_tables)
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
-        self.sites_of: list[int] = []
-        """How many sites there were before each block."""
 
     # -- the function --------------------------------------------------------------------------------------------------
 
@@ -91,7 +89,6 @@ class Blocks(Part):
         function's entry to the warp's program counter. loop: that over the warps, if it has one; more: writes what
         other code is needed besides."""
         for each in self.program.blocks:
-            self.sites_of.append(self.e.sites)
             self.plan(each)
             block(each)
         if more is not None:
@@ -110,9 +107,9 @@ class Blocks(Part):
         return "\n".join(tables) + "\n" + "\n".join(lines) + "\n" + looping
 
     def plan(self, block: Block) -> None:
-        """The accesses of a block that is next share checks, at sites of their own."""
+        """The accesses of a block that is next share checks."""
         self.memory.laid.taken = 0
-        self.e.groups, self.e.sites = plan_groups(self.program, block.first, block.last, self.e.sites)
+        self.e.groups = plan_groups(self.program, block.first, block.last)
         self.memory.local.plan(block.first, block.last)
         if not self.e.slow and not self.e.small:
             transfers, between = self.memory.transfers, (block.first, block.last)

@@ -67,7 +67,6 @@ class PartialExits(Part):
         t = self.t
         for at, ways in self.ways.items():
             if ways:
-                self.e.sites = self.blocks.sites_of[at]
                 self.blocks.plan(self.program.blocks[at])
                 self.e.registers.own = self.e.registers.not_needed([])  # those that have exited read nothing
                 t.at(f"partial.{at}")

@@ -100,17 +100,17 @@ class Segments(Part):
         self.e.tiles = along_y and any(segment.whole for segment in self.found)
 
     def emit(self) -> None:
-        """The functions of all segments. The accesses of their blocks have the sites that they have elsewhere."""
+        """The functions of all segments."""
         if not self.found and not self.barriers_pass:
             return
-        sites, body = self.e.sites, self.t.lines
+        body = self.t.lines
         self.e.brief = True
         for segment in self.found:
             self.converged.segment = segment
             self.e.rounds = [] if segment.ended == YIELDED else None
             self._function(segment)
         self.e.brief, self.converged.segment, self.e.rounds = False, None, None
-        self.e.sites, self.t.lines = sites, body
+        self.t.lines = body
         assert self.converged.loop is not None
         self.converged.loop.segments, self.converged.loop.barriers_pass = self.found, self.barriers_pass
 
@@ -228,7 +228,6 @@ class Segments(Part):
         t.lines = []
         self.partial_exits.plan(segment)
         for at in segment.blocks:
-            e.sites = self.blocks.sites_of[at]
             block = self.program.blocks[at]
             self.blocks.plan(block)
             self.block(block)

@@ -38,7 +38,6 @@ class ThreadIndexSegments(Part):
 
         t, before = self.t, self.t.lines
         t.lines = []
-        self.e.sites = self.blocks.sites_of[known.side.index]
         self.side(known)
         t.go("side.done")
         side, t.lines = leaving(t.lines), before

@@ -102,8 +102,22 @@ def access_shape(code: Code) -> tuple[str, int, int]:
     return lane, count, count * BITS[lane] // 8
 
 
-def plan_groups(program: Program, first: int, last: int, next_site: int) -> tuple[dict[int, Group], int]:
-    """Sorts the plain accesses of a block into groups: the group of each code index, and the next free site."""
+def sites_of(program: Program) -> dict[int, int]:
+    """The site of each instruction that has one; accesses that share a check have that of the first of them.
+
+    All functions of a program use the same sites, while one may lack blocks that another has several times. What a site
+    caches holds for accesses of one size only, so a site belongs to the same instructions in all of them."""
+    found = program.found.get(sites_of)
+    if not isinstance(found, dict):
+        codes = [c for c in program.codes if c.properties.plain or c.properties.atomic or c.properties.lane_copy]
+        found = {code.index: site for site, code in enumerate(c for c in codes if c.space not in ("local", "frame"))}
+        program.found[sites_of] = found
+    return found
+
+
+def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
+    """Sorts the plain accesses of a block into groups: the group of each code index."""
+    sites = sites_of(program)
     versions: dict[int, int] = {}
     found: dict[tuple[object, ...], list[Code]] = {}
     for code in program.codes[first:last]:
@@ -125,10 +139,10 @@ def plan_groups(program: Program, first: int, last: int, next_site: int) -> tupl
         for run in _runs(codes):
             size = run.members[0][2]
             write = any(program.codes[c].properties.stores for c, _, _ in run.members)
-            group = Group(next_site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
-            next_site += 1
+            site = sites[run.members[0][0]]
+            group = Group(site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
             groups.update(dict.fromkeys((c for c, _, _ in run.members), group))
-    return groups, next_site
+    return groups
 
 
 def offset_of(code: Code) -> int:

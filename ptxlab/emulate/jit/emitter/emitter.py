@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.access_groups import Group
+from ptxlab.emulate.jit.emitter.access_groups import Group, sites_of
 from ptxlab.emulate.jit.emitter.fault_exits import FaultExits
 from ptxlab.emulate.jit.emitter.function import Build, Function
 from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
@@ -27,11 +27,6 @@ class Emitter(Function):
         self.faults = FaultExits(self, self.machine)
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
-        own = [code.index for code in self.program.codes if code.properties.atomic or code.properties.lane_copy]
-        self._own_sites = {index: site for site, index in enumerate(own)}
-        """The sites of instructions that are in no group. They are the same in both functions of a program, though one
-        may lack blocks: what a site caches holds for accesses of one size only."""
-        self.sites = len(own)
 
     def guarded(self, code: Code) -> None:
         """Narrows the active mask to the lanes whose guard holds."""
@@ -42,4 +37,4 @@ class Emitter(Function):
 
     def own_site(self) -> str:
         """A pointer to the site of an atomic operation or a copy, which caches the allocation that it found last."""
-        return self.t.offset("%sites", self._own_sites[self.code.index] * S.Site.size)
+        return self.t.offset("%sites", sites_of(self.program)[self.code.index] * S.Site.size)

@@ -87,7 +87,7 @@ def leaders(program: Program) -> dict[int, int]:
     differ by a constant that does not change the count."""
     found: dict[int, int] = {}
     for block in program.blocks:
-        groups, _ = plan_groups(program, block.first, block.last, 0)
+        groups = plan_groups(program, block.first, block.last)
         for group in {id(g): g for g in groups.values()}.values():
             first: dict[Any, int] = {}
             for index, offset, size in sorted(group.members):

@@ -129,7 +129,7 @@ def first_invalid(
     some lane, and the first of these."""
     found = program.codes[code & ~S.GROUP_FLAG]
     block = program.blocks[found.block]
-    groups, _ = plan_groups(program, block.first, block.last, 0)
+    groups = plan_groups(program, block.first, block.last)
     group, reach = groups[found.index], memory_map(program, launch, memory.live())
     base = next(s.base for s in found.sources if isinstance(s, Mem))
     bits = types.width(program.registers[base.index].type) if isinstance(base, Reg) else 64
