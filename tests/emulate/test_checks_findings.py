@@ -141,12 +141,12 @@ def test_a_ticket_taken_too_early_in_words(device: str) -> None:
     assert found.message == (
         "RAW hazard in global memory: a thread reads what another thread writes, and nothing makes the read come after "
         "the write; threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread "
-        "covers what others of its block did only if a barrier lies between"
+        "counts for others of its block only if a barrier lies between (for lanes of its warp, a bar.warp.sync)"
     )
     assert found.first is not None
     assert found.second is not None
-    assert (found.first.line, found.first.block, found.first.warp) == (read, (1, 0, 0), 1)
-    assert (found.second.line, found.second.block, found.second.warp) == (stored, (0, 0, 0), 1)
+    assert (found.first.line, found.first.block) == (read, (1, 0, 0))
+    assert (found.second.line, found.second.block, found.second.thread) == (stored, (0, 0, 0), (1, 0, 0))
 
 
 TWO_LANES = {

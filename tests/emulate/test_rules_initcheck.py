@@ -13,7 +13,7 @@ from compiled_rules import Compiled
 from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.lowering_cache import lower
-from ptxlab.emulate.program.register_flow import FOLLOWED, USED, USED_BY_WARP, Flow
+from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP, Flow
 from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, initcheck_repeats, notes
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -37,6 +37,7 @@ from ptxlab.emulate.rules.records import (
     Launch,
     Remembered,
 )
+from ptxlab.isa.lanes import MODES
 from ptxlab.text import parse
 
 BYTES = 1 << 13
@@ -325,17 +326,25 @@ def test_register_values_are_followed_as_the_table_says() -> None:
         engines[engine] = Launch.new(), block
     values = np.zeros((2, count), np.uint32)
     for code in range(200):
-        warp, mask, how = draw.randrange(2), draw.getrandbits(32), draw.choice([FOLLOWED, FOLLOWED, USED, USED_BY_WARP])
+        warp, mask, how = (
+            draw.randrange(2),
+            draw.getrandbits(32),
+            draw.choice([FOLLOWED, FOLLOWED, USED, USED_BY_WARP, SHUFFLED]),
+        )
         groups = tuple(tuple(draw.sample(range(count), draw.randrange(1, 3))) for _ in range(draw.randrange(3)))
         results = tuple(draw.sample(range(count), draw.randrange(2)))
-        table = np.array(Flow(how, groups, results).table(), np.uint32)
-        lacking = [mask & ~int(np.bitwise_or.reduce(values[warp, list(group)])) for group in groups]
+        xor = draw.randrange(32)  # by which a shuffle exchanges lanes
+        table = np.array(Flow(how, groups, results, (MODES.index("bfly"), xor, 31)).table(), np.uint32)
+        held = [int(np.bitwise_or.reduce(values[warp, list(group)])) for group in groups]
+        if how == SHUFFLED:
+            held = [sum((there >> (lane ^ xor) & 1) << lane for lane in range(32)) for there in held]
+        lacking = [mask & ~there for there in held]
         wrong = [
             (group[0], lanes)
             for group, lanes in zip(groups, lacking, strict=True)
             if mask and lanes and (how == USED or (how == USED_BY_WARP and lanes == mask))
         ]
-        missing = 0 if how != FOLLOWED else int(np.bitwise_or.reduce([0, *lacking]))
+        missing = 0 if how not in (FOLLOWED, SHUFFLED) else int(np.bitwise_or.reduce([0, *lacking]))
         for result in results:
             values[warp, result] = values[warp, result] & ~np.uint32(mask) | np.uint32(mask & ~missing)
         for engine, (launch, block) in engines.items():

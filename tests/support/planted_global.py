@@ -201,6 +201,39 @@ bug("the last block's ticket is taken without a barrier", "RAW", blocks=2, body=
     + bar.sync 0;
 """ + LAST)
 
+bug("lane 0 takes the ticket of its warp before the others have stored", "RAW", blocks=2, threads=32, body="""
+    st.global.u32 [%rd3], %r1; //2
+    membar.gl;
+    + bar.warp.sync 0xffffffff;
+""" + LAST.replace("+512", "+256"))
+
+bug("only the lanes that have synchronized are covered by the ticket", "RAW", blocks=2, threads=32, body="""
+    st.global.u32 [%rd3], %r1; //2
+    membar.gl;
+    - @%p4 bar.warp.sync 0xffff;
+    + bar.warp.sync 0xffffffff;
+""" + LAST.replace("+512", "+256"))
+
+bug("only thread 0 waits for the flag", "RAW", blocks=2, body="""
+    @!%p5 bra WAIT;
+    st.global.u32 [%rd3], %r1; //2
+    membar.gl;
+    bar.sync 0;
+    @%p1 st.volatile.global.u32 [%rd1+512], 7;
+    bra END;
+    WAIT:
+    @!%p1 bra ON;
+    AGAIN:
+    ld.acquire.gpu.global.u32 %r6, [%rd1+512];
+    setp.ne.u32 %p6, %r6, 7;
+    @%p6 bra AGAIN;
+    ON:
+    + bar.sync 0;
+    ld.global.u32 %r6, [%rd12]; //1
+    st.global.u32 [%rd3], %r6;
+    END:
+""")
+
 bug("thread 0's fence comes before the barrier", "RAW", blocks=2, body="""
     st.global.u32 [%rd3], %r1; //2
     - @%p1 membar.gl;

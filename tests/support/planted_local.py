@@ -165,7 +165,22 @@ register("a branch", body="""
 
 register("a shuffle", body="""
     + mov.u32 %r30, %r1;
-    shfl.sync.bfly.b32 %r31, %r30, 1, 31, 0xffffffff; //1
+    shfl.sync.bfly.b32 %r31, %r30, 1, 31, 0xffffffff;
+    st.global.u32 [%rd3], %r31; //1
+""")
+
+register("the lane that a shuffle reads", body="""
+    mov.u32 %r7, 1;
+    - @%p4 mov.u32 %r30, %r1;
+    + mov.u32 %r30, %r1;
+    shfl.sync.down.b32 %r31|%p6, %r30, %r7, 31, 0xffffffff;
+    st.global.u32 [%rd3], %r31; //1
+""")
+
+register("a vote", body="""
+    + setp.ne.u32 %p7, %r1, 3;
+    vote.sync.any.pred %p6, %p7, 0xffffffff; //1
+    selp.u32 %r31, 1, 0, %p6;
     st.global.u32 [%rd3], %r31;
 """)
 

@@ -151,6 +151,21 @@ ROUND:
     st.global.u32 [%rd3], %r1;
 """)
 
+BARRIERS.add("a warp leaves an unrolled loop to exit", "divergent block", body="""
+    - not.pred %p6, %p2;
+    + setp.gt.u32 %p6, %r1, 63;
+    .loc 1 7 9
+    bar.sync 0;
+    .loc 1 8 9
+    @%p6 exit;
+    st.global.u32 [%rd3], %r1;
+    .loc 1 7 9
+    bar.sync 0; //1
+    .loc 1 8 9
+    @%p6 exit;
+    st.global.u32 [%rd3], %r1;
+""")
+
 BARRIERS.add("a warp exits before its last round", "divergent block", body="""
     mov.u32 %r7, 3;
 ROUND:

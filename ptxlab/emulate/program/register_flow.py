@@ -10,21 +10,25 @@ Correct programs must never be reported, so some wrong ones are not:
 
 - A result that combines bits of its sources (`mov` of a pair, `selp`, `prmt`, `bfi`, `and`, `or`) has a value if one of
   them has one; so does a vector that is stored. Any other result has a value if all its sources have one.
-- Instructions that read other lanes (shuffles, votes, matrix instructions) use a register only if no lane has a value.
+- Instructions that read other lanes (votes, matrix instructions) use a register only if no lane has a value. A shuffle
+  does so, too, unless it is plain which lanes it reads; then a lane gets a value from one that has a value.
 - What is stored to local memory or in a single byte, or passed to a function, is not followed further.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.liveness import live_in, registers_of
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa import Action, types
+from ptxlab.isa.lanes import MODES
 
-FOLLOWED, USED, USED_BY_WARP = range(3)
-"""How an instruction uses its sources: its result depends on them; each lane uses them; the warp does."""
+FOLLOWED, USED, USED_BY_WARP, SHUFFLED = range(4)
+"""How an instruction uses its sources: its result depends on them; each lane uses them; the warp does; the result of a
+lane depends on the source of another one."""
 
 _BITWISE = frozenset({Action.AND, Action.OR, Action.EXCLUSIVE_OR, Action.NOT, Action.REARRANGE})
 _CHOICES = frozenset({Action.SELECT, Action.SELECT_BY_SIGN})
@@ -34,16 +38,18 @@ _CANCELLED = frozenset({Action.EXCLUSIVE_OR, Action.SUBTRACT})
 
 class Flow(NamedTuple):
     """What an instruction does to the registers that are followed, which have numbers of their own here: it needs a
-    value in one register of each group, and its results have a value where all groups have one."""
+    value in one register of each group, and its results have a value where all groups have one. shuffle: the mode of
+    one, by how many lanes, and the clamp operand."""
 
     how: int
     groups: tuple[tuple[int, ...], ...]
     results: tuple[int, ...]
+    shuffle: tuple[int, ...] = ()
 
     def table(self) -> list[int]:
         """The same in numbers: see `rules.initcheck_registers`."""
         groups = [x for group in self.groups for x in (len(group), *group)]
-        return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results]
+        return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results, *self.shuffle]
 
 
 class RegisterFlow(NamedTuple):
@@ -69,7 +75,8 @@ def register_flow(program: Program) -> RegisterFlow:
 
 
 def _register_flow(program: Program) -> RegisterFlow:
-    origins = _origins(program)
+    shuffles = _shuffles(program)
+    origins = _origins(program, shuffles)
     registers = tuple(sorted(origins))
     numbers = {r: n for n, r in enumerate(registers)}
     guards: dict[int, Flow] = {}
@@ -79,6 +86,11 @@ def _register_flow(program: Program) -> RegisterFlow:
             guards[code.index] = Flow(USED, ((numbers[code.guard[0]],),), ())
         groups = tuple(tuple(numbers[r] for r in group) for group in _groups(code) if origins.keys() >= {*group})
         results = tuple(numbers[r] for r in _results(code) if r in numbers)
+        if code.index in shuffles and len(groups) == len(results) == 1:
+            moved = [registers[x] for x in (*groups[0], *results)]
+            if moved == [*registers_of(code.sources[0]), *registers_of(code.dests[0])]:
+                flows[code.index] = Flow(SHUFFLED, groups, results, shuffles[code.index])
+                continue
         if results or (groups and _how(code) != FOLLOWED):
             flows[code.index] = Flow(_how(code), groups, results)
     return RegisterFlow(
@@ -86,7 +98,35 @@ def _register_flow(program: Program) -> RegisterFlow:
     )
 
 
-def _origins(program: Program) -> dict[int, set[int]]:
+def _shuffles(program: Program) -> dict[int, tuple[int, ...]]:
+    """Of each shuffle of which it is plain what its lanes read: see `Flow.shuffle`."""
+    numbers = _constants(program)
+    found = {}
+    for code in program.codes:
+        if code.action is Action.SHUFFLE:
+            given = [numbers.get(s.index) if isinstance(s, Reg) else s for s in code.sources[1:3]]
+            plain = [int(s.value) & 0xFFFFFFFF for s in given if isinstance(s, Literal)]
+            if len(plain) == 2:
+                found[code.index] = MODES.index(str(code.form.mode)), *plain
+    return found
+
+
+def _constants(program: Program) -> dict[int, Literal]:
+    """Registers that are written once, with a number: compilers keep the operands of shuffles in some."""
+    found: dict[int, Literal] = {}
+    written: set[int] = set()
+    for code in program.codes:
+        source = code.sources[0] if code.action is Action.MOVE and code.guard is None else None
+        for register in _results(code):
+            if isinstance(source, Literal) and register not in written:
+                found[register] = source
+            else:
+                found.pop(register, None)
+            written.add(register)
+    return found
+
+
+def _origins(program: Program, shuffles: Container[int]) -> dict[int, set[int]]:
     """For each register that may have no value, the registers at the entry that cause it."""
     entry = live_in(program)[0] if program.blocks else 0
     read = {r for code in program.codes for group in _groups(code) for r in group}
@@ -97,11 +137,12 @@ def _origins(program: Program) -> dict[int, set[int]]:
     while changed:
         changed = False
         for code in program.codes:
-            if _how(code) != FOLLOWED:
+            if _how(code) != FOLLOWED and code.index not in shuffles:
                 continue
             groups = [group for group in _groups(code) if origins.keys() >= {*group}]
             came = {origin for group in groups for r in group for origin in origins[r]}
-            for dest in _results(code) if came else ():
+            results = registers_of(code.dests[0]) if code.index in shuffles else _results(code)
+            for dest in results if came else ():
                 held = origins.setdefault(dest, set())
                 changed = changed or not came <= held
                 held |= came

@@ -12,7 +12,7 @@ from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.race_order import share_peers
+from ptxlab.emulate.rules.race_order import share_peers, tell_all
 from ptxlab.emulate.rules.race_repeats import begin_interval
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.state import Warp
@@ -87,13 +87,17 @@ def opened(
 @rule
 def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u32]) -> None:
     """Warps that have arrived at an aligned barrier for all threads must be at the same instruction. One that has been
-    there, and has exited since, left a loop earlier than they do."""
+    there, and has exited since, left a loop earlier than they do; if the loop is unrolled, it has been at another copy
+    of the instruction."""
     codes = load_lanes(block.whole_code)
     whole = waiting & bits(codes != 0)
     if whole:
         lead = first(whole)
         same = bits(codes == block.whole_code[lead])
-        elsewhere, gone = whole & ~same, same & bits(load_lanes(live) == 0)
+        elsewhere, gone, barrier = whole & ~same, u32(0), launch.barriers[block.whole_code[lead] - 1]
+        for warp in lanes_of(bits((codes != 0) & (load_lanes(live) == 0))):
+            if barrier != 0 and launch.barriers[block.whole_code[warp] - 1] == barrier:
+                gone |= u32(1) << warp
         if elsewhere or gone:
             serial(launch, 0)
             other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
@@ -115,6 +119,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
     came = load_lanes(arrived)
     if not overfull and waiting:
         share_peers(block, waiting | bits(came != 0), waiting)
+        tell_all(block, waiting)
     if overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):

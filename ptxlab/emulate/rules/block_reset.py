@@ -77,6 +77,8 @@ def clear_warps(block: Block, words: u64) -> None:
         fill_bytes(block.fenced, 0, words)
         fill_bytes(block.fenced_wide, 0, words)
         fill_bytes(block.unordered, 0, words)
+        fill_bytes(block.heard, 0, words)
+        fill_bytes(block.heard_soon, 0, words)
         fill_bytes(block.covered.row(0), 0, 32 * words)
         fill_bytes(block.covered_wide.row(0), 0, 32 * words)
         fill_bytes(block.acquired.row(0), 0, 32 * words)

@@ -45,7 +45,7 @@ def waited_for(launch: Launch, block: Block, record: u64, wrote: boolean) -> boo
     """Whether an access comes before the end of any warp of the block. A strong write that the block has acquired is
     itself a flag that it has seen."""
     theirs = published(launch, record)
-    published_itself = theirs.reached[record >> WARP & 31] == record >> TIME & LAST_TIME
+    published_itself = theirs.reached_alone[record >> WARP & 31] == record >> TIME & LAST_TIME
     if record >> STRONG & 1 != 0 and published_itself and theirs.first <= published(launch, block.now).acquired:
         return True
     for warp in range(block.warps):

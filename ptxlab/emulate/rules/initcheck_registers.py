@@ -7,16 +7,26 @@ For each warp and each register that is followed there is a mask: the lanes that
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.program.register_flow import FOLLOWED, USED_BY_WARP
+from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP
+from ptxlab.emulate.rules.lane_masks import shuffle_source
 from ptxlab.emulate.rules.note_kinds import NO_VALUE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 
 
 @rule
+def read_by_lanes(there: u32, mode: u32, by: u32, clamp: u32) -> u32:
+    """The lanes of a shuffle that read a lane which has a value."""
+    source, inside, _last = shuffle_source(mode, narrow(splat(by)), narrow(splat(clamp)))
+    source = select(inside, source, lane_ids()) & 31
+    return bits((narrow(splat(there)) >> source & 1) != 0)
+
+
+@rule
 def executed(launch: Launch, block: Block, warp: u32, mask: u32, code: u64, table: Pointer[u32]) -> None:
     """Lanes of the mask execute an instruction that the table describes: what it does with its sources, where in the
-    table its results are, the groups that its source registers form, the results. A list is a count and its items."""
+    table its results are, the groups that its source registers form, the results; of a shuffle three more numbers. A
+    list is a count and its items."""
     if mask == 0:
         return
     values = block.values + u64(warp) * block.followed
@@ -28,14 +38,17 @@ def executed(launch: Launch, block: Block, warp: u32, mask: u32, code: u64, tabl
         for k in range(table[at]):
             there |= values[table[at + 1 + k]]
         lacking = mask & ~there
-        if how != FOLLOWED and lacking and (how != USED_BY_WARP or lacking == mask):
+        if lacking and (how == USED or (how == USED_BY_WARP and lacking == mask)):
             serial(launch, mask)
             me = block.now | code << CODE | u64(warp) << WARP | first(lacking)
             note(launch, block, NO_VALUE, me, 0, NOWHERE, table[at + 1])
             break
+        if how == SHUFFLED:
+            given = table + table[1] + table[table[1]] + 1
+            lacking = mask & ~read_by_lanes(there, given[0], given[1], given[2])
         missing |= lacking
         at += table[at] + 1
-    if how != FOLLOWED:
+    if how != FOLLOWED and how != SHUFFLED:
         missing = 0
     results = table + table[1]
     for k in range(results[0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -37,6 +38,51 @@ def wide(code: Code) -> bool:
     """Whether the scope of a strong access or a fence includes other blocks. True for shared memory, which other blocks
     never see."""
     return code.properties.scope != "cta" or code.space == "shared"
+
+
+_PLACE = re.compile(r"\s*\.loc\s+(\d+\s+\d+\s+\d+)(?:.*\binlined_at\s+(\d+\s+\d+\s+\d+))?")
+"""A place in the source as a compiler names it: file, line and column, and those of the call if it has been inlined."""
+
+
+_INSTRUCTION = re.compile(r"\s*[@a-z{]")
+"""A line that begins with an instruction."""
+
+
+def barriers_of(program: Program) -> list[int]:
+    """For each code index itself + 1; for barriers that a compiler has copied in unrolling a loop, as the place in the
+    source tells, that of the first of them; 0 for those in functions that are called from several places.
+
+    Two barriers at one place need not be of a loop. A function that is inlined twice has two; one that is inlined into
+    another one may have, since `.loc` names one call alone; and what stands in one line has one place. So only barriers
+    that have a place to themselves count."""
+    found = [code.index + 1 for code in program.codes]
+    barriers = [code for code in program.codes if code.action is Action.BARRIER]
+    calls = [code for code in program.codes if code.action is Action.CALL]
+    if barriers and calls:
+        homes = routines(program)
+        targets = [code.target for code in calls]
+        often = {target for target in targets if targets.count(target) > 1}
+        often = reachable(often, lambda home: [code.target for code in calls if homes[code.index] == home])
+        for code in barriers:
+            if homes[code.index] in often:
+                found[code.index] = 0
+    if len(barriers) < 2:
+        return found
+    places: dict[int, tuple[str, str]] = {}
+    place, inlined = ("", ""), set[str]()
+    for number, line in enumerate(program.lines, 1):
+        if match := _PLACE.match(line):
+            place = match[1], match[2] or ""
+            inlined |= {match[1]} if match[2] else set()
+            places[number + 1] = place
+        elif _INSTRUCTION.match(line):
+            places.pop(number - 1, None)
+    first: dict[tuple[str, str], Code] = {}
+    for code in barriers:
+        place = places.get(code.line, ("", ""))
+        if place[0] and place[1] not in inlined and found[code.index] != 0:
+            found[code.index] = first.setdefault(place, code).index + 1
+    return found
 
 
 def members_of(code: Code) -> Source | None:

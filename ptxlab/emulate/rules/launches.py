@@ -12,6 +12,7 @@ from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.initcheck_local import MASKS
+from ptxlab.emulate.rules.instructions import barriers_of
 from ptxlab.emulate.rules.records import BLOCKS, RANKS, REMEMBERED, Block, Launch, Mates, Published, Remembered
 from ptxlab.emulate.runtime import report
 
@@ -34,6 +35,7 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
     record.lines = Pointer(np.array([code.line for code in program.codes], np.uint32))
     record.traits = Pointer(np.array(races.traits(program), np.uint8))
+    record.barriers = Pointer(np.array(barriers_of(program), np.uint32))
     for name, value in known_values(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record

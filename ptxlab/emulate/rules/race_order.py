@@ -15,6 +15,7 @@ from ptxlab.emulate.rules.records import (
     LAST_TIME,
     PLACES,
     RANKS,
+    RELEASES,
     TIME,
     WARP,
     Block,
@@ -85,10 +86,44 @@ def synced(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean
     return False
 
 
+@rule
+def synced_with(block: Block, warp: u32, mask: u32) -> u32:
+    """The lanes of all sets without the rest of the warp that have synchronized, and have lanes of a mask in them."""
+    found: u32 = 0
+    for k in range(SUBSETS):
+        held = block.subsets[warp, 2 * k]
+        if held & mask:
+            found |= held
+    return found
+
+
 @rule(inline=True)
 def published(launch: Launch, record: u64) -> Published:
     """What the block of a record has released to other blocks."""
     return launch.published[record >> BLOCK]
+
+
+@rule
+def released_after(theirs: Published, record: u64) -> u32:
+    """When a block first released something after an access, by the clock of the launch, or earlier. Who acquires that
+    access has acquired something released then or later."""
+    time, number = u32(record >> TIME & LAST_TIME), theirs.releases
+    at = number - min(number, RELEASES)
+    if at != 0 and theirs.times[at % RELEASES] > time:
+        return theirs.first
+    while at != number and theirs.times[at % RELEASES] <= time:
+        at += 1
+    return theirs.first if at == number else theirs.moments[at % RELEASES]
+
+
+@rule(inline=True)
+def reached(theirs: Published, record: u64) -> boolean:
+    """Whether a block has released an access to other blocks: the warp had synchronized since and executed a fence, or
+    the lane itself has made the strong write."""
+    time, warp = u32(record >> TIME & LAST_TIME), record >> WARP & 31
+    if theirs.reached[warp] > time:
+        return True
+    return theirs.reached_alone[warp] > time and theirs.releasing[warp] >> u32(record & 31) & 1 != 0
 
 
 @rule
@@ -108,13 +143,14 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     row = block.acquired.row(warp)
     store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
     block.unordered[warp] = 0
-    covered = insert(known(block, warp), warp, time)
-    store_lanes(block.covered.row(warp), covered)
+    covered = known(block, warp)
+    store_lanes(block.covered.row(warp), insert(covered, warp, time))
     block.fenced[warp] = time
     if wide:
         store_lanes(block.covered_wide.row(warp), covered)
         block.fenced_wide[warp] = time
-        mine.acquired = max(mine.acquired, mine.seen)
+        mine.acquired = max(mine.acquired, block.heard_soon[warp])
+        block.heard[warp] = max(block.heard[warp], block.heard_soon[warp])
         mine.unordered = 0
     else:
         mine.narrow = code + 1
@@ -135,16 +171,19 @@ def elsewhere(addresses: lanes_u64) -> u32:
 
 
 @rule
-def last_release(launch: Launch, mask: u32, addresses: Pointer[u64], size: u64) -> u32:
+def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64], size: u64) -> u32:
     """The last release, by the clock of the launch, that strong accesses of `size` bytes at these addresses may have
-    seen: the last one to the same word. In memory other than global it may be any."""
-    at, chosen = load_lanes(addresses), lanes(mask)
-    if launch.now == 0 or elsewhere(at) & mask != 0:
+    seen: the last one to the same word of global memory, or what another warp has acquired. In shared memory of a
+    cluster it may be any."""
+    at, told = load_lanes(addresses), published(launch, block.now).acquired
+    beyond = elsewhere(at)
+    if launch.now == 0 or (beyond & mask != 0 and block.mates is not None):
         return launch.now
+    chosen = lanes(mask & ~beyond)
     found = gather(launch.released, place(at, 0), chosen)
     for word in range(1, u32(size) >> 2):
         found = maximum(found, gather(launch.released, place(at, word), chosen))
-    return LATEST - least(LATEST - found)
+    return max(told, LATEST - least(LATEST - found))
 
 
 @rule
@@ -167,7 +206,11 @@ def publish(
         mine.narrow = code + 1
         return
     released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
-    if any_of(released != 0):
+    fenced = block.fenced_wide[warp]
+    if fenced != 0:  # its own lanes are covered without having synchronized
+        mine.reached_alone[warp] = fenced
+        mine.releasing[warp] |= mask | synced_with(block, warp, mask)
+    if fenced != 0 or any_of(released != 0):
         store_lanes(mine.reached, maximum(load_lanes(mine.reached), released))
         launch.now += 1
         at = load_lanes(addresses)
@@ -176,6 +219,11 @@ def publish(
             scatter(launch.released, place(at, word), narrow(splat(launch.now)), chosen)
         if mine.first == 0:
             mine.first = launch.now
+        time, number = u32(block.now >> TIME & LAST_TIME), mine.releases
+        if number == 0 or mine.times[(number - 1) % RELEASES] != time:
+            mine.times[number % RELEASES] = time
+            mine.moments[number % RELEASES] = launch.now
+            mine.releases = number + 1
 
 
 @rule
@@ -197,10 +245,12 @@ def acquire(
     if not wide:
         mine.narrow = code + 1
         return
-    mine.seen = max(mine.seen, last_release(launch, mask, addresses, size))
+    block.heard_soon[warp] = max(block.heard_soon[warp], last_release(launch, block, mask, addresses, size))
+    mine.seen = max(mine.seen, block.heard_soon[warp])
     mine.unordered = 0 if orders else code + 1
     if orders:
-        mine.acquired = max(mine.acquired, mine.seen)
+        mine.acquired = max(mine.acquired, block.heard_soon[warp])
+        block.heard[warp] = max(block.heard[warp], block.heard_soon[warp])
 
 
 @rule
@@ -217,10 +267,21 @@ def release(block: Block, warp: u32) -> lanes_u32:
 
 
 @rule
+def tell_all(block: Block, waiting: u32) -> None:
+    """Warps have waited for others of the block: they come after what these have heard of other blocks. (Which those
+    are is not asked.)"""
+    if block.fences != 0:
+        heard, soon = load_lanes(block.heard), load_lanes(block.heard_soon)
+        store_lanes(block.heard, select(lanes(waiting), LATEST - least(LATEST - heard), heard))
+        store_lanes(block.heard_soon, select(lanes(waiting), LATEST - least(LATEST - soon), soon))
+
+
+@rule
 def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     """A warp has waited for arrivals, and is ordered after what they released."""
     block.simple, block.syncs = 0, 1
     store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
+    tell_all(block, u32(1) << warp)
 
 
 # -- what orders the threads of a cluster -----------------------------------------------------------------------------
@@ -244,6 +305,7 @@ def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
 def cluster_waited(block: Block, warp: u32) -> None:
     """Lanes of a warp wait at the barrier of the cluster; what they do next comes after the arrivals."""
     block.phases[warp] += 1
+    tell_all(block, u32(1) << warp)
 
 
 @rule

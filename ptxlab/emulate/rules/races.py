@@ -16,8 +16,9 @@ a fence. An access is ordered before another one
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
 - of the same block, if a strong write since has released it, and the other's warp has acquired since that;
-- of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`), and what is
-  acquired is a word of global memory with a release at least as late as the first one here;
+- of another block, likewise: released here, acquired there by the warp or one that it comes after, neither with the
+  block as its scope (`.cta`), and what is acquired is a word of global memory with a release at least as late as the
+  first one here since the access;
 - of another block of the cluster, if its warp has since arrived at the cluster's barrier, and the other has waited
   there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
 
@@ -26,9 +27,11 @@ exchange or an `or` of bits, with which locks are taken. (By the memory model th
 much code reads a flag with `volatile` or `atomicAdd(&flag, 0)`, or takes the last ticket, without a fence, and what it
 reads then is often volatile.)
 
-A strong write releases what its warp did before its last fence, what was ordered before that fence, and what others did
-before a fence of their own, if a barrier lies between that and the write. So in the reduction where the last block adds
-up what all have stored, a barrier has to come before thread 0 takes its ticket.
+A strong write releases what its thread did before its warp's last fence, what was ordered before that fence, and what
+others did before a fence of their own, if a barrier (or a `.sync` instruction of their warp) lies between that and
+the write. So in the reduction where the last block adds up what all have stored, a barrier has to come before thread
+0 takes its ticket, and where the last warp does, a `bar.warp.sync` before lane 0 takes its own. (To its own block a
+strong write releases what all lanes of its warp did.)
 
 Two strong accesses do not race, unless they are of two blocks and the scope of one is its block; nor do a load and a
 compare-and-swap, which fails if the load saw an old value. A write that leaves a word as it is does not race with the
@@ -53,7 +56,7 @@ from ptxlab.emulate.rules import race_line_records, race_summaries
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.note_kinds import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
-from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, synced
+from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, reached, released_after, synced
 from ptxlab.emulate.rules.records import (
     ASYNC,
     ATOMIC,
@@ -140,7 +143,7 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
         if ordered_in_cluster(block, record, u32(me >> WARP & 31)):
             return True
         theirs = published(launch, record)
-        return theirs.reached[record >> WARP & 31] > time and theirs.first <= published(launch, me).acquired
+        return reached(theirs, record) and released_after(theirs, record) <= block.heard[me >> WARP & 31]
     v = u32(record >> WARP & 31)
     w = u32(me >> WARP & 31)
     lane = u32(record & 31)
@@ -203,8 +206,8 @@ def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
     if (record & me) >> STRONG & 1 != 0:
         return ((me if narrow_scope(launch, me) else record) >> CODE & LAST_CODE) + 1
     theirs, mine = published(launch, record), published(launch, me)
-    if theirs.reached[v] > time:
-        if theirs.first <= mine.seen:
+    if reached(theirs, record):
+        if released_after(theirs, record) <= mine.seen:
             return u64(mine.unordered)
         return u64(mine.narrow)
     return u64(theirs.narrow) if theirs.released[v] > time else u64(0)

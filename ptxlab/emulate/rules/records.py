@@ -43,11 +43,15 @@ PLACES = 1 << 12
 """Words whose last release is remembered; of words that share a place, the later one."""
 
 
+RELEASES = 8
+"""Releases to other blocks that are remembered of a block."""
+
+
 class Published(Record):
     """What a block has released by strong writes after fences."""
 
     first: u32  # when it did so first for other blocks, by the clock of the launch, 0: never
-    acquired: u32  # up to when, by the same clock, what others released comes before what it does next
+    acquired: u32  # up to when, by the same clock, what others released comes before what some warp of it does next
     seen: u32  # what its strong accesses have seen, by the same clock: a fence after them makes that `acquired`
     unordered: u32  # code index + 1 of that access, or of a fence after it whose scope is the block; 0: it orders
     narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
@@ -55,6 +59,11 @@ class Published(Record):
     proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
     reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks are told of it
+    reached_alone: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
+    releasing: Array[u32] = array(32)  # lanes that made strong writes, and those that had synchronized with them
+    times: Array[u32] = array(RELEASES)  # its last releases to other blocks: when, by the block's clock,
+    moments: Array[u32] = array(RELEASES)  # and by that of the launch; number n at n % RELEASES
+    releases: u32  # how many there were; of several at one time of the block only the first counts
 
 
 class Store(Record):
@@ -157,6 +166,8 @@ class Launch(Record):
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     lines: Pointer[u32]  # for each code index its line
+    barriers: Pointer[u32]  # for each code index itself + 1; of copies of one barrier, in an unrolled loop, that of the
+    # first; 0 for a barrier that is not to be told from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
     no_codes: Array[u64] = array(16)  # zeros
@@ -231,6 +242,9 @@ class Block(Record):
     acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last acquire comes after what v had released
     seen: Array[u32] = array(32, 32, align=64)  # [w, v]: so would a fence that w executes now
     unordered: Array[u32] = array(32)  # of each warp: code index + 1 of its last strong access that does not order
+    heard: Array[u32] = array(32)  # of each warp, and of those it is ordered after: up to when, by the clock of the
+    # launch, what other blocks released comes before what it does next
+    heard_soon: Array[u32] = array(32)  # the same once it has executed a fence
     came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     subsets: Array[u32] = array(32, 16, align=64)  # per warp 8 pairs: lanes that synchronized as a subset, and when

@@ -38,8 +38,8 @@ RULES: dict[int, tuple[str, str]] = {
 
 
 _ACROSS = (
-    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers what others "
-    "of its block did only if a barrier lies between"
+    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread counts for others "
+    "of its block only if a barrier lies between (for lanes of its warp, a bar.warp.sync)"
 )
 _HAZARD = {
     RAW: "reads what another thread writes, and nothing makes the read come after the write",

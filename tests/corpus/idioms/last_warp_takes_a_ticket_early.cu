@@ -1,6 +1,6 @@
 // Last warp takes a ticket early.
 // launch: 3 x 128
-// missed: a release counts for all lanes of its warp, and lane 0 releases what it alone has fenced
+// finds: RAW
 __device__ int part[12 * 32];
 __device__ int done;
 extern "C" __global__ void k(int *out, int *x, int n) {

@@ -1,0 +1,15 @@
+// Async copy without commit.
+// launch: 1 x 64
+// finds: asynchronous copy
+#include <cuda_pipeline.h>
+extern "C" __global__ void k(int *out, int *x, int n) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[t], &x[t], 4);
+#ifndef BUG
+    __pipeline_commit();
+#endif
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[t] = s[63 - t];
+}

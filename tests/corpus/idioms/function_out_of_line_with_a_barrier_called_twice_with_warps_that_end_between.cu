@@ -1,0 +1,15 @@
+// Function out of line with a barrier called twice with warps that end between.
+// launch: 1 x 128
+// finds: nothing
+__device__ __noinline__ int total(int *s, int v) {
+    int t = threadIdx.x;
+    s[t] = v;
+    __syncthreads();
+    return s[t & 31] + s[t & 31 ^ 1];
+}
+extern "C" __global__ void k(int *out, int *x, int n) {
+    __shared__ int s[128], r[128];
+    int a = total(s, x[threadIdx.x]);
+    if (threadIdx.x >= 64) return;
+    out[threadIdx.x] = a + total(r, a);
+}
