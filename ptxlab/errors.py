@@ -157,9 +157,17 @@ class CompileError(PtxlabError):
     """
 
     def __init__(
-        self, message: str, *, line: int = 0, source: str = "", file: str = "", hint: str = "", log: str = "",
-        column: int = 0, length: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        message: str,
+        *,
+        line: int = 0,
+        source: str = "",
+        file: str = "",
+        hint: str = "",
+        log: str = "",
+        column: int = 0,
+        length: int = 0,
+    ) -> None:
         self.message, self.line, self.source, self.file, self.hint, self.log = message, line, source, file, hint, log
         self.column, self.length = column, length
         super().__init__(f"{message}\n  hint:   {hint}" if hint else message)

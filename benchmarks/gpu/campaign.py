@@ -86,9 +86,14 @@ class Campaign:
             self.facts = facts
 
     def run(
-        self, budget: float, only: Sequence[str] = (), redo: bool = False, extra: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None, say: Callable[[str], None] = print,
-    ) -> None:  # fmt: skip
+        self,
+        budget: float,
+        only: Sequence[str] = (),
+        redo: bool = False,
+        extra: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
         """Runs what is still to be run, for at most `budget` seconds. only: just these parts. redo: those that have
         ended as well, from the start."""
         started = time.monotonic()

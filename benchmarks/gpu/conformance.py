@@ -128,9 +128,9 @@ def compared(program: form_programs.Program, own: Any, theirs: Any) -> dict[str,
         says = "; ".join(x for x, rule in rules.items() if rule.allowed or rule.opened or len(rules) == 1)
         found["also"][item.opcode] = item.also
         if wrong:
-            found["differ"].append({
-                "form": item.opcode, "tolerance": said, "lanes": wrong, "results": results, "of": len(item.results),
-            })  # fmt: skip
+            found["differ"].append(
+                {"form": item.opcode, "tolerance": said, "lanes": wrong, "results": results, "of": len(item.results)}
+            )
         elif any(rule.opened for rule in rules.values()):
             found["open"].append({"form": item.opcode, "tolerance": says})
         elif any(rule.allowed is not None for rule in rules.values()):

@@ -174,9 +174,13 @@ class Timed:
 
 
 def measure(
-    recordings: Mapping[str, Recording], check: Callable[[Recording], tuple[float, str]], *, rounds: int,
-    warm: float = 0.05, most: float = 1.0,
-) -> dict[str, Timed]:  # fmt: skip
+    recordings: Mapping[str, Recording],
+    check: Callable[[Recording], tuple[float, str]],
+    *,
+    rounds: int,
+    warm: float = 0.05,
+    most: float = 1.0,
+) -> dict[str, Timed]:
     """Each kernel's replays, in turns.
 
     warm: for so many seconds there are replays that do not count. most: a kernel that has taken so many seconds and

@@ -29,9 +29,20 @@ ELEMENT = {"f16": "*fp16:16", "bf16": "*bf16:16"}
 
 @triton.jit
 def through_keys(
-    acc, row_max, row_sum, query, key_at, value_at, rows, first, last, factor,
-    D: tl.constexpr, BN: tl.constexpr, MASKED: tl.constexpr,
-):  # fmt: skip
+    acc,
+    row_max,
+    row_sum,
+    query,
+    key_at,
+    value_at,
+    rows,
+    first,
+    last,
+    factor,
+    D: tl.constexpr,
+    BN: tl.constexpr,
+    MASKED: tl.constexpr,
+):
     """The online softmax over keys first to last. `factor`: the scale times log2(e)."""
     columns = tl.arange(0, BN)
     tile = columns[:, None] * D + tl.arange(0, D)[None, :]

@@ -297,9 +297,15 @@ class Memory(Arithmetic, Pointing):
         return self.array(element, "b8", 0, align, (), site)
 
     def array(
-        self, element: type[T], declared: str, count: int, align: int, shape: tuple[int, ...], site: Site,
+        self,
+        element: type[T],
+        declared: str,
+        count: int,
+        align: int,
+        shape: tuple[int, ...],
+        site: Site,
         name: str = "",
-    ) -> Shared[T]:  # fmt: skip
+    ) -> Shared[T]:
         """A shared array (of no elements: the dynamic one), called `name` or as what it is assigned to."""
         names = name or self.source.names(self._frame, site)[0]
         known = next((a for a in self.arrays if not a.count), None) if not count else None

@@ -67,9 +67,15 @@ def _number(word: str, text: str) -> int | float:
 
 
 def check(
-    path: Path, arguments: Sequence[str], grid: Sequence[int], block: Sequence[int], *,
-    checks: Sequence[str] = ALL_CHECKS, device: str = "cpu", **options: Any,
-) -> Run:  # fmt: skip
+    path: Path,
+    arguments: Sequence[str],
+    grid: Sequence[int],
+    block: Sequence[int],
+    *,
+    checks: Sequence[str] = ALL_CHECKS,
+    device: str = "cpu",
+    **options: Any,
+) -> Run:
     """Runs the kernel of a PTX file with the checks; the run's `findings` are what they noticed, or those of the
     `DeviceFault` that stopped it. options: further ones of `pl.launch`."""
     try:

@@ -93,8 +93,15 @@ def _register() -> None:
             target = re.search(r"\.target\s+(\w+)", ptx)
             self.kernel = CompiledKernel(obj.name, target[1] if target else "sm_80", ptx, ptx, f"<{obj.name}>")
 
-        def __call__(self, *buffers: Any, global_size: Any = (1, 1, 1), local_size: Any = (1, 1, 1), vals: Any = (),
-                     wait: bool = False, **more: Any) -> float:  # fmt: skip
+        def __call__(
+            self,
+            *buffers: Any,
+            global_size: Any = (1, 1, 1),
+            local_size: Any = (1, 1, 1),
+            vals: Any = (),
+            wait: bool = False,
+            **more: Any,
+        ) -> float:
             given = [buffer.address + at if at else buffer for buffer, at in buffers]
             session = _active[-1]
             session.launch(self.kernel, global_size, local_size, [*given, *vals])

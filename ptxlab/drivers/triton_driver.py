@@ -174,9 +174,18 @@ class Launcher:
         self.cooperative = bool(metadata.launch_cooperative_grid)
 
     def __call__(
-        self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, launch_metadata: Any, enter: Any,
-        leave: Any, *args: Any,
-    ) -> None:  # fmt: skip
+        self,
+        x: int,
+        y: int,
+        z: int,
+        stream: Any,
+        function: Any,
+        packed: Any,
+        launch_metadata: Any,
+        enter: Any,
+        leave: Any,
+        *args: Any,
+    ) -> None:
         if x * y * z <= 0:
             return
         if enter is not None:

@@ -17,8 +17,16 @@ _MMA = """Multiplies two small matrices that the 32 lanes of a warp hold in thei
 _OPERANDS = "d:any, a:any, b:any, c:any"
 
 
-def _mma(shapes: str, dtype: str, atypes: str, version: tuple[int, int], sm: int, more: str = "", words: str = "",
-         **options: Any) -> None:  # fmt: skip
+def _mma(
+    shapes: str,
+    dtype: str,
+    atypes: str,
+    version: tuple[int, int],
+    sm: int,
+    more: str = "",
+    words: str = "",
+    **options: Any,
+) -> None:
     """mma.sync of one family of types: a and b of `atypes`, c and d of `dtype`."""
     both = tuple(atypes.split())
     op(f"mma.sync.aligned.shape.row.col{words}.dtype.atype.btype.ctype{more}  {_OPERANDS}", options.pop("says", _MMA),

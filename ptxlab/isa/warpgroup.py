@@ -33,9 +33,20 @@ _INTEGERS = (8, 16, 24, *range(32, 257, 16))
 _SCALES, _TRANSPOSES = ", imm_scale_a:int, imm_scale_b:int", ", imm_trans_a:int{, imm_trans_b:int}"
 
 
-def _product(dtypes: str, atypes: str, k: int, columns: tuple[int, ...], signs: str, says: str, *, btypes: str = "",
-             before: str = "", behind: str = "", sparse: bool = True,
-             since: tuple[int, int] = (8, 0)) -> None:  # fmt: skip
+def _product(
+    dtypes: str,
+    atypes: str,
+    k: int,
+    columns: tuple[int, ...],
+    signs: str,
+    says: str,
+    *,
+    btypes: str = "",
+    before: str = "",
+    behind: str = "",
+    sparse: bool = True,
+    since: tuple[int, int] = (8, 0),
+) -> None:
     """The products of one family of types, dense and with a sparse a."""
     for packed in (False, True) if sparse else (False,):
         depth = 2 * k if packed else k

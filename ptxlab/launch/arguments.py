@@ -39,9 +39,12 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
 
 
 def bind(
-    kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], added: Sequence[Any] = (),
+    kernel: str,
+    parameters: Sequence[Parameter],
+    args: Sequence[Any],
+    added: Sequence[Any] = (),
     variables: Sequence[Bound] = (),
-) -> list[Bound]:  # fmt: skip
+) -> list[Bound]:
     """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants. added: arguments
     for the last parameters, which the compiler has added after the programmer's. variables: what a launch gives by name
     (see `plan.bind_variables`)."""

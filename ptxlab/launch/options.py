@@ -82,9 +82,14 @@ def three(what: str, size: Any) -> tuple[int, int, int]:
 
 
 def check_limits(
-    plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None,
-    device: str, cluster: tuple[int, int, int] | None,
-) -> None:  # fmt: skip
+    plan: Plan,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    shared: int,
+    arch: str | None,
+    device: str,
+    cluster: tuple[int, int, int] | None,
+) -> None:
     """`TargetError` where the target cannot hold such a launch."""
     name = arch or plan.target
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table

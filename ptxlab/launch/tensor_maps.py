@@ -138,9 +138,16 @@ class TensorMap:
 
 
 def tiles(
-    address: int, element: int, shape: Sequence[int], strides: Sequence[int], box: Sequence[int], swizzle: int, *,
-    nan: bool = False, steps: Sequence[int] | None = None,
-) -> int:  # fmt: skip
+    address: int,
+    element: int,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    box: Sequence[int],
+    swizzle: int,
+    *,
+    nan: bool = False,
+    steps: Sequence[int] | None = None,
+) -> int:
     """The bits of a tensor map of tiles. Shape, box, steps and strides (bytes, of all dimensions but the last) are in
     numpy's order. element: a type's place in `isa.tensor_map.TYPES`; swizzle: that of a width in `SWIZZLES`."""
     map = with_field(0, "global_address", address)

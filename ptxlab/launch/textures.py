@@ -108,11 +108,22 @@ class Texture(_Shaped):
     """
 
     def __init__(
-        self, array: Array, *, filter: str = "point", address: str | Sequence[str] = "clamp", normalized: bool = False,
-        read: str = "element", channels: int = 0, layers: bool = False, cube: bool = False,
-        border: float | Sequence[float] = 0, levels: Sequence[Array] = (), mip_filter: str = "point",
-        compare: str = "", seamless: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        array: Array,
+        *,
+        filter: str = "point",
+        address: str | Sequence[str] = "clamp",
+        normalized: bool = False,
+        read: str = "element",
+        channels: int = 0,
+        layers: bool = False,
+        cube: bool = False,
+        border: float | Sequence[float] = 0,
+        levels: Sequence[Array] = (),
+        mip_filter: str = "point",
+        compare: str = "",
+        seamless: bool = False,
+    ) -> None:
         super().__init__(array, channels, layers or cube)
         addresses = (address,) * 3 if isinstance(address, str) else (*address, "clamp", "clamp")[:3]
         for what, value, known in (

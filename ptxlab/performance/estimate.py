@@ -150,9 +150,14 @@ def estimate(result: Any, *, gpu: str | None = None, kernel: Any = None, shared:
 
 
 def work_of(
-    kernel: Any, counters: Counters, grid: Sequence[int], block: Sequence[int], shared: int = 0,
-    gpu: str | None = None, share: float = 1.0,
-) -> Work:  # fmt: skip
+    kernel: Any,
+    counters: Counters,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    gpu: str | None = None,
+    share: float = 1.0,
+) -> Work:
     """What a launch asks for. share: the part of the blocks of `grid` that was run and counted."""
     looked = static.inspect(kernel, math.prod(block), shared)
     limits = peaks(looked.arch, gpu)

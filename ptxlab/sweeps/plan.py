@@ -128,9 +128,12 @@ class Refusals:
 
 
 def points(
-    chosen: Sequence[str | Written], grid: Mapping[str, Sequence[Any]], shapes: Sequence[Shape], how: Mapping[str, Any],
+    chosen: Sequence[str | Written],
+    grid: Mapping[str, Sequence[Any]],
+    shapes: Sequence[Shape],
+    how: Mapping[str, Any],
     refusals: Refusals,
-) -> Iterator[Point]:  # fmt: skip
+) -> Iterator[Point]:
     """Every legal combination, kernel by kernel; the others are added to `refusals`.
 
     A kernel that has no such parameter takes part once, whatever the values. Raises `LaunchError` for a parameter that
@@ -145,9 +148,12 @@ def points(
 
 
 def _points(
-    wanted: Mapping[str | Written, Sequence[str]], grid: Mapping[str, Sequence[Any]], shapes: Sequence[Shape],
-    how: Mapping[str, Any], refusals: Refusals,
-) -> Iterator[Point]:  # fmt: skip
+    wanted: Mapping[str | Written, Sequence[str]],
+    grid: Mapping[str, Sequence[Any]],
+    shapes: Sequence[Shape],
+    how: Mapping[str, Any],
+    refusals: Refusals,
+) -> Iterator[Point]:
     for kernel, has in wanted.items():
         names = [name for name in grid if name in has]
         for shape in shapes:

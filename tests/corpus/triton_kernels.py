@@ -154,9 +154,15 @@ def transpose(x, out, rows, columns, BLOCK: tl.constexpr):
 
 
 def _case(
-    name: str, kernel: object, arch: int, arguments: dict[str, str], constants: dict[str, int], *,
-    divisible: bool = False, **options: int,
-) -> tuple:  # fmt: skip
+    name: str,
+    kernel: object,
+    arch: int,
+    arguments: dict[str, str],
+    constants: dict[str, int],
+    *,
+    divisible: bool = False,
+    **options: int,
+) -> tuple:
     """`divisible`: all pointers and sizes are multiples of 16, which is what asynchronous copies need."""
     signature = {**arguments, **dict.fromkeys(constants, "constexpr")}
     attributes = {(k,): [["tt.divisibility", 16]] for k in range(len(arguments))} if divisible else {}

@@ -93,9 +93,24 @@ def softmax(to: To) -> Iterable[Triple]:
 )
 @triton.jit
 def matmul_kernel(
-    a_ptr, b_ptr, c_ptr, m, n, k, am, ak, bk, bn, cm, cn,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, ACTIVATION: tl.constexpr,
-):  # fmt: skip
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    m,
+    n,
+    k,
+    am,
+    ak,
+    bk,
+    bn,
+    cm,
+    cn,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
+    ACTIVATION: tl.constexpr,
+):
     program = tl.program_id(0)
     rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
     group = program // (GROUP * columns)
@@ -139,9 +154,16 @@ def matmul(to: To) -> Iterable[Triple]:
 
 @triton.jit
 def grouped_kernel(
-    a_ptrs, b_ptrs, c_ptrs, sizes_ptr, groups, PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    a_ptrs,
+    b_ptrs,
+    c_ptrs,
+    sizes_ptr,
+    groups,
+    PROGRAMS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
     BK: tl.constexpr,
-):  # fmt: skip
+):
     tile = tl.program_id(0)
     done = 0
     for g in range(groups):

@@ -75,9 +75,8 @@ STENCIL = Launch(
     lambda x, *_: _padded(x)[:-2] + _padded(x)[1:-1] + _padded(x)[2:], 1,
 )  # fmt: skip
 BLOCK_SUM = Launch(
-    4, 64, lambda: [_floats(3, 200), _zeros(4), 200],
-    lambda x, *_: np.pad(x, (0, 56)).reshape(4, 64).sum(1), 1,
-)  # fmt: skip
+    4, 64, lambda: [_floats(3, 200), _zeros(4), 200], lambda x, *_: np.pad(x, (0, 56)).reshape(4, 64).sum(1), 1
+)
 TRANSPOSE = Launch((2, 2), (16, 16), lambda: [_floats(4, 20, 24), _zeros(24, 20), 20, 24], lambda x, *_: x.T, 1)
 HISTOGRAM = Launch(
     4, 64, lambda: [_bins(200), np.zeros(32, np.int32), 200], lambda x, *_: np.bincount(x, minlength=32), 1

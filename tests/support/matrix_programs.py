@@ -62,8 +62,15 @@ def program(opcode: str, selector: int | None = None) -> tuple[str, Product]:
     return kernel("    " + "\n    ".join(lines)), p
 
 
-def multiply(engine: str, opcode: str, a: np.ndarray, b: np.ndarray, c: np.ndarray,
-             e: np.ndarray | None = None, selector: int | None = None) -> np.ndarray:  # fmt: skip
+def multiply(
+    engine: str,
+    opcode: str,
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    e: np.ndarray | None = None,
+    selector: int | None = None,
+) -> np.ndarray:
     """Runs a product on registers, each (registers, 32) of uint64; d as such. e (32) and selector: of a sparse one."""
     text, p = program(opcode, selector)
     x = np.zeros((64, 32), np.uint64)

@@ -60,9 +60,15 @@ class _Call:
     """One call instruction while it is lowered."""
 
     def __init__(
-        self, low: Lowering, instruction: model.Instruction, found: Form, scope: Scope, routine: Routine,
-        results: tuple[model.Operand, ...], arguments: tuple[model.Operand, ...],
-    ) -> None:  # fmt: skip
+        self,
+        low: Lowering,
+        instruction: model.Instruction,
+        found: Form,
+        scope: Scope,
+        routine: Routine,
+        results: tuple[model.Operand, ...],
+        arguments: tuple[model.Operand, ...],
+    ) -> None:
         self.low, self.instruction, self.found, self.routine = low, instruction, found, routine
         self.line = instruction.line
         self.arguments = [low.operand(a, scope, routine, self.line) for a in arguments]

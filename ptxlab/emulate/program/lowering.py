@@ -73,9 +73,12 @@ class Lowering(Names, abc.ABC):
         return routine
 
     def collect(
-        self, block: model.Block, scope: Scope, out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
+        self,
+        block: model.Block,
+        scope: Scope,
+        out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
         labels: list[tuple[Scope, str]],
-    ) -> list[tuple[Scope, str]]:  # fmt: skip
+    ) -> list[tuple[Scope, str]]:
         """Collects all instructions in order, with their scopes and the labels in front of them, and makes the
         declarations. Returns the labels that no instruction has followed yet."""
         for statement in block.statements:
@@ -110,9 +113,13 @@ class Lowering(Names, abc.ABC):
         return code
 
     def op(
-        self, opcode: str, dests: tuple[Any, ...], sources: tuple[Any, ...], line: int,
+        self,
+        opcode: str,
+        dests: tuple[Any, ...],
+        sources: tuple[Any, ...],
+        line: int,
         guard: tuple[int, bool] | None = None,
-    ) -> Code:  # fmt: skip
+    ) -> Code:
         """Emits an instruction that lowering adds, with resolved operands."""
         found = form(opcode)
         code = self.emit(opcode.partition(".")[0], found, line, guard)

@@ -35,9 +35,16 @@ MODES = {"x": "addr_mode_0", "y": "addr_mode_1", "z": "addr_mode_2"}
 
 @functools.lru_cache(maxsize=256)
 def text(
-    geometry: str, *, integers: bool, offsets: bool, results: tuple[int, ...], type_: str, gathered: int | None,
-    mip: str = "", compared: bool = False,
-) -> str:  # fmt: skip
+    geometry: str,
+    *,
+    integers: bool,
+    offsets: bool,
+    results: tuple[int, ...],
+    type_: str,
+    gathered: int | None,
+    mip: str = "",
+    compared: bool = False,
+) -> str:
     """The statements of one instruction. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32),
     %ox %oy %oz offsets, %index of an array, %depth, %lod or the derivatives %px %py %pz and %qx %qy %qz, %d0.. what is
     given. gathered: the channel that `tld4` gathers. mip: "level" or "grad"."""
@@ -67,9 +74,16 @@ def text(
 
 
 def _lookup(
-    geometry: str, integers: bool, offsets: bool, results: tuple[int, ...], type_: str, gathered: int | None,
-    compared: bool, given: str, leveled: bool = False,
-) -> str:  # fmt: skip
+    geometry: str,
+    integers: bool,
+    offsets: bool,
+    results: tuple[int, ...],
+    type_: str,
+    gathered: int | None,
+    compared: bool,
+    given: str,
+    leveled: bool = False,
+) -> str:
     """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
     axes = AXES[geometry]
     parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), mipmaps.LEVEL_DATA if leveled else ""]

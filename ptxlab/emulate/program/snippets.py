@@ -15,9 +15,13 @@ from ptxlab.text import model, parse
 
 
 def lower_text(
-    low: Lowering, text: str, instruction: model.Instruction, routine: Routine, names: Mapping[str, Source],
+    low: Lowering,
+    text: str,
+    instruction: model.Instruction,
+    routine: Routine,
+    names: Mapping[str, Source],
     reasons: Sequence[str] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Emits the statements of `text` in the place of an instruction. names: what names that the text does not declare
     mean. reasons: what the fault says at each `trap`, in order. Bytes that the text loads and stores count as the
     instruction's."""

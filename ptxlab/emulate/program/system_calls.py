@@ -25,9 +25,14 @@ _REFUSED = {
 
 
 def lower_system_call(
-    low: Lowering, target: str, arguments: list[tuple[Source, int]], result: Source | None, call: Instruction,
-    guard: Guard, routine: Routine,
-) -> bool:  # fmt: skip
+    low: Lowering,
+    target: str,
+    arguments: list[tuple[Source, int]],
+    result: Source | None,
+    call: Instruction,
+    guard: Guard,
+    routine: Routine,
+) -> bool:
     """Emits the code of a call of a runtime function; False if the function is unknown. `arguments`: each with its size
     in bytes."""
     if target in _REFUSED:

@@ -27,9 +27,19 @@ def move(to: Pointer[u8], source: Pointer[u8] | None, count: u64, size: u64) -> 
 
 @rule
 def copy(
-    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
-    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32, size: u32,
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    mask: u32,
+    to: Pointer[u32],
+    to_start: u32,
+    source: Pointer[u64],
+    source_start: u64,
+    counts: Pointer[u32] | None,
+    site: Site,
+    code: u32,
+    size: u32,
+) -> boolean:
     """`copy_lanes` of 4, 8 or 16 bytes per lane: a way for each, so that bytes are copied as one number."""
     if size == 4:
         return copy_lanes(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 4, 2)
@@ -40,9 +50,20 @@ def copy(
 
 @rule(inline=True)
 def copy_lanes(
-    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
-    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32, size: u64, log2: u64,
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    mask: u32,
+    to: Pointer[u32],
+    to_start: u32,
+    source: Pointer[u64],
+    source_start: u64,
+    counts: Pointer[u32] | None,
+    site: Site,
+    code: u32,
+    size: u64,
+    log2: u64,
+) -> boolean:
     """The copies of the lanes of a mask. to, source: their addresses, to which the starts are added. counts: the bytes
     that each lane reads, at most `size`; None for all. site: caches the allocation that is read. Returns whether the
     kernel must stop, with the fault noted."""
@@ -77,9 +98,16 @@ def copy_lanes(
 
 @rule(inline=True)
 def all_together(
-    context: Context, to: Pointer[u32], to_start: u32, source: Pointer[u64], source_start: u64,
-    counts: Pointer[u32] | None, site: Site, size: u64, log2: u64,
-) -> boolean:  # fmt: skip
+    context: Context,
+    to: Pointer[u32],
+    to_start: u32,
+    source: Pointer[u64],
+    source_start: u64,
+    counts: Pointer[u32] | None,
+    site: Site,
+    size: u64,
+    log2: u64,
+) -> boolean:
     """Whether all 32 lanes copy all bytes, from and to addresses in the cached allocations."""
     memory = context.memory
     if memory.shared_size < size or (counts is not None and not all_of(load_lanes(counts) >= u32(size))):

@@ -26,8 +26,8 @@ AT_CODE, AT_WARP = 42, 37
 
 @rule
 def stored(
-    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64,
-) -> None:  # fmt: skip
+    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64
+) -> None:
     """Lanes of a mask store to shared memory, which begins at the address `start`; members: as in
     `copies_in_flight.touched`."""
     writes, reads = block.tile_writes, block.tile_reads
@@ -107,9 +107,15 @@ def party(block: Block, remembered: u64) -> u64:
 
 @rule
 def product_reads(
-    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64,
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    offsets: Pointer[u32],
+    members: Pointer[u64],
+    start: u64,
     products: Products,
-) -> None:  # fmt: skip
+) -> None:
     """The product that a warp has just begun reads 16 bytes at the offset of each lane."""
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:

@@ -45,9 +45,18 @@ def arrive(
 
 @rule
 def diverged(
-    launch: Launch, block: Block, warp: u32, mask: u32, away: u32, skipping: u32, waiting: u32,
-    pcs: Pointer[u32], behind: u32, may_come: Pointer[u8], code: u32,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    away: u32,
+    skipping: u32,
+    waiting: u32,
+    pcs: Pointer[u32],
+    behind: u32,
+    may_come: Pointer[u8],
+    code: u32,
+) -> None:
     """Lanes of `mask` have arrived at an aligned barrier, the lanes `away` of their warp have not.
 
     They may still arrive, unless the barrier's guard excludes them (`skipping`; they go on at `behind`), they wait at
@@ -67,9 +76,15 @@ def diverged(
 
 @rule
 def opened(
-    launch: Launch, block: Block, barrier: u32, waiting: u32, began: Pointer[u32], live: Pointer[u32],
-    everyone: boolean, overfull: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    barrier: u32,
+    waiting: u32,
+    began: Pointer[u32],
+    live: Pointer[u32],
+    everyone: boolean,
+    overfull: boolean,
+) -> None:
     """A barrier completes and releases the warps of `waiting`. For each warp of the block: the lanes that it `began`
     with, and those still `live`. everyone: no other warp has live lanes; overfull: more have arrived than it counts."""
     block.expected[barrier] = 0
@@ -143,9 +158,18 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
 
 @rule
 def arrived(
-    launch: Launch, block: Block, warp: Warp, mask: u32, skipping: u32, barrier: u32, count: u32, aligned: boolean,
-    behind: u32, may_come: Pointer[u8], code: u32,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: Warp,
+    mask: u32,
+    skipping: u32,
+    barrier: u32,
+    count: u32,
+    aligned: boolean,
+    behind: u32,
+    may_come: Pointer[u8],
+    code: u32,
+) -> None:
     """Lanes of `mask` have arrived at a barrier; its guard excludes those of `skipping`, which go on at the program
     counter `behind`."""
     if mask == 0:

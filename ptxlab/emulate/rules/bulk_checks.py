@@ -111,9 +111,16 @@ def shared_issued(
 
 @rule
 def shared_completed(
-    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, transfer: Transfer, mine: u64, writes: boolean,
+    launch: Launch,
+    issuer: Block,
+    block: Block,
+    start: u64,
+    low: u64,
+    transfer: Transfer,
+    mine: u64,
+    writes: boolean,
     gone: boolean,
-) -> None:  # fmt: skip
+) -> None:
     """The same of one that has been performed. gone: whether all threads of the block have exited."""
     behind, records = low + transfer.count, block.records
     if launch.racecheck and records is not None:
@@ -162,9 +169,15 @@ def in_global_memory(
 
 @rule
 def in_allocation(
-    context: Context, launch: Launch, issuer: Block, transfer: Transfer, address: u64, count: u64, mine: u64,
+    context: Context,
+    launch: Launch,
+    issuer: Block,
+    transfer: Transfer,
+    address: u64,
+    count: u64,
+    mine: u64,
     begins: boolean,
-) -> None:  # fmt: skip
+) -> None:
     """The same of bytes in a row."""
     writes, memory = transfer.reads != 0, context.memory
     for k in range(memory.count):
@@ -213,9 +226,17 @@ def unmark(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
 
 @rule
 def meets(
-    launch: Launch, issuer: Block, block: Block, numbers: Pointer[u64] | None, start: u64, low: u64, behind: u64,
-    mine: u64, by: u64, writes: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    issuer: Block,
+    block: Block,
+    numbers: Pointer[u64] | None,
+    start: u64,
+    low: u64,
+    behind: u64,
+    mine: u64,
+    by: u64,
+    writes: boolean,
+) -> None:
     """Notes what a copy meets in shared memory, if that may race with it: of several such numbers the least, at its
     first place. numbers: one for each 4 or 16 bytes, of which those from `low` on count. by: what they say."""
     if numbers is None:

@@ -31,9 +31,18 @@ CLUSTER = "a block may be a cluster of its own; write:  pl.launch(..., cluster=(
 
 
 def bulk_fault(
-    program: Program, launch: Launch, memory: Memory, code: Code, *, kind: int, address: int, count: int, align: int,
-    block: int, thread: int,
-) -> DeviceFault:  # fmt: skip
+    program: Program,
+    launch: Launch,
+    memory: Memory,
+    code: Code,
+    *,
+    kind: int,
+    address: int,
+    count: int,
+    align: int,
+    block: int,
+    thread: int,
+) -> DeviceFault:
     """The fault that `bulk_instructions.wrong` has noted."""
     if kind in (BAD_BULK, BAD_MBARRIER):
         words = REASONS[count].format(address) if kind == BAD_BULK else Problem(address).words

@@ -57,9 +57,21 @@ BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, ALONE = 1, 2, 3, 4, 5
 
 @rule
 def issue_lanes(
-    context: Context, cta: Cta, warp: Warp, mask: u32, data: Pointer[u64], more: Pointer[u64], kind: u32, grouped: u32,
-    multicast: u32, source_space: u32, operation: u32, type: u32, count: u64, code: u32,
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    mask: u32,
+    data: Pointer[u64],
+    more: Pointer[u64],
+    kind: u32,
+    grouped: u32,
+    multicast: u32,
+    source_space: u32,
+    operation: u32,
+    type: u32,
+    count: u64,
+    code: u32,
+) -> boolean:
     """The bulk copies of some lanes. data: for each lane the first address, the second, the size, the mbarrier, the
     mask of ranks, and a value; more: coordinates and im2col offsets. Whether the kernel must stop: a fault is noted
     then."""
@@ -93,9 +105,16 @@ def issue_lanes(
 
 @rule
 def issue_bytes(
-    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], asked: Transfer, ranks: u64,
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    queue: Queue,
+    lane: u32,
+    data: Pointer[u64],
+    asked: Transfer,
+    ranks: u64,
     source_space: u32,
-) -> boolean:  # fmt: skip
+) -> boolean:
     """A copy of bytes in a row, or of a value."""
     to = data[TO + lane]
     source = data[FROM + lane]
@@ -191,9 +210,17 @@ def issue_tile(
 
 @rule
 def send(
-    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, asked: Transfer, shared: u64, log2: u64,
-    barrier: u64, ranks: u64,
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    queue: Queue,
+    lane: u32,
+    asked: Transfer,
+    shared: u64,
+    log2: u64,
+    barrier: u64,
+    ranks: u64,
+) -> boolean:
     """Issues a transfer for each block to whose shared memory, or from which, the bytes go. shared: the address there,
     a multiple of 2**log2; barrier: that of the mbarrier; ranks: MULTICAST and the blocks of one, or 0."""
     reads = asked.reads != 0

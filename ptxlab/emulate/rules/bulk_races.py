@@ -104,9 +104,16 @@ def least_racing(
 
 @rule
 def begins(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, start: u64, low: u64, behind: u64, mine: u64,
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    start: u64,
+    low: u64,
+    behind: u64,
+    mine: u64,
     write: boolean,
-) -> None:  # fmt: skip
+) -> None:
     """A copy is issued: notes what it races with. block: that of its thread; low, behind: the words of an allocation,
     whose address is `start`; mine: its record as an access."""
     thirds: u64 = 3 if write else 1

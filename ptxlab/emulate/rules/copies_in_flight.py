@@ -60,9 +60,8 @@ def wait_all(block: Block, warp: u32, mask: u32) -> None:
 
 @rule
 def touched(
-    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64],
-    start: u64,
-) -> None:  # fmt: skip
+    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64
+) -> None:
     """Lanes of `mask` read or overwrite shared memory, which begins at the address `start`. `members`: how many
     accesses each lane makes, and for each of them its distance from the lane's offset, its bytes, and its record
     without the thread."""

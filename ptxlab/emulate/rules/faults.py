@@ -76,9 +76,16 @@ FRAMES = "for the frames of recursive functions"
 
 
 def _why(
-    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, align: int,
+    program: Program,
+    launch: Launch,
+    memory: Memory,
+    what: str,
+    space: str,
+    address: int,
+    size: int,
+    align: int,
     fragment: bool,
-) -> str:  # fmt: skip
+) -> str:
     live = memory.live()
     reach = memory_map(program, launch, live)
     verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")

@@ -145,9 +145,15 @@ def first_in_gap(written: Pointer[u8], size: u64) -> u64:
 
 @rule(cold=True)
 def report(
-    launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], start: u64,
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    written: Pointer[u8],
+    offsets: Pointer[u32],
+    start: u64,
     members: Pointer[u64],
-) -> None:  # fmt: skip
+) -> None:
     """A group has read a byte that was not written: notes for each of its accesses the first lane that did. `start` is
     the address of the memory whose record is `written`. The bytes of a gap never count as written."""
     serial(launch, mask)
@@ -221,9 +227,17 @@ def in_gap(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size
 
 @rule
 def overruns(
-    launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64,
-    access: u64, start: u64,
-) -> u32:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    written: Pointer[u8],
+    offsets: Pointer[u32],
+    at: u64,
+    size: u64,
+    access: u64,
+    start: u64,
+) -> u32:
     """The lanes that store to a gap between two arrays, the first of them noted."""
     past = in_gap(mask, written, offsets, at, size)
     if past:
@@ -237,9 +251,18 @@ def overruns(
 
 @rule
 def stored(
-    launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32,
-    at: u64, size: u64, access: u64, start: u64,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    written: Pointer[u8],
+    offsets: Pointer[u32],
+    pattern: u32,
+    at: u64,
+    size: u64,
+    access: u64,
+    start: u64,
+) -> None:
     """Lanes store `size` bytes each to shared memory: the bytes that lie in an array count as written."""
     if launch.gaps:
         past = overruns(launch, block, warp, mask, written, offsets, at, size, access, start)

@@ -120,9 +120,16 @@ def split(words: Pointer[u32], pieces: Pointer[u32], word: u64, mask: u32) -> No
 
 @rule
 def accessed_anywhere(
-    launch: Launch, block: Block, warp: u32, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, code: u64,
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    addresses: Pointer[u64],
+    extra: u64,
+    size: u64,
+    code: u64,
     action: u32,
-) -> None:  # fmt: skip
+) -> None:
     """Lanes access generic addresses, some of which may lead to local memory. Addresses out of range are left to the
     access itself, which faults."""
     inside: u32 = 0

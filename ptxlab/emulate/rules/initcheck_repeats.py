@@ -15,9 +15,14 @@ from ptxlab.emulate.rules.records import STRETCHES, Block
 
 @rule
 def all_before(
-    block: Block, stretch: u64, mask: u32, offsets: Pointer[u32], pattern: u32, ranges: Pointer[u64],
+    block: Block,
+    stretch: u64,
+    mask: u32,
+    offsets: Pointer[u32],
+    pattern: u32,
+    ranges: Pointer[u64],
     members: Pointer[u64],
-) -> boolean:  # fmt: skip
+) -> boolean:
     """Whether everything is written that a group of accesses reads in shared memory (`group_written`). Where that has
     to be looked up, so is how far the stretch is written by now; there is none from `STRETCHES` on."""
     strided, places, apart = equally_far(offsets, mask)

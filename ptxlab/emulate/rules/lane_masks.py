@@ -54,9 +54,18 @@ def shuffle_source(mode: u32, by: lanes_u32, clamp: lanes_u32) -> tuple[lanes_u3
 
 @rule
 def shuffled(
-    launch: Launch, block: Block, warp: u32, mask: u32, live: u32, members: lanes_u32, by: lanes_u32,
-    clamp: lanes_u32, mode: u32, asked: boolean, code: u32,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    live: u32,
+    members: lanes_u32,
+    by: lanes_u32,
+    clamp: lanes_u32,
+    mode: u32,
+    asked: boolean,
+    code: u32,
+) -> None:
     """Lanes of `mask` execute `shfl`. asked: it writes a predicate that says whether the source was in range."""
     source, inside, last = shuffle_source(mode, by, clamp)
     if mode == IDX and not asked:

@@ -41,9 +41,17 @@ def piece_offset(line: u32, start: u32, stride: u64) -> u64:
 
 @rule(symbol="wmma.find")
 def find(
-    context: Context, cta: Cta, warp: Warp, base: u64, stride: u64, space: u32, code: u32, tile: Tile,
-    pieces: Pointer[Piece], places: Pointer[Place],
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    base: u64,
+    stride: u64,
+    space: u32,
+    code: u32,
+    tile: Tile,
+    pieces: Pointer[Piece],
+    places: Pointer[Place],
+) -> boolean:
     """Finds all pieces of a matrix. Returns whether the kernel must stop, with the fault noted."""
     size = u64(1) << tile.log2
     where, _ = space_of(space, base)

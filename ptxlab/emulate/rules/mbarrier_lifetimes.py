@@ -65,9 +65,14 @@ class Phases:
     are noted."""
 
     def __init__(
-        self, program: Program, launch: Launch, block: Block, can_run: Callable[[], Iterator[tuple[int, int]]],
-        notes: dict[tuple[int, int, int], Note], early: Early,
-    ) -> None:  # fmt: skip
+        self,
+        program: Program,
+        launch: Launch,
+        block: Block,
+        can_run: Callable[[], Iterator[tuple[int, int]]],
+        notes: dict[tuple[int, int, int], Note],
+        early: Early,
+    ) -> None:
         self.program, self.launch, self.block, self.can_run, self.notes = program, launch, block, can_run, notes
         self.early, self.linear = early, block.linear
         self.mates: list[Phases] = [self]
@@ -99,9 +104,15 @@ class Phases:
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def operated(
-        self, code: Code, warp: int, lanes: Sequence[int], addresses: Sequence[int], asked: Sequence[int],
-        before: Sequence[int], after: Sequence[int],
-    ) -> bool:  # fmt: skip
+        self,
+        code: Code,
+        warp: int,
+        lanes: Sequence[int],
+        addresses: Sequence[int],
+        asked: Sequence[int],
+        before: Sequence[int],
+        after: Sequence[int],
+    ) -> bool:
         """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`. Returns whether the block is
         certainly stuck."""
         if code.index not in self._operations:
@@ -352,8 +363,8 @@ class Phases:
             return
         (block, one), (far, two) = self._whose(by), self._whose(0 if other is None else other)
         self.notes[key] = Note(
-            kind, key[1], block, one // WARPS, one % WARPS, key[2], far, two // WARPS, two % WARPS, at, value,
-        )  # fmt: skip
+            kind, key[1], block, one // WARPS, one % WARPS, key[2], far, two // WARPS, two % WARPS, at, value
+        )
 
     def _whose(self, by: int) -> tuple[int, int]:
         """The block of a party, and its thread there."""

@@ -59,9 +59,20 @@ from ptxlab.isa.mbarrier import PHASE_SHIFT
 
 @rule
 def told(
-    context: Context, block: Block, warp: u32, mask: u32, code: u32, action: u32, flags: u32, lane: u32, problem: u32,
-    addresses: Pointer[u64], asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
-) -> u32:  # fmt: skip
+    context: Context,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    code: u32,
+    action: u32,
+    flags: u32,
+    lane: u32,
+    problem: u32,
+    addresses: Pointer[u64],
+    asked: Pointer[u64],
+    before: Pointer[u64],
+    after: Pointer[u64],
+) -> u32:
     """`mbarriers.tell` of compiled code: lanes of a warp have operated on mbarriers, and one has been refused to."""
     held = block.mbarriers.cast(Mbarriers)[0]
     operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, addresses, asked, before, after)
@@ -72,9 +83,18 @@ def told(
 
 @rule
 def operated(
-    launch: Launch, held: Mbarriers, warp: u32, mask: u32, code: u32, action: u32, flags: u32, addresses: Pointer[u64],
-    asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    held: Mbarriers,
+    warp: u32,
+    mask: u32,
+    code: u32,
+    action: u32,
+    flags: u32,
+    addresses: Pointer[u64],
+    asked: Pointer[u64],
+    before: Pointer[u64],
+    after: Pointer[u64],
+) -> boolean:
     """Lanes of a warp have operated on mbarriers, in their order. asked: for a wait the word whose phase it tests;
     before, after: the contents of each mbarrier. Whether a wait has failed."""
     renewed(held)

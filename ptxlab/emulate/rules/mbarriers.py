@@ -95,9 +95,20 @@ def operation(code: Code) -> Operation:
 
 @rule
 def operate(
-    context: Context, cta: Cta, warp: Warp, block: Block | None, mask: u32, addresses: Pointer[u64], xs: Pointer[u64],
-    ys: Pointer[u64], results: Pointer[u64], action: u32, flags: u32, space: u32, code: u32,
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    block: Block | None,
+    mask: u32,
+    addresses: Pointer[u64],
+    xs: Pointer[u64],
+    ys: Pointer[u64],
+    results: Pointer[u64],
+    action: u32,
+    flags: u32,
+    space: u32,
+    code: u32,
+) -> boolean:
     """Lane by lane, in lane order. block: the checks' record of it, if there are any. Returns whether the kernel must
     stop, with the fault noted."""
     before = local(u64, 32)
@@ -176,9 +187,20 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
 
 @rule(pointer="phases")
 def tell(
-    context: Context, block: Block, warp: u32, mask: u32, code: u32, action: u32, flags: u32, lane: u32, problem: u32,
-    addresses: Pointer[u64], asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
-) -> u32:  # fmt: skip
+    context: Context,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    code: u32,
+    action: u32,
+    flags: u32,
+    lane: u32,
+    problem: u32,
+    addresses: Pointer[u64],
+    asked: Pointer[u64],
+    before: Pointer[u64],
+    after: Pointer[u64],
+) -> u32:
     """Reports to the checks (`mbarrier_phases.told`) what the lanes of `mask` have done and, unless `problem` is FINE,
     the invalid operation of `lane`."""
     raise AssertionError("the function is known to compiled code only")

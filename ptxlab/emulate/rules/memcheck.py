@@ -149,9 +149,17 @@ def stop(context: Context, warp: Warp, kind: u32, code: u32, lane: u32, address:
 
 @rule(symbol="resolve")
 def resolve(
-    context: Context, cta: Cta, warp: Warp, lane: u32, address: u64, size: u64, log2: u64, space: u32, write: u32,
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    lane: u32,
+    address: u64,
+    size: u64,
+    log2: u64,
+    space: u32,
+    write: u32,
     site: Site | None,
-) -> Pointer[u8] | None:  # fmt: skip
+) -> Pointer[u8] | None:
     """Where an address of a lane is in the host's memory; None if the access is invalid. Leaves in `context.found` what
     the checks need to know of the location, and in the site, if one is given, the allocation."""
     found = context.found

@@ -49,9 +49,17 @@ from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, W
 
 @rule
 def from_each_lane(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
-    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
-) -> u32:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: lanes_u32,
+    start: u64,
+    pieces: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> u32:
     """All pieces, from an offset of each lane. Returns the lanes that have stored where another lane has as well."""
     collided: u32 = 0
     at: u64 = 1
@@ -73,9 +81,17 @@ def in_rows(pattern: u32) -> boolean:
 
 @rule
 def rows(
-    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, low: u64, high: u64,
-    pattern: u32, members: Pointer[u64], write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    records: Pointer[u64] | None,
+    stride: u64,
+    low: u64,
+    high: u64,
+    pattern: u32,
+    members: Pointer[u64],
+    write: boolean,
+) -> boolean:
     """Records what all lanes of a warp access where no word needs to be looked at: reads of rows, and stores to whole
     lines. False: this is not so, or not of all of it; then `at_addresses` does it, again or for the first time."""
     if records is None:
@@ -91,9 +107,19 @@ def rows(
 
 @rule(inline=True)
 def by_lanes(
-    launch: Launch, block: Block, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32], pattern: u32,
-    start: u64, pieces: Pointer[u64], members: Pointer[u64], mine: u64, write: boolean,
-) -> u32:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    pattern: u32,
+    start: u64,
+    pieces: Pointer[u64],
+    members: Pointer[u64],
+    mine: u64,
+    write: boolean,
+) -> u32:
     """Checks and records what the lanes of a warp access. Returns those that have stored where another one has."""
     low, high = u64(offsets[0]), u64(offsets[16])
     if not write and (pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS):
@@ -212,9 +238,18 @@ def may_watch(block: Block, records: Pointer[u64], stride: u64) -> boolean:
 
 @rule
 def at_one_address(
-    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
-    start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64] | None,
+    stride: u64,
+    offset: u64,
+    start: u64,
+    pieces: Pointer[u64],
+    members: Pointer[u64],
+    write: boolean,
+) -> None:
     """Lanes of a warp access one offset in an allocation, whose address is `start`. Lanes that read it in one
     instruction count as one; lanes that write it do not, since each may overwrite what another has read."""
     if records is None or mask == 0:
@@ -294,9 +329,14 @@ def recorded_at_addresses(
 
 @rule(cold=True)
 def keep_stores(
-    launch: Launch, block: Block, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
+    launch: Launch,
+    block: Block,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
     members: Pointer[u64],
-) -> None:  # fmt: skip
+) -> None:
     """Plain stores to the words of an atomic operation are remembered in place of readers: see `races`."""
     by_words(launch, records, stride)
     kept = False
@@ -323,9 +363,16 @@ def keep_store(at: Pointer[u64], stride: u64) -> None:
 
 @rule(cold=True)
 def collided(
-    launch: Launch, block: Block, warp: u32, mask: u32, lost: u32, records: Pointer[u64], offsets: lanes_u32,
-    start: u64, members: Pointer[u64],
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    lost: u32,
+    records: Pointer[u64],
+    offsets: lanes_u32,
+    start: u64,
+    members: Pointer[u64],
+) -> None:
     """Lanes of one store have stored where another lane has: a hazard if the values differ, else one store of many
     lanes. There is only one member."""
     mine = me(block, warp, u32(members[3] >> CODE & LAST_CODE))

@@ -53,9 +53,17 @@ def put_offsets(put: Put, given: Pointer[u32], offsets: Pointer[u32]) -> None:
 
 @rule
 def watched(
-    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
-    members: Pointer[u64], pieces: Pointer[u64], write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    members: Pointer[u64],
+    pieces: Pointer[u64],
+    write: boolean,
+) -> boolean:
     """Puts off an access to shared memory, of which reads alone, or none, have been put off. False if it has to be
     recorded now."""
     later = block.later
@@ -78,9 +86,17 @@ def watched(
 
 @rule
 def watched_word(
-    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64], stride: u64, offset: u64,
-    members: Pointer[u64], pieces: Pointer[u64], write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    members: Pointer[u64],
+    pieces: Pointer[u64],
+    write: boolean,
+) -> boolean:
     """The same where all lanes of the mask access one offset."""
     if launch.granule != 1 << WORD:
         places = local(u32, 32)
@@ -155,9 +171,15 @@ def words_alone(
 
 @rule(inline=True)
 def begun(
-    block: Block, warp: u32, mask: u32, records: Pointer[u64], stride: u64, members: Pointer[u64],
-    pieces: Pointer[u64], write: boolean,
-) -> Put:  # fmt: skip
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    members: Pointer[u64],
+    pieces: Pointer[u64],
+    write: boolean,
+) -> Put:
     """A note of an access, but for its pattern and places."""
     put = block.later.reads[block.later.count]
     put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | (NOTED_WRITE if write else u64(0))
@@ -169,9 +191,19 @@ def begun(
 
 @rule
 def watched_rows(
-    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64], stride: u64, low: u64, high: u64,
-    pattern: u32, members: Pointer[u64], pieces: Pointer[u64], write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    low: u64,
+    high: u64,
+    pattern: u32,
+    members: Pointer[u64],
+    pieces: Pointer[u64],
+    write: boolean,
+) -> boolean:
     """The same of rows, those of all lanes or of the two halves, of which lanes may be missing. low, high: the offsets
     of lanes 0 and 16. False if it has to be looked at otherwise."""
     kept, later, size = records + 3 * stride, block.later, members[2]

@@ -101,9 +101,17 @@ def full(later: Later) -> boolean:
 
 @rule(cold=True)
 def put_off(
-    block: Block, warp: u32, records: Pointer[u64], stride: u64, places: u64, mask: u32, pattern: u32,
-    offsets: Pointer[u32] | None, members: Pointer[u64], pieces: Pointer[u64],
-) -> boolean:  # fmt: skip
+    block: Block,
+    warp: u32,
+    records: Pointer[u64],
+    stride: u64,
+    places: u64,
+    mask: u32,
+    pattern: u32,
+    offsets: Pointer[u32] | None,
+    members: Pointer[u64],
+    pieces: Pointer[u64],
+) -> boolean:
     """Notes a read, so that it is recorded later. False if it has to be recorded now."""
     later = block.later
     if stride >> 32 != 0 or full(later):

@@ -297,9 +297,16 @@ def put(
 
 @rule
 def word_accessed(
-    block: Block, records: Pointer[u64], stride: u64, word: u64, me: u64, low: u64, span: u64, write: boolean,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    word: u64,
+    me: u64,
+    low: u64,
+    span: u64,
+    write: boolean,
     rows: boolean,
-) -> u64:  # fmt: skip
+) -> u64:
     """Records an access to one word, unless it may be a hazard. rows: words may be kept in lines."""
     line = line_of(records, stride, word >> LINE)
     if rows:

@@ -188,9 +188,8 @@ def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64
 
 @rule
 def publish(
-    launch: Launch, block: Block, warp: u32, code: u32, wide: boolean,
-    mask: u32, addresses: Pointer[u64], size: u64,
-) -> None:  # fmt: skip
+    launch: Launch, block: Block, warp: u32, code: u32, wide: boolean, mask: u32, addresses: Pointer[u64], size: u64
+) -> None:
     """Lanes of a warp have made a strong write. A warp that sees it is ordered after what the writer's last fence
     covers, and after what others did before fences of their own that a barrier orders before this write. wide: for
     other blocks too."""
@@ -228,9 +227,16 @@ def publish(
 
 @rule
 def acquire(
-    launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean,
-    mask: u32, addresses: Pointer[u64], size: u64,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    code: u32,
+    orders: boolean,
+    wide: boolean,
+    mask: u32,
+    addresses: Pointer[u64],
+    size: u64,
+) -> None:
     """Lanes of a warp have made a strong access, which may have seen strong writes of others. orders: what follows it
     in the program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too, if
     they are to the same words."""

@@ -114,9 +114,15 @@ def row_alone(place: Pointer[u32], begin: u32, floor: u32, mine: row_u32, chosen
 
 @rule(inline=True)
 def lanes_alone(
-    who: Pointer[u32], index: lanes_u32, begin: u32, floor: u32, mine: lanes_u32, mask: u32, distinct: boolean,
+    who: Pointer[u32],
+    index: lanes_u32,
+    begin: u32,
+    floor: u32,
+    mine: lanes_u32,
+    mask: u32,
+    distinct: boolean,
     write: boolean,
-) -> boolean:  # fmt: skip
+) -> boolean:
     """The same of a word of each lane. distinct: it is plain that no two lanes access one word."""
     chosen = lanes(mask)
     seen = gather(who, index, chosen)
@@ -170,9 +176,17 @@ def spaced_alone(
 
 @rule(cold=True)
 def rows_alone(
-    launch: Launch, later: Later, low: u64, high: u64, begin: u32, floor: u32, thread: u32, mask: u32,
-    members: Pointer[u64], write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    later: Later,
+    low: u64,
+    high: u64,
+    begin: u32,
+    floor: u32,
+    thread: u32,
+    mask: u32,
+    members: Pointer[u64],
+    write: boolean,
+) -> boolean:
     """The same of all members, whose lanes access all words from one lane to the next, in both halves of a warp. low,
     high: the offsets of lanes 0 and 16."""
     who, shift, size = later.who, u32(WORD), members[2]
@@ -216,9 +230,15 @@ def layout(offsets: Pointer[u32], lanes_: u32, shift: u32) -> u32:
 
 @rule
 def each_alone(
-    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64],
-    pieces: Pointer[u64], write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    offsets: Pointer[u32],
+    members: Pointer[u64],
+    pieces: Pointer[u64],
+    write: boolean,
+) -> boolean:
     """Notes who accesses the words of all pieces: False where one may be a hazard. mask: some lanes, at least one."""
     later, who, shift = block.later, block.later.who, u32(WORD)
     if launch.granule != 1 << WORD:

@@ -98,9 +98,21 @@ def by_lanes(mine: u64, at: u64, shift: u64) -> row_u64:
 
 @rule
 def stretch(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, words: u64,
-    codes: Pointer[u64], step: u64, mine: u64, shift: u64, mask: u32, write: boolean, followed: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    word: u64,
+    address: u64,
+    words: u64,
+    codes: Pointer[u64],
+    step: u64,
+    mine: u64,
+    shift: u64,
+    mask: u32,
+    write: boolean,
+    followed: boolean,
+) -> None:
     """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
     word, 0 if there is none (`mine` has it). mask: which of 32 words are accessed, if it is not full. followed: a read
     of lines that may settle."""
@@ -152,9 +164,16 @@ def stretch(
 
 @rule(cold=True)
 def look(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, word: u64, address: u64, me: u64, write: boolean,
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    word: u64,
+    address: u64,
+    me: u64,
+    write: boolean,
     rows: boolean,
-) -> None:  # fmt: skip
+) -> None:
     """Checks one access to one word, and records it."""
     if rows:
         line, begin = begun(records, stride, word >> LINE), records + (word >> LINE << LINE)
@@ -170,9 +189,21 @@ def look(
 
 @rule
 def part_of_line(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, number: u64, address: u64, now: row_u64,
-    chosen: u32, low: u64, span: u64, write: boolean, no_writer: boolean, no_reader: boolean, rows: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    number: u64,
+    address: u64,
+    now: row_u64,
+    chosen: u32,
+    low: u64,
+    span: u64,
+    write: boolean,
+    no_writer: boolean,
+    no_reader: boolean,
+    rows: boolean,
+) -> boolean:
     """Words of a line, which get records of their own. address: of its first word; now: the new records; chosen: the
     words that are accessed. no_writer, no_reader: that there is none is known. Returns whether anything has
     changed."""
@@ -252,9 +283,16 @@ def part_of_line(
 
 @rule
 def whole_lines(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, members: Pointer[u64], width: u64,
-    mine: u64, write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    members: Pointer[u64],
+    width: u64,
+    mine: u64,
+    write: boolean,
+) -> boolean:
     """All members, the accesses of `width` lanes side by side, as records of lines. False where one cannot be."""
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)

@@ -28,9 +28,16 @@ SCALE = 20
 
 @rule
 def from_one_address(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
-    mine: u64, write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    start: u64,
+    pieces: Pointer[u64],
+    mine: u64,
+    write: boolean,
+) -> None:
     """All pieces, from one offset, by one lane or many."""
     followed = not write and lines_hold(launch, block, records, stride)
     at: u64 = 1
@@ -46,9 +53,17 @@ def from_one_address(
 
 @rule
 def from_a_row(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, members: Pointer[u64],
-    width: u64, mine: u64, write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    start: u64,
+    members: Pointer[u64],
+    width: u64,
+    mine: u64,
+    write: boolean,
+) -> None:
     """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
     followed = not write and lines_hold(launch, block, records, stride)
     for k in range(members[0]):
@@ -57,9 +72,17 @@ def from_a_row(
 
 @rule
 def from_part_of_a_row(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
-    mine: u64, mask: u32, write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    start: u64,
+    pieces: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> None:
     """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
     word, like `race_accesses.from_each_lane`."""
     followed = not write and lines_hold(launch, block, records, stride)
@@ -83,9 +106,17 @@ def from_part_of_a_row(
 
 @rule
 def from_parts_of_halves(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
-    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: lanes_u32,
+    start: u64,
+    pieces: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> None:
     """The same where that is so of the lanes of each half of a warp, and no two lanes have the same offset."""
     followed = not write and lines_hold(launch, block, records, stride)
     at: u64 = 1
@@ -122,9 +153,18 @@ def close_lanes(launch: Launch, records: Pointer[u64], stride: u64, offsets: Poi
 
 @rule
 def from_close_lanes(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: Pointer[u32], apart: u64, start: u64,
-    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    apart: u64,
+    start: u64,
+    pieces: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> None:
     """All pieces, from an offset of each lane, where these are so many words apart. Word by word, and line by line."""
     low = block.now >> BLOCK << BLOCK
     span, granule, kept = u64(block.full - low), launch.granule, records + 3 * stride
@@ -159,9 +199,18 @@ def from_close_lanes(
 
 @rule(inline=True)
 def a_row(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, member: Pointer[u64],
-    width: u64, mine: u64, write: boolean, followed: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    start: u64,
+    member: Pointer[u64],
+    width: u64,
+    mine: u64,
+    write: boolean,
+    followed: boolean,
+) -> None:
     """The same of one member, which is one behind the pointer."""
     begin = offset + member[1]
     words = member[2] // launch.granule
@@ -175,9 +224,17 @@ def a_row(
 
 @rule
 def from_crossing_halves(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, high: u64, start: u64,
-    members: Pointer[u64], width: u64, mine: u64,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    low: u64,
+    high: u64,
+    start: u64,
+    members: Pointer[u64],
+    width: u64,
+    mine: u64,
+) -> None:
     """All members, which read, where the two halves of the warp read some words in common: in the order of the text."""
     followed = lines_hold(launch, block, records, stride)
     for k in range(members[0]):
@@ -199,9 +256,17 @@ def crossing(low: u64, high: u64, members: Pointer[u64], width: u64) -> boolean:
 
 @rule(inline=True)
 def as_lines(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, high: u64, pattern: u32,
-    members: Pointer[u64], mine: u64, write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    low: u64,
+    high: u64,
+    pattern: u32,
+    members: Pointer[u64],
+    mine: u64,
+    write: boolean,
+) -> boolean:
     """Records what all lanes access in rows, where no word needs to be looked at. False: this is not so, or not of all
     of it; then `of_all_lanes` does it, again or for the first time."""
     by_lines = by_rows(launch, records, stride)
@@ -222,9 +287,19 @@ def as_lines(
 
 @rule(inline=True)
 def of_all_lanes(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, high: u64, pattern: u32, start: u64,
-    pieces: Pointer[u64], members: Pointer[u64], mine: u64, write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    low: u64,
+    high: u64,
+    pattern: u32,
+    start: u64,
+    pieces: Pointer[u64],
+    members: Pointer[u64],
+    mine: u64,
+    write: boolean,
+) -> boolean:
     """Checks and records what all lanes access, lanes 0 and 16 at these offsets. False where it must be done lane by
     lane: the pattern is another one, or two lanes may write to one place."""
     if pattern == IN_A_ROW:

@@ -75,7 +75,7 @@ def key_of(block: Block, warp: u32, pattern: u64) -> u64:
 @rule
 def repeated(
     block: Block, warp: u32, mask: u32, places: u64, apart: u64, pattern: u64, members: Pointer[u64]
-) -> boolean:  # fmt: skip
+) -> boolean:
     """Whether an access of lanes that are equally far apart is the one that was to come; then it is done."""
     told = block.repeats.told[block.repeats.next]
     if told.key != key_of(block, warp, pattern) or told.places != places or told.members != members:
@@ -89,7 +89,7 @@ def repeated(
 @rule
 def repeated_each(
     block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], write: boolean
-) -> boolean:  # fmt: skip
+) -> boolean:
     """The same of lanes that may lie anyhow."""
     writes = NOTED_WRITE if write else u64(0)
     strided, places, apart = equally_far(offsets, mask)

@@ -42,9 +42,15 @@ NEAR = 16 * ROW
 
 @rule
 def read_together(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, members: Pointer[u64], width: u64,
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    members: Pointer[u64],
+    width: u64,
     mine: u64,
-) -> boolean:  # fmt: skip
+) -> boolean:
     """All members, which read, side by side in `width` lanes: each line is looked at once, for all of them. False where
     words need to be looked at, or lanes read different numbers of words. To record the same reads again, one after the
     other, changes nothing."""
@@ -109,9 +115,22 @@ def covered(number: u64, word: u64, words: u64) -> u32:
 
 @rule
 def line_read(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, number: u64, offset: u64, members: Pointer[u64],
-    one: u64, past: u64, width: u64, mine: u64, low: u64, span: u64, unwritten: boolean, apart: boolean,
-) -> u64:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    number: u64,
+    offset: u64,
+    members: Pointer[u64],
+    one: u64,
+    past: u64,
+    width: u64,
+    mine: u64,
+    low: u64,
+    span: u64,
+    unwritten: boolean,
+    apart: boolean,
+) -> u64:
     """What members from `one` on and before `past`, which read, do to one line. unwritten: that it has no writer is
     known. apart: no lane reads a word twice."""
     rows = by_rows(launch, records, stride)
@@ -180,9 +199,15 @@ def line_read(
 
 @rule(inline=True)
 def put_row(
-    block: Block, records: Pointer[u64], stride: u64, line: Pointer[u64], third: u64, at: Pointer[u64], row: row_u64,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    line: Pointer[u64],
+    third: u64,
+    at: Pointer[u64],
+    row: row_u64,
     rows: boolean,
-) -> None:  # fmt: skip
+) -> None:
     """Gives the words of a line these records."""
     if rows:
         records[3 * stride + OWN_RECORDS] = 1

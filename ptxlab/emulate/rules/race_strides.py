@@ -33,9 +33,15 @@ ENOUGH = 16
 
 @rule
 def joint_lines(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: Pointer[u32], pieces: Pointer[u64],
-    mine: u64, write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    pieces: Pointer[u64],
+    mine: u64,
+    write: boolean,
+) -> boolean:
     """Records all pieces, from an offset of each of 32 lanes. False where not all lines are joint, or would be now. To
     record the same accesses again changes nothing."""
     if not by_rows(launch, records, stride) or block.simple == 0:

@@ -59,9 +59,19 @@ def judged(block: Block, record: lanes_u64, me: lanes_u64, fine: u32, low: u64) 
 
 @rule
 def scattered(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
-    words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
-) -> u32:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: lanes_u32,
+    at: u64,
+    start: u64,
+    words: u64,
+    codes: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> u32:
     """Scattered lanes: some words each, the first of them `at` bytes after the lane's offset; both are multiples of a
     word. Returns the lanes that have stored where another lane has stored as well.
 

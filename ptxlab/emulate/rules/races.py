@@ -120,9 +120,14 @@ class Shadow:
     whole rows may be recorded as such (`race_line_records`). of_a_block: it is the shared memory of a block."""
 
     def __init__(
-        self, size: int, granule: int, *, by_rows: bool = False, of_a_block: bool = False,
+        self,
+        size: int,
+        granule: int,
+        *,
+        by_rows: bool = False,
+        of_a_block: bool = False,
         memory: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.stride = stride_of(size, granule)
         octets = zeroed(8 * race_summaries.room(self.stride)) if memory is None else memory
         self.records = Pointer[int](octets.view(np.uint64))
@@ -222,9 +227,16 @@ def race(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: 
 
 @rule
 def storing(
-    launch: Launch, values: Pointer[u8], width: u64, components: u64, memory: Pointer[u8], memory_start: u64,
-    start: u64, narrow: Pointer[u32] | None, wide: Pointer[u64] | None,
-) -> None:  # fmt: skip
+    launch: Launch,
+    values: Pointer[u8],
+    width: u64,
+    components: u64,
+    memory: Pointer[u8],
+    memory_start: u64,
+    start: u64,
+    narrow: Pointer[u32] | None,
+    wide: Pointer[u64] | None,
+) -> None:
     """A plain store is checked next; see `Store`."""
     store = launch.store
     store.values, store.width, store.components = values, width, components

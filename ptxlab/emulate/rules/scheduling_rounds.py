@@ -155,9 +155,7 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 
 @rule
-def tell_checks(
-    context: Context, cta: Cta, barrier: u32, alike: boolean, everyone: boolean, overfull: boolean
-) -> None:  # fmt: skip
+def tell_checks(context: Context, cta: Cta, barrier: u32, alike: boolean, everyone: boolean, overfull: boolean) -> None:
     """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
     `overfull`. alike: all warps wait there, whatever their states say."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]

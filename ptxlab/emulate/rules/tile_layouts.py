@@ -44,9 +44,19 @@ def written(block: Block, transfer: Transfer, start: u64) -> None:
 
 @rule
 def read(
-    launch: Launch, block: Block, warp: u32, mask: u32, code: u32, descriptor: u64, first_line: u32, lines: u32,
-    first_piece: u32, pieces: u32, mn_major: boolean, start: u32,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    code: u32,
+    descriptor: u64,
+    first_line: u32,
+    lines: u32,
+    first_piece: u32,
+    pieces: u32,
+    mn_major: boolean,
+    start: u32,
+) -> None:
     """A warp begins a product that reads a tile, which lies in shared memory."""
     layout = block.tile_layout
     if layout is None or mask == 0:

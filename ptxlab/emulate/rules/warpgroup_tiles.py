@@ -51,9 +51,15 @@ def piece_address(descriptor: u64, line: u32, piece: u32, mn_major: boolean) -> 
 
 @rule
 def first_outside(
-    descriptor: u64, first_line: u32, lines: u32, first_piece: u32, pieces: u32, mn_major: boolean, start: u32,
+    descriptor: u64,
+    first_line: u32,
+    lines: u32,
+    first_piece: u32,
+    pieces: u32,
+    mn_major: boolean,
+    start: u32,
     size: u32,
-) -> u64:  # fmt: skip
+) -> u64:
     """1 plus the first address of a tile outside shared memory (`size` bytes from `start`); 0 if there is none."""
     for line in range(lines):
         for piece in range(pieces):
@@ -65,9 +71,16 @@ def first_outside(
 
 @rule
 def piece_offsets(
-    descriptor: u64, first_line: u32, first_piece: u32, pieces: u32, mn_major: boolean, start: u32, first: u32,
-    count: u32, out: Pointer[u32],
-) -> None:  # fmt: skip
+    descriptor: u64,
+    first_line: u32,
+    first_piece: u32,
+    pieces: u32,
+    mn_major: boolean,
+    start: u32,
+    first: u32,
+    count: u32,
+    out: Pointer[u32],
+) -> None:
     """Where in shared memory, which begins at `start`, some pieces of a tile lie: `count` of them from number `first`
     on, line by line."""
     for n in range(count):
@@ -77,8 +90,8 @@ def piece_offsets(
 
 @rule
 def fragment_a(
-    shared: Pointer[u8], start: u32, descriptor: u64, mn_major: boolean, first_row: u32, lines: u32, out: Pointer[u8],
-) -> None:  # fmt: skip
+    shared: Pointer[u8], start: u32, descriptor: u64, mn_major: boolean, first_row: u32, lines: u32, out: Pointer[u8]
+) -> None:
     """16 rows of A, 32 bytes each, as `isa.fragments.operand_a` has them. lines: how many there are in MN-major order,
     one for each k."""
     if not mn_major:
@@ -99,8 +112,8 @@ def fragment_a(
 
 @rule
 def fragment_b(
-    shared: Pointer[u8], start: u32, descriptor: u64, mn_major: boolean, columns: u32, pieces: u32, out: Pointer[u8],
-) -> None:  # fmt: skip
+    shared: Pointer[u8], start: u32, descriptor: u64, mn_major: boolean, columns: u32, pieces: u32, out: Pointer[u8]
+) -> None:
     """All columns of B as `isa.fragments.operand_b` has them; `pieces` of 16 bytes along k."""
     if not mn_major:
         for column in range(columns):

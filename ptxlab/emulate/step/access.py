@@ -190,9 +190,17 @@ class Access(Lanes):
         return index >> site.shift
 
     def place(
-        self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0,
-        *, fragment: bool = False,
-    ) -> tuple[Region, int]:  # fmt: skip
+        self,
+        code: Code,
+        what: str,
+        space: str,
+        address: int,
+        lane: int,
+        size: int,
+        align: int = 0,
+        *,
+        fragment: bool = False,
+    ) -> tuple[Region, int]:
         """Where one lane's access is: the region and the offset in it. align: if it is not `size`. fragment: it is a
         warp's access to a matrix, in memory that all lanes see."""
         verdict, where, index, offset = judge(

@@ -83,9 +83,13 @@ class CheckedWarp(Warp):
         self._accesses(code, what, list(found.values()), touch.size, None)
 
     def _accesses(
-        self, code: Code, what: str, found: list[tuple[Region, np.ndarray, np.ndarray | None]], size: int,
+        self,
+        code: Code,
+        what: str,
+        found: list[tuple[Region, np.ndarray, np.ndarray | None]],
+        size: int,
         values: tuple[Any, ...] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Checks an access, region by region: the first byte of each lane in it, and the lanes that access it. What it
         orders it orders for all of them: it releases before them and acquires after them."""
         checker = self.checker
@@ -106,9 +110,15 @@ class CheckedWarp(Warp):
                 race_order.publish(*given, wide(code), *at)
 
     def _accessed(
-        self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,
+        self,
+        code: Code,
+        what: str,
+        region: Region,
+        start: np.ndarray,
+        mask: np.ndarray | None,
+        size: int,
         values: tuple[Any, ...] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Checks an access by the lanes of a mask, None for all, to `size` bytes each of a region from byte `start` on.
         values: what a plain store is about to store there."""
         checker = self.checker
@@ -162,9 +172,17 @@ class CheckedWarp(Warp):
             initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
 
     def _raced(
-        self, code: Code, race: races.Shadow, region: Region, low: int, lanes: int, size: int,
-        values: tuple[Any, ...] | None, *, write: bool,
-    ) -> None:  # fmt: skip
+        self,
+        code: Code,
+        race: races.Shadow,
+        region: Region,
+        low: int,
+        lanes: int,
+        size: int,
+        values: tuple[Any, ...] | None,
+        *,
+        write: bool,
+    ) -> None:
         """racecheck: are the accesses ordered with those of other threads?"""
         checker = self.checker
         launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)

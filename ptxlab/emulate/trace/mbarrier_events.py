@@ -155,9 +155,19 @@ class Replay:
         return self._operate(what, 0, -copied.bytes, *place)
 
     def _operate(
-        self, what: Operation, x: int, y: int, block: int, address: int, step: int, warp: int, number: int, by: int,
-        lane: int, line: int,
-    ) -> MbarrierEvent:  # fmt: skip
+        self,
+        what: Operation,
+        x: int,
+        y: int,
+        block: int,
+        address: int,
+        step: int,
+        warp: int,
+        number: int,
+        by: int,
+        lane: int,
+        line: int,
+    ) -> MbarrierEvent:
         key, all_ = (block, address), (1 << 64) - 1
         before = self.words.get(key, 0)
         _, word, result = operated(before, what.action, what.flags, x & all_, y & all_)

@@ -89,9 +89,13 @@ def affine_registers(
 
 
 def still_level(
-    program: Program, rows: Rows, uniform: list[bool], known: dict[int, Known], affine: dict[int, Form],
+    program: Program,
+    rows: Rows,
+    uniform: list[bool],
+    known: dict[int, Known],
+    affine: dict[int, Form],
     registers: Iterable[int],
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether all that writes these registers, which are thought to be uniform, gives all lanes the same value."""
     search = Search(program, Sketch(program, rows, known), uniform)
     search.candidates, search.forms = set(affine), affine

@@ -78,9 +78,20 @@ def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flus
 
 
 def element(
-    t: Text, form: Form, word: str, lane: str, k: int, count: int, p: str, at: str, flushes: str, small: str,
-    *, plain: bool, returns: bool,
-) -> None:  # fmt: skip
+    t: Text,
+    form: Form,
+    word: str,
+    lane: str,
+    k: int,
+    count: int,
+    p: str,
+    at: str,
+    flushes: str,
+    small: str,
+    *,
+    plain: bool,
+    returns: bool,
+) -> None:
     """The operation of lane `at` on element k of what is at p: operands from the buffer, the old value into %out."""
     ty, size = LLVM[lane], BITS[lane] // 8
     p = t.offset(p, k * size) if k else p

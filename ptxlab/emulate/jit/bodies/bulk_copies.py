@@ -46,9 +46,7 @@ class Bulk(Body):
         if code.action in (Action.COMMIT, Action.WAIT_GROUP):
             commits = code.action is Action.COMMIT
             left = 0 if commits else code.number("n")
-            self.t.do(call(
-                finish_groups, "%ctx", "%cta", "%ws", self.active.bits, str(left), str(int(commits)),
-            ))  # fmt: skip
+            self.t.do(call(finish_groups, "%ctx", "%cta", "%ws", self.active.bits, str(left), str(int(commits))))
             return
         what, named = bulk_of(code), code.named
         for column, name in enumerate(OPERANDS):

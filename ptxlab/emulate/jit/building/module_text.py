@@ -51,9 +51,15 @@ class ModuleText(NamedTuple):
 
 
 def module_text(
-    program: Program, cpu: Cpu, instruments: Instruments, rows: Rows | None = None, *, slow: bool, small: bool,
+    program: Program,
+    cpu: Cpu,
+    instruments: Instruments,
+    rows: Rows | None = None,
+    *,
+    slow: bool,
+    small: bool,
     only: frozenset[int] | None = None,
-) -> ModuleText:  # fmt: skip
+) -> ModuleText:
     """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
     built quickly, than fast. only: the blocks that it has, if not all."""
     rows = rows or Rows()

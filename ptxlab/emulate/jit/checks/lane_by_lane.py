@@ -32,9 +32,18 @@ PIECES = 3 + 128 + 16
 
 @rule
 def at_once(
-    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, log2: u64,
-    space: u32, action: u32, me: u64,
-) -> boolean:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    mask: u32,
+    addresses: Pointer[u64],
+    extra: u64,
+    size: u64,
+    log2: u64,
+    space: u32,
+    action: u32,
+    me: u64,
+) -> boolean:
     """Checks what `each` is given. False if it has to be done lane by lane; then nothing has changed."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     if mask == 0:
@@ -130,9 +139,18 @@ def mark(site: Site, at: lanes_u32, size: u64, mask: u32) -> None:
 
 @rule
 def each(
-    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, log2: u64,
-    space: u32, action: u32, access: u64,
-) -> None:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    mask: u32,
+    addresses: Pointer[u64],
+    extra: u64,
+    size: u64,
+    log2: u64,
+    space: u32,
+    action: u32,
+    access: u64,
+) -> None:
     """Lanes access `addresses` plus `extra`. access: the code index and strength, as in the record of an access.
     Addresses out of range are left to the access itself, which faults."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
@@ -172,9 +190,18 @@ def each(
 
 @rule(cold=True)
 def raced(
-    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, log2: u64,
-    space: u32, write: boolean, access: u64,
-) -> None:  # fmt: skip
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    mask: u32,
+    addresses: Pointer[u64],
+    extra: u64,
+    size: u64,
+    log2: u64,
+    space: u32,
+    write: boolean,
+    access: u64,
+) -> None:
     """racecheck's part: for each allocation the lanes that access it, as if these were all."""
     launch, block, found = context.check.cast(Launch)[0], cta.checks.cast(Block)[0], context.found
     offsets, left = local(u32, 32), mask
@@ -200,9 +227,19 @@ def raced(
 
 @rule
 def recorded(
-    launch: Launch, block: Block, warp: Warp, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
-    far: u64, start: u64, size: u64, access: u64, write: boolean,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: Warp,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    far: u64,
+    start: u64,
+    size: u64,
+    access: u64,
+    write: boolean,
+) -> None:
     """The same for lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
     pieces, members = local(u64, PIECES), local(u64, 4)
     words, what = size // launch.granule, access & (CODE_FIELD | 1 << STRONG)

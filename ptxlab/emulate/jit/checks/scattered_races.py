@@ -50,9 +50,16 @@ def word_before(record: u64, me: u64, low: u64, span: u64, since: u64) -> boolea
 
 @rule
 def recorded_writes(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, mask: u32,
-    size: u64, me: u64,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    addresses: Pointer[u64],
+    extra: u64,
+    mask: u32,
+    size: u64,
+    me: u64,
+) -> boolean:
     """racecheck's part of stores and atomic operations: the records of the words that the lanes access, where none of
     them may be a hazard. False if that is not so; then nothing has changed. extra: what added to an address is the
     offset in the allocation.
@@ -101,9 +108,19 @@ def recorded_writes(
 
 @rule(inline=True)
 def not_yet_told(
-    launch: Launch, records: Pointer[u64], stride: u64, addresses: Pointer[u64], extra: u64, shift: u32, words: u64,
-    mask: u32, me: u64, low: u64, span: u64, since: u64,
-) -> u32:  # fmt: skip
+    launch: Launch,
+    records: Pointer[u64],
+    stride: u64,
+    addresses: Pointer[u64],
+    extra: u64,
+    shift: u32,
+    words: u64,
+    mask: u32,
+    me: u64,
+    low: u64,
+    span: u64,
+    since: u64,
+) -> u32:
     """Lanes whose words may have several writers, or one that this atomic instruction may race with: the first of
     those, and the lanes above it."""
     left = mask
@@ -175,9 +192,16 @@ def recorded_as_one(
 
 @rule
 def one_place(
-    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
-    size: u64, access: u64,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64] | None,
+    stride: u64,
+    offset: u64,
+    size: u64,
+    access: u64,
+) -> boolean:
     """The same for code that knows where that place is. access: the code index and strength, as in a record."""
     if records is None:
         return True
@@ -233,9 +257,15 @@ def row_harmless(record: row_u64, mine: row_u64, low: u64, span: u64) -> boolean
 
 @rule
 def recorded_reads(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, at: lanes_u32, chosen: lanes_bool, size: u64,
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    at: lanes_u32,
+    chosen: lanes_bool,
+    size: u64,
     me: u64,
-) -> boolean:  # fmt: skip
+) -> boolean:
     """The same of loads. The vectors begin with lane 31, as in `race_words.scattered`."""
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         return False

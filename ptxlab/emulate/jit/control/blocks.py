@@ -82,9 +82,12 @@ class Blocks(Part):
     # -- the function --------------------------------------------------------------------------------------------------
 
     def function(
-        self, block: Callable[[Block], None], dispatch: Callable[[], None], loop: WarpLoop | None = None,
+        self,
+        block: Callable[[Block], None],
+        dispatch: Callable[[], None],
+        loop: WarpLoop | None = None,
         more: Callable[[], None] | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` the jump from the
         function's entry to the warp's program counter. loop: that over the warps, if it has one; more: writes what
         other code is needed besides."""

@@ -34,9 +34,14 @@ memory), and a pointer to shared memory."""
 
 
 def rows(
-    name: str, f: Fragment, declared: set[str], *, stores: bool, cpu: Vectors,
+    name: str,
+    f: Fragment,
+    declared: set[str],
+    *,
+    stores: bool,
+    cpu: Vectors,
     wide: Sequence[tuple[Fragment, tuple[int, ...]]] = (),
-) -> str:  # fmt: skip
+) -> str:
     """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give. wide: what ldmatrix brings
     into the form of an operand B (see `half_forms`) instead of into registers: B, and which of the 8x8 matrices are its
     registers. A pointer to each follows the other arguments."""

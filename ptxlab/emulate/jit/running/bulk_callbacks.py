@@ -61,9 +61,15 @@ class Reductions:
 
 
 def _combine(
-    errors: list[BaseException], stop: np.ndarray, _context: int, to: int, source: int, count: int, operation: int,
+    errors: list[BaseException],
+    stop: np.ndarray,
+    _context: int,
+    to: int,
+    source: int,
+    count: int,
+    operation: int,
     type_: int,
-) -> int:  # fmt: skip
+) -> int:
     try:
         places: list[Any] = [(ctypes.c_uint8 * count).from_address(p) for p in (to, source)]
         here, there = (np.frombuffer(p, np.uint8) for p in places)

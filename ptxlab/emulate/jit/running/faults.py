@@ -28,9 +28,12 @@ from ptxlab.isa import types
 
 
 def noted_fault(
-    program: Program, launch: Launch, memory: Memory, worker: Worker,
+    program: Program,
+    launch: Launch,
+    memory: Memory,
+    worker: Worker,
     book: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
-) -> DeviceFault:  # fmt: skip
+) -> DeviceFault:
     """The error that a worker has stopped with. book: tells which lanes of a CTA wait for an mbarrier, where the checks
     keep account of them."""
     noted, slot = worker.context.fault, worker.slot
@@ -51,9 +54,21 @@ def noted_fault(
 
 
 def explain(
-    program: Program, launch: Launch, memory: Memory, *, kind: int, code: int, lane: int, address: int, block: int,
-    warp: int, waiting: list[str], begun: Sequence[tuple[int, int]] = (), count: int = 0, align: int = 0,
-) -> DeviceFault:  # fmt: skip
+    program: Program,
+    launch: Launch,
+    memory: Memory,
+    *,
+    kind: int,
+    code: int,
+    lane: int,
+    address: int,
+    block: int,
+    warp: int,
+    waiting: list[str],
+    begun: Sequence[tuple[int, int]] = (),
+    count: int = 0,
+    align: int = 0,
+) -> DeviceFault:
     """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp
     how many products of wgmma it has begun, and the code index of the last."""
     thread = warp * 32 + lane

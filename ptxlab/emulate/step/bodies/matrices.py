@@ -220,8 +220,14 @@ def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     return run
 
 
-def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False,
-             columns: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+def multiply(
+    p: fragments.Product,
+    a: np.ndarray,
+    b: np.ndarray,
+    c: np.ndarray,
+    satfinite: bool = False,
+    columns: np.ndarray | None = None,
+) -> np.ndarray:
     """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column of
     each of its elements, shape (rows, packed columns)."""
     whole_a, whole_b = (decode(f.type, bits).ravel()[f.first] for f, bits in ((p.a, a), (p.b, b)))
