@@ -13,6 +13,7 @@ from ptxlab.emulate.jit.building import build, rule_objects, translated_rules
 from ptxlab.emulate.jit.building.linked_rules import scheduler, translated_ahead
 from ptxlab.emulate.jit.native.code import host
 from ptxlab.emulate.program.digests import digest_of
+from ptxlab.emulate.rules.instructions import scheduled
 
 SUMS = """.version 8.0
 .target sm_80
@@ -68,13 +69,15 @@ def test_a_changed_rule_is_translated(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_rules_of_which_other_things_are_known_are_translated() -> None:
-    assert translated_rules.text_of(scheduler((), True, False, host())) is None
-    assert translated_rules.text_of(scheduler((), False, False, host())) is not None
+    assert translated_rules.text_of(scheduler(scheduled(()), True, False, host())) is None
+    assert translated_rules.text_of(scheduler(scheduled(()), False, False, host())) is not None
 
 
 def test_text_of_another_llvm_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llvmlite.__version__", "0.99.0")
-    assert [translated_rules.text_of(part) for part in translated_ahead(host())] == [None] * 4
+    assert [translated_rules.text_of(part) for part in translated_ahead(host())] == [None] * len(
+        translated_ahead(host())
+    )
 
 
 @pytest.mark.parametrize("count", [4000, 300])  # with 300 numbers some threads read behind them
@@ -98,3 +101,18 @@ def test_committed_and_translated_rules_do_the_same(count: int, monkeypatch: pyt
     monkeypatch.setattr(translated_rules, "text_of", lambda part: None)
     assert found() == committed
     assert bool(committed[1]) == (count == 300)
+
+
+def test_the_first_result_of_hopper_translates_no_rules_of_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    translated: list[str] = []
+    translate, begin = rule_objects.translated, rule_objects.begin_committed
+    begun: list[int] = []
+    monkeypatch.setattr(rule_objects, "translated", lambda part: translated.append(part.symbols[0]) or translate(part))
+    monkeypatch.setattr(build, "begin_committed", lambda parts: begun.append(len(found := begin(parts))) or found)
+    monkeypatch.setattr("ptxlab.emulate.runtime.disk_cache.recall", lambda entry: None)
+    build._recent.clear()
+    rule_objects._built.clear()
+    q, k, v = np.random.default_rng(1).standard_normal((3, 1, 1, 64, 64)).astype(np.float16)
+    pl.attention(q, k, v, kernel="hopper", device="cpu")
+    assert begun == [5]  # the scheduler; bulk copies, mbarriers, products and their tiles
+    assert set(translated) <= {"lane_scheduling.go_on"}

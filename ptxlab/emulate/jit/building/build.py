@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.program_summary import ProgramSummary
-from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
+from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, begin_committed, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.building.worker_contention import Contention
 from ptxlab.emulate.jit.instruments.selection import Instruments
@@ -115,16 +115,19 @@ class Loaded:
     def _built(self, which: str, quality: int, rules: int) -> tuple[Half, tuple[list[bytes], int]]:
         """One of the functions as it has not been built before, and the object codes of its rules."""
         with resting() if quality == QUICK else contextlib.nullcontext():  # the collector comes when LLVM is at work
-            from ptxlab.emulate.jit.building.linked_rules import parts, scheduler
+            from ptxlab.emulate.jit.building.linked_rules import of_bodies, parts, scheduler
 
+            always, begun = [], None
+            if which == "fast":
+                checked, traced = bool(self.instruments.checks), self.instruments.trace
+                always = [scheduler(self.scheduled, checked, traced, self.cpu)]
+                if rules == QUICK:
+                    begun = begin_committed([*always, *of_bodies(self.program, self.cpu)])
             module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
             if which == "fast" and self.bulk and self._part is not None and self._recalled("part") is None:
                 self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
-            wanted = parts(module.rules, self.program, self.instruments, self.cpu)
-            if which == "fast":
-                checked = bool(self.instruments.checks)
-                wanted.append(scheduler(self.program.codes, checked, self.instruments.trace, self.cpu))
-            codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
+            wanted = [*parts(module.rules, self.program, self.instruments, self.cpu), *always]
+            codes = object_codes(wanted, rules, begun)  # translated, in Python, while LLVM builds
         built = tuple(blob() for blob in blobs)
         return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears, self.summary), codes
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
+from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_at, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.language.rules import rule_named, rule_of
-from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import (
     clusters,
@@ -112,10 +111,16 @@ def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list
     return [Part(_symbols(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
 
 
-def scheduler(codes: Sequence[Code], checked: bool, traced: bool, cpu: Cpu) -> Part:
-    """The scheduler of a build with checks or a trace, for a program with these instructions."""
-    constants = {**scheduled(codes), "Context.checked": checked, "Context.traced": traced}
-    return Part(GRID, tuple(constants.items()), cpu)
+def scheduler(known: Mapping[str, bool], checked: bool, traced: bool, cpu: Cpu) -> Part:
+    """The scheduler of a build with checks or a trace; known: what the program has (`rules.instructions.scheduled`)."""
+    return Part(GRID, tuple({**known, "Context.checked": checked, "Context.traced": traced}.items()), cpu)
+
+
+def of_bodies(program: Program, cpu: Cpu) -> list[Part]:
+    """The parts that have rules which only programs with certain instructions call, as this one does."""
+    own = rules_of(bodies_of(program.codes))
+    symbols = set(_symbols(own))
+    return [part for part in _files(ALWAYS + own, {}, cpu) if not symbols.isdisjoint(part.symbols)]
 
 
 def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
@@ -135,17 +140,22 @@ def functions_of(symbols: Iterable[str]) -> list[Function]:
 
 
 def translated_ahead(cpu: Cpu) -> list[Part]:
-    """The larger parts of most builds, whatever instructions they have: see `translated_rules`."""
+    """See `translated_rules`: the larger parts of most builds, whatever instructions they have, and those of programs
+    with bulk copies, mbarriers and wgmma together, whose first result would otherwise take longest."""
     large = {memcheck.__name__, diverging.__name__}
     functions = tuple(function for function in ALWAYS if function.__module__ in large)
-    return [*_files(functions, {}, cpu), *_files(ATOMICS, {}, cpu), scheduler((), False, False, cpu)]
+    functions += rules_of(bodies_at(("bulk_copies.Bulk", "mbarriers.Mbarriers", "warpgroups.Warpgroups")))
+    plain = scheduled(())
+    hopper = plain | dict.fromkeys(("Context.bulk_copies", "Context.mbarriers", "Context.warpgroup_products"), True)
+    schedulers = [scheduler(known, False, False, cpu) for known in (plain, hopper)]
+    return [*_files(functions, {}, cpu), *_files(ATOMICS, {}, cpu), *schedulers]
 
 
 def usual_parts(cpu: Cpu) -> list[Part]:
     """The parts that nearly all launches link."""
     counters, checks = _asked_for()
     parts = [*_files(ALWAYS + rules_of(all_bodies()) + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
-    parts += [scheduler((), checked, False, cpu) for checked in (False, True)]
+    parts += [scheduler(scheduled(()), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):
         parts += _files(checks, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)

@@ -1,4 +1,4 @@
-"""The rules that nearly all programs call, as LLVM text beside the sources: a first launch need not translate them.
+"""Rules of most programs, and of `hopper`, as LLVM text beside the sources: a first launch need not translate them.
 
 `python -m ptxlab.emulate.jit.building.ahead_of_time` writes it; a test fails when that is due. LLVM has simplified
 the text already (level 1, for no CPU in particular), so that it takes LLVM two thirds of the time. A text is used as
@@ -32,7 +32,8 @@ def text_of(part: Part) -> str | None:
 
 
 def _path(part: Part) -> Path:
-    return FOLDER / f"{part.symbols[0]}.ll"
+    holds = [name.rpartition(".")[2] for name, value in part.known if value]
+    return FOLDER / f"{'.'.join([part.symbols[0], *holds])}.ll"
 
 
 def _head(part: Part) -> str:
