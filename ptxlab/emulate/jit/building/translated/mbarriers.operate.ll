@@ -1,6 +1,6 @@
 ; [["mbarriers.operate"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/tensor_maps.py runtime/state.py
-; 25ffd113860141df47cc98ddc0b3b7bd1fbc9e690e06295fdf4887e07061eca4 a42e3b5726001674880aae3685b30d11369e7d6058217bec9dedc092d83c3f6d
+; 86d8d3ffbe86dc8897d2b5e517afb4de8183c0f40d47349533d7c740d8b2517c a42e3b5726001674880aae3685b30d11369e7d6058217bec9dedc092d83c3f6d
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0
