@@ -37,12 +37,23 @@ ROOMS: dict[str, dict[str, str]] = {
         "divergence": "Lanes of a warp that go different ways at a branch. The warp then executes each way by itself.",
         "reconverge": "Diverged lanes come to the same instruction again and go on in step.",
         "exited": "Of a thread: it has executed `exit`, or `ret` in a kernel. Barriers no longer wait for it.",
+        "basic block": "Instructions that are always executed one after the other: no branch leads into it or out of "
+        "it but at its ends.",
+        "immediate post-dominator": "Of a branch: the first basic block that all ways from it lead through. Diverged "
+        "lanes reconverge there.",
+        "grid-stride loop": "A loop in which each thread goes on by the number of threads of the whole grid, so that a "
+        "grid of any size covers all elements.",
         "predicate": "A register of one bit, written by `setp`. `@%p` in front of an instruction makes it a guard.",
         "guard": "`@%p` or `@!%p` in front of an instruction: only lanes whose predicate holds execute it.",
         "barrier": "A place where threads wait until all that take part have arrived. `bar.sync` waits for a block.",
         "mbarrier": "A barrier that lives in shared memory: it counts arrivals and bytes, and its phase flips when "
         "all are there.",
         "phase": "One round of an mbarrier: it ends when the expected arrivals and bytes have come.",
+        "member mask": "The operand of a `.sync` instruction that names the lanes which take part, one bit for each.",
+        "shuffle": "Lanes of a warp read registers of each other: `shfl.sync`.",
+        "vote": "All lanes of a warp learn for which of them a predicate holds, for any or for all: `vote.sync`.",
+        "deadlock": "Threads wait for each other, or for something that never happens. The CPU machine ends the launch "
+        "and says who waits where.",
     },
     "Memory": {
         "global memory": "The GPU's large memory, which all threads and the host can reach; hundreds of cycles away.",
@@ -68,9 +79,16 @@ ROOMS: dict[str, dict[str, str]] = {
         "acquire": "A read after which what the releasing thread did before is visible.",
         "scope": "The threads among which an access or fence orders memory: block (`.cta`), cluster, GPU or system.",
         "race": "Two accesses to one place, one of them a write, that nothing orders. The result is then undefined.",
+        "atomic operation": "A read and a write of one place with nothing between them: `atom`, or `red`, which gives "
+        "no old value back.",
+        "gather": "A load by lanes whose addresses have no pattern. A scatter is such a store.",
+        "deferred": "Of an access or a product: it is noted when it is issued, and performed, or recorded by a check, "
+        "when somebody needs it.",
         "async proxy": "The way by which TMA and `wgmma` reach memory. Ordinary writes need `fence.proxy.async` before "
         "they are seen there.",
         "TMA": "Tensor memory accelerator: the unit that copies tiles between global and shared memory (sm_90).",
+        "bulk copy": "A copy of many bytes or of a tile that one thread issues and TMA performs: `cp.async.bulk`.",
+        "tensor map": "128 bytes that describe an array to TMA: its sizes, strides, swizzle, and the size of a tile.",
         "in flight": "Of a copy or product: it was issued, and no thread has waited for its completion yet.",
         "checked": "Of an access or a launch: memcheck examines it, and those of initcheck, racecheck and synccheck "
         "that were asked for.",
@@ -85,10 +103,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "pipe": "A unit of an SM that executes a kind of instruction: FMA, ALU, LSU, tensor ...",
         "tensor core": "The unit that multiplies small matrices: `mma`, `wmma`, `wgmma`.",
         "fragment": "The part of a matrix that one lane holds in its registers.",
+        "matrix descriptor": "64 bits that tell `wgmma` where a tile lies in shared memory, and in which layout.",
         "accumulator": "The registers that a product is added to.",
         "register tiling": "Each thread computes a small tile of results, so that every value it loads is used often.",
         "reduction": "Many values become one: a sum or a maximum, over lanes, warps or blocks.",
         "double buffering": "While one buffer is computed on, the next one is filled.",
+        "ULP": "Unit in the last place: the distance between two neighbouring floating-point numbers.",
     },
     "Attention": {
         "online softmax": "Softmax in one pass: a running maximum m and sum l, rescaled when the maximum grows.",
@@ -110,7 +130,7 @@ ROOMS: dict[str, dict[str, str]] = {
 GLOSSARY: dict[str, str] = {term: says for room in ROOMS.values() for term, says in room.items()}
 """Term -> what it means."""
 
-_FORMS = {"diverged": "diverge[ds]?", "reconverge": "reconverge[ds]?", "LSE": "LSE"}
+_FORMS = {"diverged": "diverge[ds]?", "reconverge": "reconverge[ds]?", "LSE": "LSE", "bulk copy": "bulk cop(?:y|ies)"}
 
 
 @functools.cache

@@ -221,7 +221,7 @@ class Session:
         self._rest()
 
     def _rest(self) -> None:
-        """Does what was put off, unless something is in work again."""
+        """Does what was deferred, unless something is in work again."""
         with self._lock:
             if self._thread is None and self._owes_collecting:
                 self._owes_collecting = False

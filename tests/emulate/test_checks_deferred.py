@@ -1,4 +1,4 @@
-"""racecheck puts reads off in compiled code: a write that comes later finds them all the same, and what the stepping
+"""racecheck defers reads in compiled code: a write that comes later finds them all the same, and what the stepping
 engine finds is found."""
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ AGAIN:
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("room", [1, 5, 9])
-def test_more_reads_than_can_be_put_off(room: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_reads_than_can_be_deferred(room: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(race_deferred_reads, "ROOM", room)
     reads = "".join(_read(name, space) for name in READS for space in ("global", "shared"))
     body = f"""
@@ -236,7 +236,7 @@ SYNC = ["bar.warp.sync -1;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;"]
 @pytest.mark.parametrize("sync", SYNC)
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("where", range(4))
-def test_lanes_that_synchronize_after_a_read_that_is_put_off(where: int, space: str, sync: str, way: str) -> None:
+def test_lanes_that_synchronize_after_a_deferred_read(where: int, space: str, sync: str, way: str) -> None:
     """Which of two lanes is known as the reader of a word depends on whether they synchronized between their reads."""
     at = "%r30" if space == "shared" else "%rd2"
     lines = [f"@%p5 ld.{space}.u32 %r6, [{at}+20];", f"@%p6 ld.{space}.u32 %r6, [{at}+20];", ""]
@@ -379,7 +379,7 @@ ORDERED = {
 def test_what_programs_put_reads_off(what: str) -> None:
     line, may = ORDERED[what]
     text = kernel(f"    {line}\n").replace(".target sm_80", ".target sm_90")
-    assert race_deferred_reads.may_put_off(lower(parse(text))) is may
+    assert race_deferred_reads.may_defer(lower(parse(text))) is may
 
 
 SUMS = {

@@ -205,7 +205,7 @@ DONE:
     line = next(k for k, source in enumerate(text.splitlines(), 1) if "ld.shared::cluster" in source)
     assert str(stopped.value) == (
         "memcheck: load of 4 bytes at 0x100400: the block of rank 1 in the cluster has exited, and its shared memory "
-        "is gone with it\n"
+        "was freed with it\n"
         "  at:     block (0, 0, 0), thread (0, 0, 0)\n"
         f"  ptx:    k, line {line}: ld.shared::cluster.u32 %r11, [%r10];"
     )

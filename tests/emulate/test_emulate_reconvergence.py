@@ -352,7 +352,8 @@ DONE:
     assert x.tolist() == [0, 31]
 
 
-# -- sides of a branch that the fast function runs itself --------------------------------------------------------------
+# -- sides of a branch that the function for converged warps runs itself
+# --------------------------------------------------------------
 
 _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st.global.u32 [%rd3], %r5;"
 

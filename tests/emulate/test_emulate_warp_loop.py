@@ -1,4 +1,5 @@
-"""The fast function goes from warp to warp and from block to block: what warps do otherwise on the way."""
+"""The function for converged warps goes from warp to warp and from block to block: what warps do otherwise on the
+way."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ PROGRAMS |= {
     "a sum that others multiply": lambda t: sums(
         *each_step(t), "".join(f"    mov.b32 %r{20 + i}, %s{i};\n" for i in range(4)), *each_step(t)
     ),
-    "more steps than are put off at once": lambda t: sums(*(each_step(t) * 7)),
+    "more steps than are deferred at once": lambda t: sums(*(each_step(t) * 7)),
     "steps beside a product of other types": lambda t: sums(
         *each_step(t)[:2],
         f"    {_MMA}.m16n8k8.row.col.f32.{t}.{t}.f32 {SUMS[1]}, {{%r10, %r11}}, {{%r14}}, {SUMS[1]};\n",

@@ -1,4 +1,4 @@
-"""The rules of racecheck for lines, and for accesses that are put off: they leave what single words leave at once."""
+"""The rules of racecheck for lines, and for deferred accesses: they leave what single words leave at once."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from ptxlab.emulate.rules.records import (
     CODE,
     STRONG,
     Block,
+    DeferredAccess,
     Entry,
     Published,
-    Put,
 )
 
 
@@ -157,30 +157,30 @@ class Groups(Lines):
 
 @pytest.mark.long
 @few_and_many(120)
-def test_reads_that_are_put_off_leave_what_they_leave_at_once(seeds: range) -> None:
-    """The same notes, since a barrier forgets what was put off."""
+def test_deferred_reads_leave_what_they_leave_at_once(seeds: range) -> None:
+    """The same notes, since a barrier forgets what was deferred."""
     compiled, forgotten = compiled_rules(4), 0
     for seed in seeds:
-        worlds = [Later(compiled), Later(compiled, room=0)]
-        worlds += [Later(in_python)] * (seed < 4)
-        forgotten += that_agree(worlds, seed).put_off
+        worlds = [DeferredAccesses(compiled), DeferredAccesses(compiled, room=0)]
+        worlds += [DeferredAccesses(in_python)] * (seed < 4)
+        forgotten += that_agree(worlds, seed).deferred
     assert forgotten > 8 * len(seeds)
 
 
-class Later(World):
-    """Accesses and barriers of all warps, of which reads may be put off; `put_off` counts how often some are."""
+class DeferredAccesses(World):
+    """Accesses and barriers of all warps, of which reads may be deferred; `deferred` counts how often some are."""
 
     writes = 0.15
 
     def __init__(self, call: Call, *, room: int = 40, granule: int = 4) -> None:
-        given: list[Any] = []  # the tables of reads that are put off stay where they are
+        given: list[Any] = []  # the tables of deferred reads stay where they are
 
         def keeping(rule: Call, *arguments: Any) -> Any:
             given.append(arguments)
             return call(rule, *arguments)
 
         super().__init__(keeping, granule, summaries=True)
-        self.put_off = 0
+        self.deferred = 0
         del self.blocks[1]
         self.block = self.blocks[0]
         self.block.records, self.block.stride = self.shadow.records, self.shadow.stride
@@ -198,7 +198,7 @@ class Later(World):
         else:
             mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, draw.getrandbits(32) or 1, 0xFFFF, 0x7FF07FF])
             self._access(draw, draw.choice(self.blocks), draw.randrange(3), mask)
-        self.put_off += int(self.later.count) > 0
+        self.deferred += int(self.later.count) > 0
 
     def state(self) -> dict[str, Any]:
         """What there is once everything has been recorded."""
@@ -232,10 +232,10 @@ def test_how_far_apart_the_lanes_of_a_mask_are(mask: int) -> None:
         given = np.where([k in lanes or k == lanes[0] + 1 for k in lane], offsets, np.uint32(7))
         strided, places, apart = race_deferred_reads.equally_far(Pointer[int](given.astype(np.uint32)), mask)
         assert strided
-        put, found = Put.new(), Pointer[int](np.zeros(32, np.uint32))
+        put, found = DeferredAccess.new(), Pointer[int](np.zeros(32, np.uint32))
         put.places, put.apart, put.stamp = places, apart, race_deferred_reads.STRIDED
         put.members = Pointer[int](np.array([1, 0, 4, 0], np.uint64))
-        race_deferred.put_offsets(put, found, found)
+        race_deferred.deferred_offsets(put, found, found)
         assert (found.array[lanes] == offsets[lanes]).all()
         if len(lanes) > 2:
             given[lanes[-1]] += 4
@@ -260,7 +260,7 @@ LAID = {
 def test_the_note_of_an_access_leads_to_the_offsets_of_its_lanes(name: str) -> None:
     pattern, offsets = LAID[name]
     given = np.zeros(4 * 32, np.uint32)
-    put, found = Put.new(), Pointer[int](np.zeros(32, np.uint32))
+    put, found = DeferredAccess.new(), Pointer[int](np.zeros(32, np.uint32))
     put.stamp, put.apart = race_deferred_reads.NOTED_WRITE | pattern, int(offsets[1] - offsets[0])
     put.places = int(offsets[16]) << 32 | int(offsets[0])
     if pattern == race_deferred_reads.EACH:
@@ -268,7 +268,7 @@ def test_the_note_of_an_access_leads_to_the_offsets_of_its_lanes(name: str) -> N
     elif pattern == IN_A_ROW:  # of a row, lane 0's offset is all that is looked at
         put.places = int(offsets[0])
     put.members = Pointer[int](np.array([1, 0, 8, 0], np.uint64))
-    race_deferred.put_offsets(put, Pointer[int](given), found)
+    race_deferred.deferred_offsets(put, Pointer[int](given), found)
     assert found.array.tolist() == offsets.tolist()
     if pattern != race_deferred_reads.EACH:
         places, apart = race_deferred_reads.laid(put)
@@ -276,7 +276,7 @@ def test_the_note_of_an_access_leads_to_the_offsets_of_its_lanes(name: str) -> N
         assert apart == offsets[1] - offsets[0]
 
 
-def test_writes_are_put_off_from_the_first_once_lanes_in_no_row_have_been_recorded() -> None:
+def test_writes_are_deferred_from_the_first_once_lanes_in_no_row_have_been_recorded() -> None:
     world = Watched(in_python)
     kept = world.shadow.records.array[3 * world.shadow.stride :]
     where = world.shadow.records, world.shadow.stride
@@ -286,21 +286,21 @@ def test_writes_are_put_off_from_the_first_once_lanes_in_no_row_have_been_record
     given = world.launch, world.block, 0, ALL, *where
     backwards = Pointer[int]((4 * np.arange(63, 31, -1)).astype(np.uint32))
 
-    def put_off() -> bool:
+    def defer() -> bool:
         return bool(race_deferred.watched_rows(*given, 0, 64, IN_A_ROW, members, pieces, True))
 
-    assert not put_off()
+    assert not defer()
     assert race_accesses.rows(world.launch, world.block, 0, *where, 0, 64, IN_A_ROW, members, True)
     assert kept[race_line_records.LATER] == race_deferred_reads.NOW
     race_accesses.at_addresses(*given, backwards, IN_ONE_ALLOCATION, START, pieces, members, False)
     barriers.order(world.block, 0, 1, True, False)
-    assert put_off()
+    assert defer()
     assert kept[race_line_records.LATER] == race_deferred_reads.WATCHED
 
 
-class Watched(Later):
+class Watched(DeferredAccesses):
     """Most accesses are those of lanes to places of their own, or of a warp whose lanes synchronize in between, reads
-    and writes; `watched` counts after how many steps writes are put off, `rows` how many accesses of rows are, with no
+    and writes; `watched` counts after how many steps writes are deferred, `rows` how many accesses of rows are, with no
     look at the lanes' offsets."""
 
     writes, watched, rows = 0.5, 0, 0
@@ -362,7 +362,7 @@ def test_blocks_that_do_what_those_before_did_find_what_they_find_by_themselves(
     assert min(seen.values()) > len(seeds) / 3, seen
 
 
-class Alike(Later):
+class Alike(DeferredAccesses):
     """A step is a block. All blocks do the same, but that half of them do something else somewhere."""
 
     def __init__(self, call: Call, *, room: int = 40) -> None:

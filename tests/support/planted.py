@@ -5,7 +5,7 @@ The notation is described in `planted_bug.py`; each topic has a module of its ow
 
 from __future__ import annotations
 
-from planted_async import BYTES, FLIGHT, GONE, PROXY, RACES
+from planted_async import BYTES, EXITED, FLIGHT, PROXY, RACES
 from planted_bug import Bug
 from planted_clusters import CLUSTERS
 from planted_copies import COPIES
@@ -21,7 +21,7 @@ from planted_sync import BARRIERS, MASKS, SHUFFLES
 BUGS: dict[str, Bug] = {}
 for _topic in (
     SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
-    UNORDERED, MBARRIER_COPIES, MBARRIER_RACES, SCOPES, PROXY, FLIGHT, BYTES, RACES, GONE, CLUSTERS,
+    UNORDERED, MBARRIER_COPIES, MBARRIER_RACES, SCOPES, PROXY, FLIGHT, BYTES, RACES, EXITED, CLUSTERS,
 ):  # fmt: skip
     assert not BUGS.keys() & _topic.keys()
     BUGS |= _topic

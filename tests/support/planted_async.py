@@ -18,7 +18,7 @@ PROXY = Planted("proxy", "synccheck", **GATES)
 FLIGHT = Planted("bulk copy", "synccheck", **GATES)
 BYTES = Planted("bytes", "synccheck", **GATES)
 RACES = Planted("bulk race", "racecheck", **GATES)
-GONE = Planted("bulk fault", "memcheck", **GATES)
+EXITED = Planted("bulk fault", "memcheck", **GATES)
 NO_FENCE, COPY = "async proxy without a fence", "asynchronous copy"
 
 
@@ -541,9 +541,10 @@ race("two blocks send to one place", "WAW", blocks=2, one_line=True, body=f"""
     @%p1 cp.async.bulk.wait_group 0;
 """)
 
-# -- a block that is gone ----------------------------------------------------------------------------------------------
+# -- a block that has exited
+# ----------------------------------------------------------------------------------------------
 
-GONE.add("a store to a block that has exited", "invalid access", blocks=2, cluster=2, stops=True,
+EXITED.add("a store to a block that has exited", "invalid access", blocks=2, cluster=2, stops=True,
     body=made(1) + PEER + f"""
     @%p6 {ARRIVE} [gate], 4;
 {MEET}

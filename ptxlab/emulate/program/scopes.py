@@ -48,7 +48,7 @@ class Scope:
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     groups: dict[int, tuple[model.Vector, Group]] = field(default_factory=dict)
     """What vectors mean here, by their identity: those that are written alike are one object. They are kept, so that no
-    other object has the identity of one that is gone."""
+    other object has the identity of one that has been freed."""
 
     def __iter__(self) -> Iterator[Scope]:
         """This scope, then those around it."""

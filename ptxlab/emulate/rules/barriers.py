@@ -90,11 +90,11 @@ def opened(
     block.expected[barrier] = 0
     if launch.synccheck:
         for warp in lanes_of(waiting):
-            gone = began[warp] & ~live[warp]
-            if gone and block.bar_code[warp]:
+            exited = began[warp] & ~live[warp]
+            if exited and block.bar_code[warp]:
                 serial(launch, 0)
                 mine = me(block, warp, block.bar_code[warp] - 1) | first(live[warp])
-                note(launch, block, EXITED, mine, 0, NOWHERE, u64(first(gone)))
+                note(launch, block, EXITED, mine, 0, NOWHERE, u64(first(exited)))
         same_instruction(launch, block, waiting, live)
     order(block, barrier, waiting, everyone, overfull)
 
@@ -109,11 +109,11 @@ def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u
     if whole:
         lead = first(whole)
         same = bits(codes == block.whole_code[lead])
-        elsewhere, gone, barrier = whole & ~same, u32(0), launch.barriers[block.whole_code[lead] - 1]
+        elsewhere, exited, barrier = whole & ~same, u32(0), launch.barriers[block.whole_code[lead] - 1]
         for warp in lanes_of(bits((codes != 0) & (load_lanes(live) == 0))):
             if barrier != 0 and launch.barriers[block.whole_code[warp] - 1] == barrier:
-                gone |= u32(1) << warp
-        if elsewhere or gone:
+                exited |= u32(1) << warp
+        if elsewhere or exited:
             serial(launch, 0)
             other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
             for warp in lanes_of(elsewhere):
@@ -122,7 +122,7 @@ def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u
             if elsewhere:  # what follows from it is no other mistake
                 store_lanes(block.whole_code, select(lanes(whole), 0, codes))
             else:
-                note(launch, block, DIVERGENT_BLOCK, other, 0, NOWHERE, u64(first(gone)) + 1)
+                note(launch, block, DIVERGENT_BLOCK, other, 0, NOWHERE, u64(first(exited)) + 1)
 
 
 @rule

@@ -153,7 +153,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0
-    if context.traced:  # a recorded warp stays in the slow function, and its registers begin as zero
+    if context.traced:  # a recorded warp stays in the function for diverged warps, and its registers begin as zero
         recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
         warp.mode = recorded
         warp.traced = recorded

@@ -55,11 +55,11 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
     start, mine = context.memory.shared_start, record_of(issuer, transfer)
     serial(launch, u32(1) << (transfer.thread & 31))
     here = block_of(context, queue, transfer.at_rank)
-    gone = context.slots[queue.first_rank + transfer.at_rank].cta.active == 0
-    shared_completed(launch, issuer, here, start, transfer.at - start, transfer, mine, transfer.reads == 0, gone)
+    exited = context.slots[queue.first_rank + transfer.at_rank].cta.active == 0
+    shared_completed(launch, issuer, here, start, transfer.at - start, transfer, mine, transfer.reads == 0, exited)
     if transfer.held != 0:
-        gone = context.slots[queue.first_rank + transfer.rank].cta.active == 0
-        shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False, gone)
+        exited = context.slots[queue.first_rank + transfer.rank].cta.active == 0
+        shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False, exited)
     if launch.racecheck and transfer.address != 0:
         in_global_memory(context, launch, issuer, transfer, mine, False)
     if transfer.word is not None:
@@ -119,9 +119,9 @@ def shared_completed(
     transfer: Transfer,
     mine: u64,
     writes: boolean,
-    gone: boolean,
+    exited: boolean,
 ) -> None:
-    """The same of one that has been performed. gone: whether all threads of the block have exited."""
+    """The same of one that has been performed. exited: whether all threads of the block have exited."""
     behind, records = low + transfer.count, block.records
     if launch.racecheck and records is not None:
         each = launch.granule
@@ -130,7 +130,7 @@ def shared_completed(
     if launch.synccheck:
         block.copies = 1
         unmark(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
-        if gone:
+        if exited:
             note(launch, issuer, BLOCK_ENDED, mine, 0, NOWHERE, u64(writes))
         if writes:
             if block.tile_writes is not None:  # what a copy has written needs no fence

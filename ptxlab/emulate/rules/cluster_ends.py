@@ -1,4 +1,5 @@
-"""racecheck at the end of a block: its shared memory is gone then, and other blocks of the cluster may still access it.
+"""racecheck at the end of a block: its shared memory is freed then, and other blocks of the cluster may still access
+it.
 
 An access to a block that has exited faults (memcheck). One that came in time only because of the order in which the
 blocks ran here is noted: nothing that a warp of the block has waited for comes after it. Programs without a barrier of

@@ -131,7 +131,7 @@ def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMa
     if rank >= blocks:
         return f"rank {rank} of the cluster, which has {blocks} {'block' if blocks == 1 else 'blocks'}"
     if verdict == FINE:
-        return f"the block of rank {rank} in the cluster has exited, and its shared memory is gone with it"
+        return f"the block of rank {rank} in the cluster has exited, and its shared memory was freed with it"
     return f"offset {offset:#x} in the block of rank {rank}, whose shared memory is {size} bytes at {start:#x}"
 
 

@@ -18,10 +18,10 @@ MODES = {"up": UP, "down": DOWN, "bfly": BFLY, "idx": IDX}
 
 
 @rule
-def named(launch: Launch, block: Block, warp: u32, mask: u32, gone: u32, members: lanes_u32, code: u32) -> None:
-    """Lanes of `mask` have arrived at an instruction, each with its member mask; those of `gone` have exited."""
+def named(launch: Launch, block: Block, warp: u32, mask: u32, exited: u32, members: lanes_u32, code: u32) -> None:
+    """Lanes of `mask` have arrived at an instruction, each with its member mask; those of `exited` have exited."""
     omitted = mask & bits((members >> lane_ids() & 1) == 0)
-    lost = mask & bits((members & gone) != 0)
+    lost = mask & bits((members & exited) != 0)
     if omitted | lost:
         serial(launch, mask)
         if omitted:
@@ -29,7 +29,7 @@ def named(launch: Launch, block: Block, warp: u32, mask: u32, gone: u32, members
             note(launch, block, OMITTED, me(block, warp, code) | lane, 0, NOWHERE, u64(extract(members, lane)))
         if lost:
             lane = first(lost)
-            which = first(extract(members, lane) & gone)
+            which = first(extract(members, lane) & exited)
             note(launch, block, GONE_LANE, me(block, warp, code) | lane, 0, NOWHERE, u64(which))
 
 

@@ -79,7 +79,7 @@ class Phases:
         """Those of the blocks of the cluster, by rank."""
         self.linears: list[int] = []
         self.all: dict[int, Mbarrier] = {}
-        self.gone: dict[int, int] = {}  # address -> the `mbarrier.inval` that ended it
+        self.invalidated: dict[int, int] = {}  # address -> the `mbarrier.inval` that ended it
         self._rooms: dict[int, Room] = {}
         self._free: list[Room] = []
         self._operations: dict[int, tuple[Operation, bool]] = {}
@@ -150,7 +150,7 @@ class Phases:
         """An operation is invalid and stops the launch."""
         at = reports.shared_offset(address)
         held, kind = self.all.get(at), PROBLEMS[mbarrier.Problem(which)]
-        other = self.gone.get(at) if kind == F.UNMADE else None
+        other = self.invalidated.get(at) if kind == F.UNMADE else None
         if held is not None and kind in (F.TOO_MANY, F.COMPLETES):
             other = held.made if held.latest == NOBODY else held.latest
         self._note(kind, by, other, at)
@@ -158,7 +158,7 @@ class Phases:
     def _begin(self) -> None:
         """Another block has begun; the blocks of a cluster begin together."""
         self.ended()
-        self.gone.clear()
+        self.invalidated.clear()
         self.record.updates.array[:] = 0
         self.linears = [mate.block.linear for mate in self.mates]
         self.linear = self.block.linear
@@ -209,7 +209,7 @@ class Phases:
         held = self._known(at, by)
         warp = (by & THREADS) // WARPS
         held.record, held.ordered = me(self.block, warp, by >> CODE), 1 << warp
-        self.gone.pop(at, None)
+        self.invalidated.pop(at, None)
 
     def _invalidated(self, by: int, at: int) -> None:
         held = self.all.get(at)
@@ -223,7 +223,7 @@ class Phases:
                 self._note(F.INVALID_BEFORE_COPY, by, reports.copier(self.record, copies[0]), at)
         self._over(at)
         self.all.pop(at, None)
-        self.gone[at] = by
+        self.invalidated[at] = by
 
     def _by_order(self, held: Mbarrier, order: str) -> Iterator[tuple[int, Any]]:
         """The seats, by number, whose order of this name is not 0, by that order."""

@@ -24,7 +24,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     STRIDED,
     TO_BLOCK,
     WATCHED,
-    put_off,
+    defer,
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
 from ptxlab.emulate.rules.race_partial_lines import ALL
@@ -44,7 +44,7 @@ from ptxlab.emulate.rules.race_strides import joint_lines
 from ptxlab.emulate.rules.race_summaries import accessed, disturbed
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
-from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, Launch, Put
+from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, DeferredAccess, Launch
 
 
 @rule
@@ -164,7 +164,7 @@ def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u6
 
 @rule(cold=True)
 def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
-    """The same where reads may have been put off. None is afterwards."""
+    """The same where reads may have been deferred. None is afterwards."""
     kept = records + 3 * stride
     if kept[LATER] == REPEATED:
         note_again(launch, block)
@@ -175,7 +175,7 @@ def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -
 
 @rule(cold=True)
 def departed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, mask: u32) -> None:
-    """A block does not do what the one before has done, if any lanes take part: its accesses are put off as if nothing
+    """A block does not do what the one before has done, if any lanes take part: its accesses are deferred as if nothing
     had been expected. Where lanes have synchronized between them, they are recorded."""
     if mask != 0:
         later, kept = block.later, records + 3 * stride
@@ -187,7 +187,7 @@ def departed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, m
 
 @rule
 def work_off(launch: Launch, block: Block) -> None:
-    """Records all accesses that the block has put off, in their order, as if it were then."""
+    """Records all accesses that the block has deferred, in their order, as if it were then."""
     later, now, full, synced = block.later, block.now, block.full, local(u32, 32)
     for warp in range(32):
         synced[warp] = block.sync[warp, warp]
@@ -205,8 +205,8 @@ def work_off(launch: Launch, block: Block) -> None:
 
 
 @rule
-def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> None:
-    """Records a read that was put off. given: the offsets of lanes that lie apart."""
+def read_then(launch: Launch, block: Block, put: DeferredAccess, given: Pointer[u32]) -> None:
+    """Records a read that was deferred. given: the offsets of lanes that lie apart."""
     stamp, low, high = put.stamp, put.places & 0xFFFFFFFF, put.places >> 32
     records, stride, mask = put.records, put.extent & 0xFFFFFFFF, u32(put.extent >> 32)
     members, pieces = put.members, put.pieces
@@ -231,7 +231,7 @@ def read_then(launch: Launch, block: Block, put: Put, given: Pointer[u32]) -> No
 
 @rule(inline=True)
 def may_watch(block: Block, records: Pointer[u64], stride: u64) -> boolean:
-    """Whether it may be of use to put off a write to shared memory: reads have been, or are likely to be, since lanes
+    """Whether it may be of use to defer a write to shared memory: reads have been, or are likely to be, since lanes
     that lie in no row are recorded one by one; or what the block does may be remembered."""
     return block.later.count != 0 or records[3 * stride + SCATTERED] != 0 or block.repeats.learns != 0
 
@@ -266,7 +266,7 @@ def at_one_address(
         if watched_word(launch, block, warp, mask, records, stride, offset, members, pieces, write):
             return
     elif not write and later != NOW and offset >> 32 == 0:
-        if put_off(block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
+        if defer(block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
             return
     mine = me(block, warp, 0)
     recorded_now(launch, block, records, stride)
@@ -304,7 +304,7 @@ def at_addresses(
             return
     elif not write and later != NOW:
         each, places = pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS, u64(offsets[16]) << 32 | offsets[0]
-        if put_off(
+        if defer(
             block, warp, records, stride, places, mask, u32(EACH) if each else pattern,
             offsets if each else None, members, pieces,
         ):  # fmt: skip
@@ -317,7 +317,7 @@ def recorded_at_addresses(
     launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64], stride: u64, offsets: Pointer[u32],
     pattern: u32, start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
 ) -> None:  # fmt: skip
-    """The same, not put off."""
+    """The same, not deferred."""
     mine = me(block, warp, 0)
     recorded_now(launch, block, records, stride)
     if write and launch.traits[members[3] >> CODE & LAST_CODE] & ATOMIC != 0:

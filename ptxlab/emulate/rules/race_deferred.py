@@ -1,4 +1,4 @@
-"""racecheck on accesses of a block to its shared memory that are put off, writes as well: each word is one thread's.
+"""racecheck on accesses of a block to its shared memory that are deferred, writes as well: each word is one thread's.
 
 Between two barriers most words of shared memory are read and written by one thread, or read by several and written by
 none, or accessed by one warp whose lanes synchronize (`race_owners`). As long as that is so there is no hazard, and
@@ -37,12 +37,12 @@ from ptxlab.emulate.rules.race_owners import (
     thread_of,
     word_alone,
 )
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Later, Launch, Put
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, DeferredAccess, DeferredAccesses, Launch
 
 
 @rule
-def put_offsets(put: Put, given: Pointer[u32], offsets: Pointer[u32]) -> None:
-    """The offset of each lane of an access that was put off. given: those of lanes that lie apart."""
+def deferred_offsets(put: DeferredAccess, given: Pointer[u32], offsets: Pointer[u32]) -> None:
+    """The offset of each lane of a deferred access. given: those of lanes that lie apart."""
     if put.stamp & 15 == EACH:
         store_lanes(offsets, load_lanes(given + 32 * put.places))
         return
@@ -64,7 +64,7 @@ def watched(
     pieces: Pointer[u64],
     write: boolean,
 ) -> boolean:
-    """Puts off an access to shared memory, of which reads alone, or none, have been put off. False if it has to be
+    """Defers an access to shared memory, of which reads alone, or none, have been deferred. False if it has to be
     recorded now."""
     later = block.later
     if full(later) or not all_alone(launch, block, records + 3 * stride):
@@ -121,13 +121,13 @@ def watched_word(
 
 @rule(inline=True)
 def all_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
-    """Whether the words of all reads that have been put off are one thread's or only read."""
+    """Whether the words of all reads that have been deferred are one thread's or only read."""
     return kept[LATER] == WATCHED or reads_alone(launch, block, kept)
 
 
 @rule(cold=True)
 def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
-    """Notes who has made the accesses that have been put off."""
+    """Notes who has made the accesses that have been deferred."""
     places, later = local(u32, 32), block.later
     for k in range(later.count):
         put = later.reads[k]
@@ -141,7 +141,7 @@ def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
             if not words_alone(later, low, high, begin, thread_of(later, by), mask, put.members, write):
                 return False
         else:
-            put_offsets(put, later.offsets, places)
+            deferred_offsets(put, later.offsets, places)
             if not each_alone(launch, block, by, mask, places, put.members, put.pieces, write):
                 return False
     kept[LATER] = WATCHED
@@ -150,7 +150,14 @@ def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
 
 @rule
 def words_alone(
-    later: Later, low: u64, high: u64, begin: u32, thread: u32, mask: u32, members: Pointer[u64], write: boolean
+    later: DeferredAccesses,
+    low: u64,
+    high: u64,
+    begin: u32,
+    thread: u32,
+    mask: u32,
+    members: Pointer[u64],
+    write: boolean,
 ) -> boolean:
     """Notes who accesses the words of all members, one in each lane, side by side in each half of a warp whose lanes
     have not synchronized since the last barrier. False where one may be a hazard."""
@@ -179,7 +186,7 @@ def begun(
     members: Pointer[u64],
     pieces: Pointer[u64],
     write: boolean,
-) -> Put:
+) -> DeferredAccess:
     """A note of an access, but for its pattern and places."""
     put = block.later.reads[block.later.count]
     put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | (NOTED_WRITE if write else u64(0))

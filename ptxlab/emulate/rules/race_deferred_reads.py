@@ -1,13 +1,13 @@
 """racecheck on reads of shared memory that are recorded when somebody needs to know of them, which is often never.
 
 What is kept of a read is for a later write to compare with, and what a block has read no longer matters after its next
-barrier. So compiled code puts reads off: it notes who reads what, which takes a few instructions, and the first access
+barrier. So compiled code defers reads: it notes who reads what, which takes a few instructions, and the first access
 that has to look at records has all notes worked off before, in their order (`race_accesses.work_off`).
 
-That this comes to the same needs two things. No write may be missing where a read is put off, so that it is no hazard:
+That this comes to the same needs two things. No write may be missing where a read is deferred, so that it is no hazard:
 there is none until the first write after a barrier. And whatever orders two accesses must be as it was: the clock is in
 the note, and programs that order threads by anything but barriers of the whole block and `.sync` instructions of whole
-warps put nothing off (`may_put_off`). Atomic operations order nothing in a program without fences: nobody has released
+warps defer nothing (`may_defer`). Atomic operations order nothing in a program without fences: nobody has released
 anything that they could acquire. When lanes last synchronized need not be known: as long as nothing but such barriers
 has ordered warps, a read makes room only for one after a barrier, or for the same thread's (`Block.simple`).
 """
@@ -22,7 +22,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, releases
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, Block, Later, Put
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, Block, DeferredAccess, DeferredAccesses
 from ptxlab.isa.actions import Action
 
 NOW, TO_BLOCK, WATCHED, REPEATED = range(4)
@@ -31,16 +31,16 @@ all accesses are those that an earlier block has made (`race_repeats`)."""
 NOTED_WRITE = 16
 """What the note of a write has in its stamp besides the pattern."""
 SINCE, FRONT = 14, 64
-"""Of the numbers in `Later.who` (`race_owners`): where the interval begins; how many lie before the words', as many as
-lanes that do not take part may lie in front of others."""
+"""Of the numbers in `DeferredAccesses.who` (`race_owners`): where the interval begins; how many lie before the words',
+as many as lanes that do not take part may lie in front of others."""
 LAST_INTERVAL = (1 << 32 - SINCE) - 1
 """Where there is no room for another interval until the next barrier."""
 ROOM = 1 << 12
-"""How many accesses of a block to shared memory may be put off."""
+"""How many accesses of a block to shared memory may be deferred."""
 PATIENCE = 64
-"""How many more reads of shared memory may be recorded after all than are forgotten; then none is put off."""
+"""How many more reads of shared memory may be recorded after all than are forgotten; then none is deferred."""
 PARTS_OF_ROWS, ONE_ADDRESS, EACH, STRIDED = range(6, 10)
-"""Patterns of reads that are put off, besides those of `accesses`: a row, or one for each half, of which some lanes are
+"""Patterns of deferred reads, besides those of `accesses`: a row, or one for each half, of which some lanes are
 missing; one address for those lanes that there are; an offset for each lane; lanes that are equally far apart, or so in
 each half."""
 APART = 2
@@ -53,9 +53,11 @@ ORDERS = frozenset(
 )  # fmt: skip
 
 
-def make_room(later: Later, size: int, granule: int) -> None:
+def make_room(later: DeferredAccesses, size: int, granule: int) -> None:
     """Makes room for the notes of a block with so many bytes of shared memory."""
-    later.reads = Put.many(np.empty(ROOM * Put.size, np.uint8))  # clearing it takes as long as using it
+    later.reads = DeferredAccess.many(
+        np.empty(ROOM * DeferredAccess.size, np.uint8)
+    )  # clearing it takes as long as using it
     later.offsets = Pointer(np.empty(32 * (ROOM // APART), np.uint32))
     later.limit = ROOM
     words = size // 4 + 2 * FRONT
@@ -64,7 +66,7 @@ def make_room(later: Later, size: int, granule: int) -> None:
     later.narrow = later.who + words if granule < 4 else later.who
 
 
-def may_put_off(program: Program) -> bool:
+def may_defer(program: Program) -> bool:
     """Whether nothing orders accesses of the program's threads but barriers of the whole block, and `.sync`
     instructions of whole warps."""
     full, calm = full_masks(program), not releases(program)
@@ -86,7 +88,7 @@ def _orders_nothing(code: Code, full: set[int], calm: bool) -> bool:
 
 
 @rule(inline=True)
-def synchronized(later: Later, warp: u32) -> None:
+def synchronized(later: DeferredAccesses, warp: u32) -> None:
     """The lanes of a warp have synchronized."""
     if later.limit != 0 and later.interval < LAST_INTERVAL:
         later.interval += 1
@@ -94,13 +96,13 @@ def synchronized(later: Later, warp: u32) -> None:
 
 
 @rule(inline=True)
-def full(later: Later) -> boolean:
-    """Whether no more reads can be put off."""
+def full(later: DeferredAccesses) -> boolean:
+    """Whether no more reads can be deferred."""
     return later.count >= later.limit or later.apart >= later.limit // APART
 
 
 @rule(cold=True)
-def put_off(
+def defer(
     block: Block,
     warp: u32,
     records: Pointer[u64],
@@ -143,8 +145,8 @@ def equally_far(offsets: Pointer[u32], mask: u32) -> tuple[boolean, u64, u64]:
 
 
 @rule
-def laid(put: Put) -> tuple[u64, u64]:
-    """The same of an access that was put off, of whatever pattern but EACH: the offsets of lanes 0 and 16, and how far
+def laid(put: DeferredAccess) -> tuple[u64, u64]:
+    """The same of a deferred access, of whatever pattern but EACH: the offsets of lanes 0 and 16, and how far
     the lanes of each half are apart."""
     low, high, apart, pattern = put.places & 0xFFFFFFFF, put.places >> 32, put.members[2], put.stamp & 15
     if pattern == ONE_ADDRESS or pattern == ALL_THE_SAME:

@@ -40,7 +40,7 @@ BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, LIN
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
 it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
 later, how often joint lines have been taken apart, and how often lanes have been recorded that were in no row, since
-reads could not be put off; whether the memory is a block's shared memory; and where the numbers of lines begin, which
+reads could not be deferred; whether the memory is a block's shared memory; and where the numbers of lines begin, which
 `race_summaries` describes."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""

@@ -1,6 +1,6 @@
 """racecheck: who has accessed each word of a block's shared memory since the last barrier, a number for each.
 
-Accesses that are put off (`race_deferred`) need no record as long as each word is one thread's, or is only read, or is
+Accesses that are deferred (`race_deferred`) need no record as long as each word is one thread's, or is only read, or is
 one warp's whose lanes have synchronized between its accesses. The number of a word says so:
 
     31..14  the interval of its last access; a barrier begins one, and so does a `.sync` instruction of a whole warp
@@ -9,8 +9,8 @@ one warp's whose lanes have synchronized between its accesses. The number of a w
      9..5   the warp                                        4..0  the lane
 
 A word has 4 bytes. Where the program has narrower accesses, each of their granules has a number as well
-(`Later.narrow`), and the word that they lie in gets one that no thread has (`NARROW`), so that no wide access to it is
-put off.
+(`DeferredAccesses.narrow`), and the word that they lie in gets one that no thread has (`NARROW`), so that no wide
+access to it is deferred.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_deferred_reads import FRONT, SINCE
 from ptxlab.emulate.rules.race_words import all_apart
-from ptxlab.emulate.rules.records import Block, Later, Launch
+from ptxlab.emulate.rules.records import Block, DeferredAccesses, Launch
 
 WRITTEN, SEVERAL, DIRTY, WARPS = 1 << SINCE - 4, 1 << SINCE - 3, 1 << SINCE - 2, 1 << SINCE - 1
 BOTH, BUT_DIRTY = WRITTEN | DIRTY, 0xFFFFFFFF ^ DIRTY
@@ -36,19 +36,19 @@ AT_ONE, ANYHOW = 7, 8
 
 
 @rule(inline=True)
-def thread_of(later: Later, warp: u32) -> u32:
+def thread_of(later: DeferredAccesses, warp: u32) -> u32:
     """The number that an access by lane 0 of a warp gives to a word."""
     return u32(later.interval << SINCE) | warp << 5
 
 
 @rule(inline=True)
-def begin_of(later: Later) -> u32:
+def begin_of(later: DeferredAccesses) -> u32:
     """The least number of an access since the last barrier."""
     return u32(later.since << SINCE)
 
 
 @rule(inline=True)
-def floor_of(later: Later, warp: u32) -> u32:
+def floor_of(later: DeferredAccesses, warp: u32) -> u32:
     """The least number of an access by a warp that its lanes have not synchronized after."""
     return max(begin_of(later), u32(later.synced[warp] << SINCE))
 
@@ -177,7 +177,7 @@ def spaced_alone(
 @rule(cold=True)
 def rows_alone(
     launch: Launch,
-    later: Later,
+    later: DeferredAccesses,
     low: u64,
     high: u64,
     begin: u32,
@@ -300,7 +300,9 @@ def has_narrow(members: Pointer[u64]) -> boolean:
 
 
 @rule
-def words_of_bytes(later: Later, mask: u32, offsets: Pointer[u32], pieces: Pointer[u64], granule: u64) -> boolean:
+def words_of_bytes(
+    later: DeferredAccesses, mask: u32, offsets: Pointer[u32], pieces: Pointer[u64], granule: u64
+) -> boolean:
     """Notes that bytes of words are accessed, not whole words. False where words have been accessed as a whole since
     the last barrier. Words between those of the lanes may be noted as well."""
     every, begin, who = load_lanes(offsets), begin_of(later), later.who + FRONT

@@ -2,7 +2,7 @@
 
 Nearly all blocks of a grid do the same, if with other values: between two barriers the same warps make the same
 accesses in the same order, at the same offsets. Whether any of these is a hazard follows from that alone. So the
-accesses of an interval in which all of them could be put off, which shows that none was one (`race_deferred`), are
+accesses of an interval in which all of them could be deferred, which shows that none was one (`race_deferred`), are
 remembered, and where a later block is in the same interval each access is only compared with the one that is to come.
 As long as they are the same nothing is noted. The first one that is another has all those before it noted, as they
 would have been; then the interval goes on as if nothing had been remembered.
@@ -133,7 +133,7 @@ def note_again(launch: Launch, block: Block) -> boolean:
 @rule
 def begin_interval(block: Block, first: boolean) -> None:
     """A block begins (`first`), or all its warps have met at a barrier: what was done in its shared memory before no
-    longer matters. Accesses are put off again, if that has been of use."""
+    longer matters. Accesses are deferred again, if that has been of use."""
     records, stride, later, repeats = block.records, block.stride, block.later, block.repeats
     if later.limit != 0 and records is not None:
         if later.interval >= LAST_INTERVAL:
@@ -163,7 +163,7 @@ def begin_interval(block: Block, first: boolean) -> None:
 
 @rule(cold=True)
 def remember(block: Block, fine: boolean) -> None:
-    """Remembers the accesses of an interval that ends, if all of them have been put off."""
+    """Remembers the accesses of an interval that ends, if all of them have been deferred."""
     later, repeats = block.later, block.repeats
     interval = repeats.intervals[repeats.now]
     interval.tries += 1

@@ -10,7 +10,7 @@ After the three thirds of an allocation's records (`races.Shadow`) lie
     5   the epoch of the array: how many blocks and launches have used it
     6   whether any words have records of their own, 7 whether any have those of an earlier epoch
     8   whether its reads are recorded later (`race_deferred_reads`)
-    9   how often joint lines have been taken apart; 10 how often lanes that lie in no row could not be put off
+    9   how often joint lines have been taken apart; 10 how often lanes that lie in no row could not be deferred
     11  whether it is the shared memory of a block
     16  a number for each line of 16 words, then four for each, which `race_line_records` describes
 

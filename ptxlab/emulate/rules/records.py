@@ -79,12 +79,12 @@ class Store(Record):
     wide: Pointer[u64] | None
 
 
-class Put(Record):
+class DeferredAccess(Record):
     """An access of a warp to shared memory that is not recorded yet: see `race_deferred_reads`."""
 
     stamp: u64  # the block, its clock and the warp as in a record; in place of the code the time of its last barrier
     # of all, in place of the lane the pattern
-    places: u64  # the offsets of lanes 0 and 16, 32 bits each; or which of `Later.offsets` are the access's
+    places: u64  # the offsets of lanes 0 and 16, 32 bits each; or which of `DeferredAccesses.offsets` are the access's
     records: Pointer[u64]  # of the allocation
     extent: u64  # their stride, and above it the lanes that take part, 32 bits each
     members: Pointer[u64]  # the tables of the access
@@ -93,10 +93,10 @@ class Put(Record):
     synced: u32  # when the warp's lanes had last synchronized
 
 
-class Later(Record):
+class DeferredAccesses(Record):
     """Accesses to shared memory that are not recorded yet."""
 
-    reads: Pointer[Put]
+    reads: Pointer[DeferredAccess]
     count: u64
     offsets: Pointer[u32]  # of lanes that lie apart, 32 each
     apart: u64  # how many reads have those
@@ -225,7 +225,7 @@ class Block(Record):
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
-    later: Later  # racecheck: accesses to shared memory that are put off
+    later: DeferredAccesses  # racecheck: accesses to shared memory that are deferred
     repeats: Repeats  # and what it is likely to do there
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64

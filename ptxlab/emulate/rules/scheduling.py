@@ -5,11 +5,11 @@
         complete each barrier that every warp has arrived at
         when no warp can run: the CTA has ended, or it is in a deadlock
 
-All state lies in the context, so that `run_grid` can be called again where it stopped: after the slow function has been
-compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been allocated, with
-better code, between two CTAs, and after as many steps as it was given. A worker has one resident CTA as long as that
-ends by itself. When it does not, more CTAs become resident and take turns, so that a block which waits for a later one
-can end.
+All state lies in the context, so that `run_grid` can be called again where it stopped: after the function for diverged
+warps has been compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been
+allocated, with better code, between two CTAs, and after as many steps as it was given. A worker has one resident CTA as
+long as that ends by itself. When it does not, more CTAs become resident and take turns, so that a block which waits for
+a later one can end.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def end_round(context: Context, cta: Cta) -> u32:
         cluster.busy -= 1
         cluster.idle = 0
         context.finished += 1
-        if cluster.busy != 0:  # sites may know its shared memory, which is gone
+        if cluster.busy != 0:  # sites may know its shared memory, which has been freed
             memcheck.forget(context)
         return GO_ON
     opened = False

@@ -20,7 +20,7 @@ from ptxlab.isa.convert import PEER
 
 class Spaces:
     """What the warps of a block share. `shared` is their memory; local memory is made for each warp. rank: the
-    block's in its cluster. ended: whether all its threads have exited, so that its shared memory is gone."""
+    block's in its cluster. ended: whether all its threads have exited, so that its shared memory is freed."""
 
     def __init__(self, machine: LaunchState, block: int) -> None:
         self.machine, self.block = machine, block

@@ -209,8 +209,8 @@ class CheckedSteps:
             self.checks.begin()
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
             threads = min(LANES, self.launch.threads - LANES * w.warp)
-            gone = (1 << threads) - 1 & ~mask_bits(w.live)
-            lane_masks.named(self.record, w.spaces.check.record, w.warp, lanes, gone, named, code.index)
+            exited = (1 << threads) - 1 & ~mask_bits(w.live)
+            lane_masks.named(self.record, w.spaces.check.record, w.warp, lanes, exited, named, code.index)
             if shuffle is not None:
                 shuffle(w, lanes, named)
 

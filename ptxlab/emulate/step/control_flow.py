@@ -17,7 +17,7 @@ from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import fault, unsupported
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.operands import Read, Step, Translator, Write
-from ptxlab.emulate.step.warp import GONE, NONE, TURN_OVER, LaneGroup, Wait, Warp
+from ptxlab.emulate.step.warp import NO_GROUP, NONE, TURN_OVER, LaneGroup, Wait, Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
@@ -123,7 +123,7 @@ def _return(t: Translator, code: Code) -> Step:
     def leave(w: Warp) -> int | None:
         w.left.discard(code.index)
         w.retire(w.mask)
-        return GONE
+        return NO_GROUP
 
     return leave if register < 0 else lambda w: _scatter(w, first[w.regs[register]])
 
@@ -251,7 +251,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
         w.others += came
         for group in came:
             release(w, group)
-        return GONE
+        return NO_GROUP
 
     return run if code.guard is None else diverging(run, following, *code.guard)
 

@@ -37,7 +37,7 @@ from ptxlab.emulate.step.launch_state import LaunchState
 from ptxlab.emulate.step.operands import Translator
 from ptxlab.emulate.step.schedule import BlockRun, blocks_of_cluster
 from ptxlab.emulate.step.translate import translate, translated
-from ptxlab.emulate.step.warp import GONE, TURN_OVER, Warp
+from ptxlab.emulate.step.warp import NO_GROUP, TURN_OVER, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -166,7 +166,7 @@ class Machine(LaunchState):
                 if w.diverged and turning[before]:
                     pc = w.choose(pc)
                 if pc < 0:
-                    if pc == GONE:
+                    if pc == NO_GROUP:
                         w.stopped = True
                     else:
                         w.yielded, w.pc = True, TURN_OVER - pc

@@ -90,7 +90,7 @@ class BlockRun:
         return not self.running
 
     def _ended(self) -> None:
-        """All threads have exited and the shared memory is gone: warps of the cluster forget the addresses in it that
+        """All threads have exited and the shared memory is freed: warps of the cluster forget the addresses in it that
         they have cached."""
         self.spaces.ended = True
         self.spaces.cluster.perform()

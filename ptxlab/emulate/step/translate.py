@@ -1,7 +1,7 @@
 """Each instruction of a program as one Python function, made once: operands resolved, conversions chosen, guard added.
 
 A function takes the warp, executes the instruction for the lanes in `warp.mask`, and returns the next program counter
-of a jump, None to continue with the next instruction, `GONE` when the running lanes have exited or wait.
+of a jump, None to continue with the next instruction, `NO_GROUP` when the running lanes have exited or wait.
 """
 
 from __future__ import annotations

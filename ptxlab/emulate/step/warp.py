@@ -26,7 +26,7 @@ from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special_registers import SPECIAL
 
-GONE = -1
+NO_GROUP = -1
 """Instead of a program counter: the group that ran has exited, or waits."""
 TURN_OVER = -2
 """This minus a program counter: the warp goes on there, but its turn is over."""
@@ -146,13 +146,13 @@ class Warp(Access):
         self.machine.threads[end] += self.lanes
         self.left.add(end)
         self.retire(self.mask)
-        return GONE
+        return NO_GROUP
 
     def wait(self, wait: Wait, pc: int) -> int:
         """The running lanes wait; they continue at `pc` when `wait` is over."""
         self.others.append(LaneGroup(pc, self.mask, wait))
         self.diverged = True
-        return GONE
+        return NO_GROUP
 
     def lanes_in(self, bits: int) -> np.ndarray:
         """A bit mask as an array of 32 truth values."""
@@ -163,15 +163,15 @@ class Warp(Access):
         """Continues after a barrier has completed."""
         self.stopped = False
         self.arrived = RUNS
-        self.pc = self.choose(GONE)
+        self.pc = self.choose(NO_GROUP)
 
     def choose(self, pc: int) -> int:
-        """The program counter of the group that runs next, GONE when none can run. Called at the places where groups
-        take turns; `pc`: where the running group is."""
+        """The program counter of the group that runs next, NO_GROUP when none can run. Called at the places where
+        groups take turns; `pc`: where the running group is."""
         others, turns = self.others, self.turns
         ready = [group for group in others if group.wait is None]
         smallest = min([group.pc for group in ready], default=NOWHERE)
-        if pc != GONE:
+        if pc != NO_GROUP:
             if smallest_goes(turns):
                 if pc < smallest:  # nobody goes first, and nobody is where they are
                     self._reconverged()
@@ -192,7 +192,7 @@ class Warp(Access):
             smallest = min(pc, smallest)
         elif not ready:
             self._reconverged()
-            return GONE
+            return NO_GROUP
         if not smallest_goes(turns):
             lane = next_lane(turns, _bits(ready), _bits([group for group in ready if group.pc == smallest]))
             smallest = next(group.pc for group in ready if group.mask[lane])

@@ -1,9 +1,9 @@
 """Short sides of a branch: a converged warp runs one after the other under masks instead of diverging.
 
-`if (t < w) s[t] += s[t + w];` is a branch around a few lines. Where the lanes disagree, the fast function runs the
-lines under a mask for those that take them, and continues with all. The slow function would run the same blocks for the
-same lanes in the same order (smallest program counter first), but it would have to spread registers over lanes and
-choose groups.
+`if (t < w) s[t] += s[t + w];` is a branch around a few lines. Where the lanes disagree, the function for converged
+warps runs the lines under a mask for those that take them, and continues with all. The function for diverged warps
+would run the same blocks for the same lanes in the same order (smallest program counter first), but it would have to
+spread registers over lanes and choose groups.
 """
 
 from __future__ import annotations

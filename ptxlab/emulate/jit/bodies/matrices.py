@@ -2,7 +2,7 @@
 
 The functions read and write registers in the warp's state. So sources are stored there before a call, and results are
 loaded from there when they are next needed: sums that go from one `mma` into the next stay there. All 32 lanes must
-take part; where the warp has diverged, the slow function synchronizes them first.
+take part; where the warp has diverged, the function for diverged warps synchronizes them first.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Matrices(Body, LateReaders):
         return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
 
     def _half_product(self, code: Code, p: Product, literals: dict[int, int]) -> Callable[[str], None]:
-        """A product of halves, which is cut into units, and put off if it can be."""
+        """A product of halves, which is cut into units, and deferred if it can be."""
         held, late, unit = self.wide.held(code), self.late, half_forms.unit(p)
         if self._begins_with_zeros(code):
             unit = replace(unit, c=half_forms.ZERO)

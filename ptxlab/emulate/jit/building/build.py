@@ -83,7 +83,7 @@ class Loaded:
         """Those that are being built before they are asked for."""
         self._slow: native.Code | None = None
         self._which = ""
-        """Which slow function that is."""
+        """Which function for diverged warps that is."""
         self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
         self._making = threading.Lock()
         self._work = 0
@@ -101,8 +101,9 @@ class Loaded:
         """Whether there is no better code, or it is being made."""
 
     def _made(self, which: str, quality: int, rules: int) -> tuple[Half, native.Code, int]:
-        """One of the functions ("fast", "slow", or "part" of the slow one), of this quality or better; its code, loaded
-        with rules of that quality or better; and the lowest quality of the rules."""
+        """One of the functions ("fast" for converged warps, "slow" for diverged ones, or "part" of that), of this
+        quality or better; its code, loaded with rules of that quality or better; and the lowest quality of the
+        rules."""
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             half, (blobs, lowest) = self._built(which, quality, rules)
@@ -171,7 +172,8 @@ class Loaded:
 
     @functools.cached_property
     def _part(self) -> frozenset[int] | None:
-        """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the slow function."""
+        """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the function for diverged
+        warps."""
         from ptxlab.emulate.jit.analysis.analyses import analyses
         from ptxlab.emulate.jit.analysis.divergence import diverging_blocks
 

@@ -44,8 +44,8 @@ GRID = (
     "scheduling_rounds.leave_segment",
     "lane_scheduling.count_ends",
 )
-"""The scheduler, which calls the fast function; and what the fast function's loop over warps calls. Their symbols, as
-the rules themselves are imported to be translated."""
+"""The scheduler, which calls the function for converged warps, and what that function's loop over warps calls. Their
+symbols, as the rules themselves are imported to be translated."""
 
 
 def linked(program: Program, instruments: Instruments) -> Functions:

@@ -37,8 +37,9 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 
 class ModuleText(NamedTuple):
-    """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, the
-    symbols of the rules that it calls, and whether warps begin with registers that must be cleared."""
+    """The LLVM module of a program's function for converged or diverged warps, the size of a warp's state, the number
+    of access sites, the symbols of the rules that it calls, and whether warps begin with registers that must be
+    cleared."""
 
     text: str
     pieces: tuple[str, ...]

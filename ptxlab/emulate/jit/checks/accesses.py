@@ -185,7 +185,7 @@ class CheckedAccesses(CheckInstrument):
             self._observe_each(seen)
 
     def _together(self, seen: Seen) -> str:
-        """i1, of a store: whether racecheck has recorded all that it is made with (`late_stores`); "" where it never
+        """i1, of a store: whether racecheck has recorded all that it is made with (`merged_stores`); "" where it never
         does. Asked of the first of them, before which all is as it was."""
         late = self.memory.transfers.late.decided(seen) if seen.write and self.checks.race else None
         if late is None or not late.when or id(seen.group) not in self._roots:

@@ -19,16 +19,16 @@ from ptxlab.emulate.rules import (
     race_repeats,
 )
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
-from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Put, Told
+from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, DeferredAccess, Told
 
 
 class DeferredReads(Part):
-    """What puts reads off."""
+    """What defers reads."""
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
-        self._may = checks.race and not e.slow and race_deferred_reads.may_put_off(self.program)
+        self._may = checks.race and not e.slow and race_deferred_reads.may_defer(self.program)
 
     @contextmanager
     def around(
@@ -137,14 +137,14 @@ class DeferredReads(Part):
                 "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
                 "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "synced": f"i32 {self._synced()}",
             }.items():  # fmt: skip
-                t.do(f"store {value}, ptr {t.field(Put, field, put)}")
+                t.do(f"store {value}, ptr {t.field(DeferredAccess, field, put)}")
             t.bump(t.field(Block, "later.count", "%check.block"), "add", "i64", 1)
             self._taking_part(seen, rows)
 
     def _put(self, number: str) -> str:
         """A pointer to one of the block's notes."""
         reads = self.t.load("ptr", self.t.field(Block, "later.reads", "%check.block"))
-        return self.t.offset(reads, self.t.mul("i64", number, Put.size))
+        return self.t.offset(reads, self.t.mul("i64", number, DeferredAccess.size))
 
     def _synced(self) -> str:
         """When the warp's lanes have last synchronized."""
@@ -165,7 +165,7 @@ class DeferredReads(Part):
         return self.active.partly or seen.code.guard is not None
 
     def _fits(self, seen: Seen, pattern: str) -> str:
-        """Whether the lanes that there are, and their pattern, are such that a read can be put off."""
+        """Whether the lanes that there are, and their pattern, are such that a read can be deferred."""
         if not seen.uniform:  # those of IN_A_ROW, ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS
             return self.t.trunc("i32", self.t.lshr("i32", 0b1110011, pattern), "i1")
         if self._partly(seen):
@@ -173,7 +173,7 @@ class DeferredReads(Part):
         return self.t.eq("i32", self.active.bits, -1)
 
     def _stamp(self, pattern: int | str) -> str:
-        """When and by whom a read is put off, and its pattern (see `records.Put`)."""
+        """When and by whom a read is deferred, and its pattern (see `records.DeferredAccess`)."""
         t = self.t
         now, full = (t.load("i64", t.field(Block, name, "%check.block")) for name in ("now", "full"))
         time = t.and_("i64", t.lshr("i64", full, TIME - CODE), LAST_TIME << CODE)

@@ -50,9 +50,9 @@ class CheckedControl(CheckInstrument):
             sources = brought
         live = self.t.load("i32", "%live.at")
         first = self.t.load("i32", self.t.field(S.Warp, "first_live"))
-        gone = self.t.and_("i32", first, self.t.xor("i32", live, -1))
+        exited = self.t.and_("i32", first, self.t.xor("i32", live, -1))
         named = self.m.vector(members)
-        self.t.do(call(lane_masks.named, *THERE, self.active.bits, gone, named, str(code.index)))
+        self.t.do(call(lane_masks.named, *THERE, self.active.bits, exited, named, str(code.index)))
         if shuffles:
             asked = len(code.dests) > 1 and code.dests[1] is not None
             self.t.do(

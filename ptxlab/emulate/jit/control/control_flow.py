@@ -18,7 +18,7 @@ from ptxlab.isa.actions import Action
 
 
 class Flow(Protocol):
-    """How control moves in the fast or in the slow function."""
+    """How control moves in the function for converged warps, or in that for diverged ones."""
 
     def jump(self, block: Block, target: Value) -> None:
         """Lanes whose guard holds go to `target` (one program counter, or one per lane); the others continue."""

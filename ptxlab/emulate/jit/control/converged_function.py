@@ -1,7 +1,7 @@
 """The function for a converged warp: all its live lanes are at the same program counter.
 
 Uniform registers are scalars, and so are affine ones; writes need no mask, branches are plain branches. Where the warp
-diverges, the scalars are spread over all lanes and the slow function goes on.
+diverges, the scalars are spread over all lanes and the function for diverged warps goes on.
 """
 
 from __future__ import annotations

@@ -113,7 +113,8 @@ d.missing:
         return bits
 
     def _go_back(self, block: Block, bits: str) -> None:
-        """If all live lanes are here, and the registers that should be uniform are, returns to the fast function."""
+        """If all live lanes are here, and the registers that should be uniform are, returns to the function for
+        converged warps."""
         t = self.t
         live = t.load("i32", "%live.at")
         converged = t.eq("i32", bits, live)
@@ -131,7 +132,7 @@ d.missing:
                     self._converges(block)
 
     def _converges(self, block: Block) -> None:
-        """The warp goes back to the fast function."""
+        """The warp goes back to the function for converged warps."""
         self.t.store("i32", self.e.pc(block.index), "%fast.pc.at")
         self.t.ret("i32", S.CONVERGED)
 

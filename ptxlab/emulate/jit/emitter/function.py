@@ -56,7 +56,7 @@ class Function:
         self.slow, self.small, self.wide, self.features = build.slow, build.small, build.wide, build.features
         self.name = "slow" if build.slow else "fast"
         self.scalars = [same or r in affine for r, same in enumerate(build.uniform)]
-        """Which registers the fast function keeps as scalars."""
+        """Which registers the function for converged warps keeps as scalars."""
         self.known = {} if build.slow else build.known
         self.file = file = RegisterFile(program, build.uniform, affine)
         self.instruments: list[Instrument] = []

@@ -21,7 +21,8 @@ class Instrument:
     """The base of instruments, whose hooks do nothing. Each overrides the hooks that it needs; they emit code."""
 
     in_loop = False
-    """Whether warps may have their turns in the fast function's loop: nothing that the scheduler does is needed."""
+    """Whether warps may have their turns in the loop of the function for converged warps: nothing that the scheduler
+    does is needed."""
     lazy = False
     """Whether nothing of it reads in warps' states that they have exited or wait."""
     watches_memory = False
@@ -38,7 +39,7 @@ class Instrument:
         """A label. Values computed before it may not be used after it."""
 
     def stays(self) -> str:
-        """i1: whether a warp stays in the slow function though it has reconverged; "" for no warp."""
+        """i1: whether a warp stays in the function for diverged warps though it has reconverged; "" for no warp."""
         return ""
 
     # -- one instruction

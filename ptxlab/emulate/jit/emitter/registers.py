@@ -17,7 +17,7 @@ from ptxlab.emulate.runtime.state import Warp
 
 
 class LateReaders:
-    """Who reads registers in the warp's state later than the instruction that names them: products that are put off,
+    """Who reads registers in the warp's state later than the instruction that names them: deferred products,
     and operands that lie widened elsewhere. Nobody, where a program has no such products."""
 
     def needs(self, read: Iterable[int]) -> None:

@@ -1,8 +1,9 @@
-"""Products of f16 and bf16 matrices that are put off: computed together when one of their registers is needed.
+"""Deferred products of f16 and bf16 matrices: computed together when one of their registers is needed.
 
 Programs multiply a row of tiles by a column of tiles step by step along k, and each step has many sums: `mma`s that add
-to one sum stand apart. Put off, they come together: sums stay in the CPU's registers from one `mma` to the next, and
-two sums beside each other are multiplied at once. Numbers are the same, since each sum gets its products in order.
+to one sum stand apart. Deferred, they are computed at once: sums stay in the CPU's registers from one `mma` to the
+next, and two sums beside each other are multiplied at once. Numbers are the same, since each sum gets its products in
+order.
 
 What products take is brought into memory when their instructions are met (`wide_operands`), so that A and B may change.
 An instruction that reads or writes a register of the sums, or the end of the block, has them computed.
@@ -29,7 +30,7 @@ Sum = tuple[int, ...]
 
 @dataclass
 class DeferredProduct:
-    """A unit of products that are put off. d, c: where its sums go to and come from; written, read: their registers;
+    """A unit of deferred products. d, c: where its sums go to and come from; written, read: their registers;
     known: see `dot_products`; steps: pointers to A and B for each instruction."""
 
     unit: Unit
@@ -47,7 +48,7 @@ class DeferredProduct:
 
 
 class DeferredProducts(Part):
-    """What is put off, in the order of the program."""
+    """What is deferred, in the order of the program."""
 
     def __init__(self, e: Emitter, wide: WideOperands) -> None:
         super().__init__(e)
@@ -59,7 +60,7 @@ class DeferredProducts(Part):
         """Pointers that a call takes, at most."""
 
     def may(self, code: Code) -> bool:
-        """Whether an instruction's products can be put off."""
+        """Whether an instruction's products can be deferred."""
         e = self.e
         return not (e.slow or e.instruments or e.file.products or self.active.partly or code.guard)
 
@@ -92,7 +93,7 @@ class DeferredProducts(Part):
         self.read |= late.read
 
     def finish(self) -> None:
-        """Computes what is put off."""
+        """Computes what is deferred."""
         units, self.units = self.units, []
         self.written.clear()
         self.read.clear()

@@ -2,7 +2,7 @@
 
 An `mma` takes fragments that others take as well: a warp multiplies each row of tiles by each column of tiles. So A
 and B are widened when they are first needed, and stay where they are until one of their registers changes, and until
-the products that are put off (`late_products`) have read them. There is room for a few of each; what is needed last, or
+the deferred products (`deferred_products`) have read them. There is room for a few of each; what is needed last, or
 not at all, makes room.
 """
 
@@ -40,7 +40,7 @@ class Place:
     alone: bool = False
     """Whether the registers do not hold it, so that it cannot be widened again."""
     awaited: bool = False
-    """Whether a product that is put off will read it."""
+    """Whether a deferred product will read it."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Uses:
 
 
 class WideOperands(Part):
-    """A and B of half products. finish: computes the products that are put off."""
+    """A and B of half products. finish: computes the deferred products."""
 
     def __init__(self, e: Emitter, finish: Callable[[], None]) -> None:
         super().__init__(e)
@@ -142,7 +142,7 @@ class WideOperands(Part):
         return place
 
     def done(self) -> None:
-        """The products that were put off have been computed."""
+        """The products that were deferred have been computed."""
         for pool in self.pools.values():
             for place in pool.places:
                 place.awaited = False

@@ -22,8 +22,9 @@ from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
 _wide_lock = np.zeros(1, np.uint32)
-"""The lock of 128-bit atomic operations, one for all: a program's fast and slow function, and better code of both, may
-be at work at once. A host instruction would do without, if memory were sure to be aligned on the host."""
+"""The lock of 128-bit atomic operations, one for all: a program's functions for converged and diverged warps, and
+better code of both, may be at work at once. A host instruction would do without, if memory were sure to be aligned on
+the host."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _wide_lock.fill(0))
 

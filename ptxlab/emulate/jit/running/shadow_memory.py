@@ -30,7 +30,7 @@ class Watched:
         self.record = launches.begin(program, launch)
         self.record.summaries = launch.blocks <= BLOCKS  # in larger grids blocks share a number
         alone = launch.cluster_blocks == 1  # or other blocks have the block's shared memory
-        self.later = self.race and self.record.summaries and alone and race_deferred_reads.may_put_off(program)
+        self.later = self.race and self.record.summaries and alone and race_deferred_reads.may_defer(program)
         self.shadows: list[tuple[int, int, races.Shadow]] = []  # of each allocation: its address, bytes, records
 
     def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:

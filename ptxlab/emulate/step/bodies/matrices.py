@@ -36,7 +36,7 @@ from ptxlab.emulate.step.control_flow import diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.emulate.step.operands import Read, Step, Translator
-from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
+from ptxlab.emulate.step.warp import NO_GROUP, LaneGroup, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
@@ -92,7 +92,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
         w.others.append(group)
         release(w, group)
-        return GONE
+        return NO_GROUP
 
     return run
 
