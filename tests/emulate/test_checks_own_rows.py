@@ -1,4 +1,4 @@
-"""racecheck on threads that each read and write a row of their own: others that touch one of these are found."""
+"""racecheck on threads that each read and write a row or a structure of their own: others that touch it are found."""
 
 from __future__ import annotations
 
@@ -88,3 +88,81 @@ def test_rows_after_barriers_and_of_other_blocks(words: int, way: str) -> None:
     for body, blocks in ((first, 2), (first + second, 1), (first + second, 2)):
         assert _found(way, body, blocks=blocks) == _found("step", body, blocks=blocks)
     assert _found(way, first, blocks=2), "two blocks write to the same rows"
+
+
+ELEMENTS = {
+    "structures": ("mul.lo.u32 %r8, %r1, 24;", (0, 4, 20), 288),
+    "pairs": ("shl.b32 %r8, %r1, 3;", (0, 4), 96),
+    "rows of 8": ("shr.u32 %r8, %r1, 3;\n    mad.lo.u32 %r8, %r8, 12, %r20;\n    shl.b32 %r8, %r8, 2;", (0,), 64),
+    "some of a row": ("shl.b32 %r8, %r1, 2;", (0,), 48),
+}
+"""Where the elements of thread %r1 begin, at which bytes from there it reads and writes, and where those of thread 12
+begin; %r20: the thread modulo 8."""
+BETWEEN = {
+    "nobody": ("", True),
+    "itself": ("ld.global.u32 %r7, [%rd20];\n    st.global.u32 [%rd20], %r7;", True),
+    "itself after a barrier": ("bar.sync 0;\n    st.global.u32 [%rd20], %r6;", True),
+    "one of the warp reads": ("@%p3 ld.global.u32 %r7, [%rd21];", False),
+    "one of the warp writes": ("@%p3 st.global.u32 [%rd21], %r6;", False),
+    "another warp reads": ("@%p4 ld.global.u32 %r7, [%rd21];", False),
+    "another warp after a barrier": ("bar.sync 0;\n    @%p4 ld.global.u32 %r7, [%rd21];\n    bar.sync 0;", True),
+    "an atomic operation": ("@%p4 atom.global.add.u32 %r7, [%rd21], 1;", False),
+    "a volatile read": ("@%p4 ld.volatile.global.u32 %r7, [%rd21];", False),
+    "all the next one's": ("add.u64 %rd7, %rd20, 24;\n    ld.global.u32 %r7, [%rd7];", False),
+    "the whole row": (
+        "mul.wide.u32 %rd7, %r1, 4;\n    add.u64 %rd7, %rd2, %rd7;\n    ld.global.u32 %r7, [%rd7];",
+        None,
+    ),
+}
+"""What happens between two updates in place, and whether nothing is to be found: %rd20 is the thread's first word,
+%rd21 that of thread 12; %p3 thread 7, %p4 thread 40. None: it depends on the elements."""
+
+
+@pytest.mark.sweep(11)
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+@pytest.mark.parametrize("what", BETWEEN)
+@pytest.mark.parametrize("elements", ELEMENTS)
+def test_elements_that_are_updated_in_place(elements: str, what: str, way: str) -> None:
+    place, fields, other = ELEMENTS[elements]
+    between, silent = BETWEEN[what]
+    update = "\n    ".join(
+        f"@%p2 ld.global.u32 %r6, [%rd20+{at}];\n    @%p2 st.global.u32 [%rd20+{at}], %r6;" for at in fields
+    )
+    body = f"""
+    and.b32 %r20, %r1, 7;
+    {place}
+    cvt.u64.u32 %rd7, %r8;
+    add.u64 %rd20, %rd2, %rd7;
+    add.u64 %rd21, %rd2, {other};
+    setp.eq.u32 %p4, %r1, 40;
+    setp.eq.u32 %p3, %r1, 7;
+    setp.ne.u32 %p2, %r20, {3 if elements == "some of a row" else 8};
+    {update}
+    {between}
+    {update}
+    """
+    found = _found(way, body)
+    assert found == _found("step", body)
+    if silent is not None:
+        assert (found == []) is silent
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+def test_two_lanes_that_update_one_element(way: str) -> None:
+    """One store of two lanes to a word, as the first access to its line and after others."""
+    for first in ("", "st.global.u32 [%rd20], %r1;"):
+        for same in ("min.u32 %r8, %r1, 30;", "and.b32 %r8, %r1, 15;", "shr.u32 %r8, %r1, 1;"):
+            body = f"""
+    mul.wide.u32 %rd20, %r1, 12;
+    add.u64 %rd20, %rd2, %rd20;
+    {first}
+    {same}
+    mul.wide.u32 %rd20, %r8, 12;
+    add.u64 %rd20, %rd2, %rd20;
+    setp.lt.u32 %p3, %r1, 32;
+    @%p3 ld.global.u32 %r6, [%rd20];
+    @%p3 st.global.u32 [%rd20], %r1;
+    """
+            found = _found(way, body)
+            assert found
+            assert found == _found("step", body)

@@ -119,7 +119,7 @@ class Rows(World):
     """Most accesses are those of some lanes to words in a row, one or two of each lane, side by side or apart; to a row
     for each half of a warp; or to places that are equally far apart, or ascend."""
 
-    size, chance = 640, 0.1
+    size, chance, strong, tables = 640, 0.1, 0.2, 4
 
     def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
         super().__init__(call, 4, summaries=summaries)
@@ -139,7 +139,7 @@ class Rows(World):
         if draw.random() < self.chance:
             super()._access(draw, block, warp, mask)
             return
-        codes = [draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG for _ in range(2)]
+        codes = [draw.randrange(CODES) << CODE | (draw.random() < self.strong) << STRONG for _ in range(2)]
         tables = [
             [1, 0, 1, codes[0], *[0] * 15],
             [1, 4, 2, *codes, *[0] * 14],
@@ -147,7 +147,7 @@ class Rows(World):
             [1, 0, 9, *codes * 4, codes[0], *[0] * 7],
         ]
         write = draw.random() < 0.6 and not self.reading
-        table = tables[0] if write else draw.choice(tables)
+        table = tables[0] if write else draw.choice(tables[: self.tables])
         places = [0, 40] if table[0] == 2 else range(table[1], table[1] + 4 * table[2], 4)
         each = [(place, 4, codes[k % 2]) for k, place in enumerate(places)]
         members = Pointer[int](np.array([len(each), *[x for member in each for x in member]], np.uint64))
@@ -236,6 +236,51 @@ class CloseLanes(Rows):
         return some << lane & 0xFFFFFFFF, np.arange(32) * draw.choice([2, 3, 3, 4, 5, 7, 8]) + 32 * draw.randrange(4)
 
 
+@pytest.mark.long
+@few_and_many(90)
+def test_words_of_one_thread_are_checked_like_scattered_lanes(seeds: range) -> None:
+    compiled, owned, disowned = compiled_rules(4), 0, 0
+    for seed in seeds:
+        worlds = [OwnWords(compiled, summaries=True), OwnWords(compiled, summaries=False, scattered=True)]
+        world = that_agree([*worlds, *[OwnWords(in_python, summaries=True)] * (seed < 3)], seed)
+        owned, disowned = owned + world.owned, disowned + world.disowned
+    assert owned > 30 * len(seeds)
+    assert disowned > 3 * len(seeds)
+
+
+class OwnWords(Rows):
+    """Most accesses are to words that are the warp's own: of lanes a few words apart, in rows of 4 to 16, some of them
+    missing; now and then another warp accesses them, too. `owned` counts the lines after each step, `disowned` those
+    that no longer are."""
+
+    size, chance, strong, tables = 2048, 0.0, 0.01, 3
+
+    def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
+        super().__init__(call, summaries=summaries, scattered=scattered)
+        self.owned, self.disowned, self.last = 0, 0, np.zeros(self.size // 16, bool)
+
+    def step(self, draw: random.Random) -> None:
+        super().step(draw)
+        ages = self.shadow.records.array[race_line_records.line_of(self.shadow.records, self.shadow.stride, 0).start :][
+            3::4
+        ]
+        now = ages[: self.size // 16] >> race_line_records.AGE & race_line_records.FLAGS == race_line_records.OWNED
+        self.owned, self.disowned = self.owned + int(now.sum()), self.disowned + int((self.last & ~now).sum())
+        self.last = now
+        self.reading = draw.random() < 0.5
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        super()._access(draw, self.blocks[0] if draw.random() < 0.99 else block, warp, mask)
+
+    def layout(self, draw: random.Random, mask: int, warp: int) -> tuple[int, Any]:
+        """Which lanes make an access, and at which words they do."""
+        lane, begin = np.arange(32), 640 * (warp if draw.random() < 0.97 else 0)
+        if draw.random() < 0.01:
+            return super().layout(draw, mask, warp)
+        in_rows = [lane % width + lane // width * draw.choice([width, 20, 36]) for width in (4, 8)]
+        return mask, begin + draw.choice([lane, *[lane * draw.choice([2, 3, 6, 9, 16])] * 3, *in_rows])
+
+
 class Chunks(Rows):
     """Most accesses are stores of several words by each lane, one chunk behind the other; the others are as in `Rows`.
     Now and then another block has the memory. `woven` counts those recorded together, `apart` those that could not
@@ -293,7 +338,9 @@ class Chunks(Rows):
         chunk = [code - least + 1 if code >= 0 else 0 for code in codes]
         lines = [sum(chunk[(first + k) % words] << 8 * k for k in range(8)) for first in range(0, 32 * words, 8)]
         table = Pointer[int](np.array([words, least << CODE, *lines], np.uint64))
-        if not self.scattered and self.call(race_chunks.chunks_stored, self.launch, block, warp, *records, at, table):
+        stores = [[4 * k, 1, code << CODE, *[0] * 15] for k, code in enumerate(codes) if code >= 0]
+        given = table, Pointer[int](np.array([len(stores), *[x for store in stores for x in store]], np.uint64))
+        if not self.scattered and self.call(race_chunks.chunks_stored, self.launch, block, warp, *records, at, *given):
             self.woven += 1
             return
         self.apart += 1

@@ -139,5 +139,5 @@ def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str
     built, _ = prepare(program, None, Instruments(counters, frozenset(checks) - {"memcheck"}), Rows.of((x, y, z)))
     with pytest.MonkeyPatch.context() as patch:
         if not Thorough.rules:
-            patch.setattr(building, "object_codes", lambda parts, _: object_codes(parts, QUICK))
+            patch.setattr(building, "object_codes", lambda parts, *_: object_codes(parts, QUICK))
         built.improve()

@@ -188,6 +188,13 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
                 lanes = [(before + j) // words for j in range(16)]
                 writes = [kept[1] + (more - 1 << CODE) + n if more else 0 for more, n in zip(seen, lanes, strict=True)]
                 thirds = [writes, [0] * 16, [0] * 16]
+            elif how >> race_line_records.AGE == epoch | race_line_records.OWNED:
+                begins = race_line_records.WROTE, race_line_records.READ
+                owned, most = found[16 * line : 16 * line + 16], (1 << begins[0] - begins[1]) - 1
+                who = [each & race_line_records.OWNER for each in owned]
+                codes = [[each >> at & most for each in owned] for at in begins]
+                thirds = [[k + (more - 1 << CODE) if more else 0 for k, more in zip(who, what, strict=True)]
+                          for what in codes] + [[0] * 16]  # fmt: skip
             elif how >> race_line_records.AGE == epoch:
                 ways = [how >> 8 * third & 0xFF for third in range(3)]
                 thirds = [

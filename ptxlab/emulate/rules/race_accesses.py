@@ -27,6 +27,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     defer,
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
+from ptxlab.emulate.rules.race_own import own_words
 from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
@@ -133,6 +134,8 @@ def by_lanes(
     if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, mine, write):
         return 0
     if mask == ALL and joint_lines(launch, block, records, stride, offsets, pieces, mine, write):
+        return 0
+    if own_words(launch, block, records, stride, offsets, pieces, mine, mask, write):
         return 0
     if in_part_of_a_row(launch, offsets, mask):
         offset = u64(offsets[first(mask)])

@@ -10,6 +10,8 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.race_line_records import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
+from ptxlab.emulate.rules.race_own import CLOSE, listed, run_taken
+from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import ID, Block, Launch
 
@@ -19,17 +21,31 @@ MOST = 31
 
 @rule
 def chunks_stored(
-    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, offset: u64, table: Pointer[u64]
-) -> boolean:
+    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
+    table: Pointer[u64], pieces: Pointer[u64],
+) -> boolean:  # fmt: skip
     """Records that each lane stores to a chunk of words, that of lane 0 at this offset, the others behind one another.
-    table: the words of a chunk, the code of its first one, and for each line numbers 0 and 2 of it. False, and nothing
-    recorded, where another access to these lines is known: then the stores are looked at one by one."""
+    table: the words of a chunk, the code of its first one, and for each line numbers 0 and 2 of it; pieces: the stores
+    to one chunk. False, where other threads have accessed these lines: then the stores are looked at one by one."""
     if records is None:
         return True
-    word, words = offset // launch.granule, table[0]
-    if not by_rows(launch, records, stride) or word & (1 << LINE) - 1 != 0 or offset % launch.granule != 0:
+    if not by_rows(launch, records, stride) or offset % launch.granule != 0:
         return False
-    number, mine, epoch = word >> LINE, me(block, warp, 0) | table[1], records[3 * stride + EPOCH]
+    word, mine = offset // launch.granule, me(block, warp, 0)
+    accessed(launch, block, records, stride, True)
+    if word & (1 << LINE) - 1 == 0 and woven(records, stride, word >> LINE, mine | table[1], table):
+        return True
+    codes = local(u32, 32)
+    _least, wanted = listed(launch, pieces, codes, True)
+    if wanted == 0 or table[0] > CLOSE:
+        return False
+    return run_taken(records, stride, word, u32(table[0]), mine, ALL, wanted, codes, True)
+
+
+@rule(inline=True)
+def woven(records: Pointer[u64], stride: u64, number: u64, mine: u64, table: Pointer[u64]) -> boolean:
+    """Makes the lines of all chunks woven ones, from this one on, if nothing else has been recorded of any."""
+    words, epoch = table[0], records[3 * stride + EPOCH]
     for k in range(2 * words):
         line, kept = line_of(records, stride, number + k), u64((epoch | WOVEN) << AGE | k << POSITION + LINE | words)
         if (line[3] >> AGE ^ epoch) & ~FLAGS == 0 and (line[3] >> AGE != epoch or line[0] | line[1] | line[2] != 0):
@@ -37,7 +53,6 @@ def chunks_stored(
                 return False
             if line[0] != table[2 * k + 2] or line[2] != table[2 * k + 3]:
                 return False
-    accessed(launch, block, records, stride, True)
     for k in range(2 * words):
         line = line_of(records, stride, number + k)
         line[0], line[1], line[2] = table[2 * k + 2], mine, table[2 * k + 3]

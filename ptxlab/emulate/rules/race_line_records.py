@@ -21,6 +21,12 @@ is added to its epoch; below it stand, in 5 bits, how many words a lane has, and
 lanes lie before the line). Then number 1 is a record of lane 0, and 0 and 2 have the same 8 bits for each word that has
 been written. `begun` gives its words records of their own.
 
+A line of whose words each has been accessed by one thread alone, at one time, may be **owned** (`OWNED` is added to its
+epoch). Then the first records of its words say all: each is that of the thread, with no code index, strength or number
+of lanes; in place of these stand, 10 bits each, 1 more than the code index of its last write (`WROTE`) and of its last
+read (`READ`), 0 where there was none; all of it is 0 where nothing has accessed the word (`race_own`). `begun` gives
+its words their three records.
+
 So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
 of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so
 for all lines of its allocation (`by_words`), once and for all: looking at 32 lines would take longer than looking at 32
@@ -48,7 +54,11 @@ JOINT, JOINT_APART = 1 << 38, (1 << 19) - 1
 """What is added to the epoch of a joint line; by how many lines those are apart at most."""
 WOVEN, POSITION = 1 << 37, 5
 """What is added to the epoch of a woven line; where in its last number the words before it begin."""
-FLAGS = JOINT | WOVEN
+OWNED, WROTE, READ = 1 << 36, 20, 10
+"""What is added to the epoch of an owned line; where in the record of an owned word its code indices begin."""
+OWNER = (1 << 64) - 1 & ~((1 << 20) - 1 << READ)
+"""The rest of such a record."""
+FLAGS = JOINT | WOVEN | OWNED
 """All that may be added to an epoch."""
 FARTHEST = 254
 """By how much codes may differ in joint lines."""
@@ -82,6 +92,8 @@ def begun(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
             take_apart(line, records, stride, number)
         elif line[3] >> AGE == epoch | WOVEN:
             unweave(line, records, stride, number)
+        elif line[3] >> AGE == epoch | OWNED:
+            disown(line, records, stride, number)
         else:
             line[0], line[1], line[2], line[3] = 0, 0, 0, u64(epoch << AGE)
     return line
@@ -127,6 +139,21 @@ def unweave(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64)
             at[k] += (before + k) // words
     kept[OWN_RECORDS] = 1
     line[0], line[1], line[2], line[3] = line[1], 0, 0, u64(kept[EPOCH] << AGE | OF_WORDS)
+
+
+@rule(cold=True)
+def disown(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
+    """Gives the words of an owned line their three records."""
+    at = records + (number << LINE)
+    owned = load_row(at)
+    used = bits(owned != 0)
+    one = u64(extract(owned, first(used) & 15)) >> TIME << TIME
+    latest = one if all_of((owned == 0) | (owned >> TIME == one >> TIME)) else u64(UNSURE)
+    for third in range(2):
+        code = owned >> (READ if third == 1 else WROTE) & (1 << WROTE - READ) - 1
+        store_row(at + third * stride, select(code == 0, code, (code - 1 << CODE) + (owned & OWNER)))
+        line[third] = latest if any_of(code != 0) else u64(0)
+    line[2], line[3] = 0, u64(records[3 * stride + EPOCH] << AGE | OF_WORDS << 8 | OF_WORDS)
 
 
 @rule(inline=True)

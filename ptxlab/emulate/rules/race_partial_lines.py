@@ -27,6 +27,7 @@ from ptxlab.emulate.rules.race_line_records import (
     spread,
     word_accessed,
 )
+from ptxlab.emulate.rules.race_own import is_owned, line_taken
 from ptxlab.emulate.rules.race_summaries import (
     accessed,
     disturbed,
@@ -131,6 +132,12 @@ def stretch(
         meant = u32((1 << here) - 1)
         if mask != ALL:
             meant &= mask >> u32(i)
+        if rows and step == 0 and meant != 0 and (meant != FULL or is_owned(records, stride, word + i >> LINE)):
+            now = by_lanes(mine, u64(i - begin), shift)
+            if line_taken(records, stride, word + i >> LINE, now, meant << u32(begin), write):
+                changed = True
+                i += here
+                continue
         if rows and meant == FULL and step == 0:
             line = begun(records, stride, word + i >> LINE)
             done = row_accessed(block, line, mine + (i >> shift), how, low, span, write)
@@ -308,7 +315,10 @@ def whole_lines(
         for i in range(0, members[2] // launch.granule * width, ROW):
             who = (mine | members[3 * k + 3]) + (i >> shift)
             if not first_of_line(records, stride, word + i >> LINE, who, min(shift, u64(WHOLE)), write):
-                line = begun(records, stride, word + i >> LINE)
+                number = word + i >> LINE
+                if is_owned(records, stride, number):
+                    return False
+                line = begun(records, stride, number)
                 if row_accessed(block, line, who, min(shift, u64(WHOLE)), low, span, write) == LOOK:
                     return False
     return True

@@ -24,6 +24,7 @@ from ptxlab.emulate.rules.race_line_records import (
     records_of,
     row_accessed,
 )
+from ptxlab.emulate.rules.race_own import line_taken
 from ptxlab.emulate.rules.race_partial_lines import ALL, FULL, ROW, by_lanes, mixed, words_of
 from ptxlab.emulate.rules.race_summaries import (
     accessed,
@@ -138,6 +139,11 @@ def line_read(
     size = members[2] // launch.granule
     shift = u64(first(u32(size)))
     done, changes = one, u64(0)
+    if rows and past - one == 1:
+        word = (offset + members[3 * one + 1]) // launch.granule
+        now = by_lanes(mine | members[3 * one + 3], u64((number << LINE) - word), shift)
+        if line_taken(records, stride, number, now, covered(number, word, size * width), False):
+            return CHANGED
     if rows:
         line = begun(records, stride, number)
         while done < past:  # those that cover the whole line, as records of lines

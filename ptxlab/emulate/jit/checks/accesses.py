@@ -195,12 +195,16 @@ class CheckedAccesses(CheckInstrument):
             if not table:
                 return ""
             t, group = self.t, seen.group
+            stores = [self.program.codes[index] for index in late.codes]
+            pieces = self.checks.pieces(
+                [(code.index, offset_of(code) - offset_of(stores[0]), access_shape(code)[2]) for code in stores]
+            )
             before = t.here
             with t.if_then(late.when):
                 race, stride, *_ = self._roots[id(group)]
-                low = offset_of(self.program.codes[late.codes[0]]) - group.low
+                low = offset_of(stores[0]) - group.low
                 first = t.add("i64", group.halves[0], low)
-                done = t.let(call(race_chunks.chunks_stored, *THERE, race, stride, first, table))
+                done = t.let(call(race_chunks.chunks_stored, *THERE, race, stride, first, table, pieces))
                 after = t.here
             late.recorded = t.phi("i1", ("false", before), (done, after))
         return late.recorded

@@ -1,0 +1,226 @@
+"""racecheck on words that one thread alone has accessed: one record in place of three.
+
+A thread that updates elements in place, be it a structure, a pixel or a pair, reads and writes words of its own. Such
+words lie in **owned** lines (`race_line_records`): the record of each is that of its thread, with two code indices in
+it. As long as the next access to it is by the same thread there is no hazard, and it is recorded by one comparison. It
+does not matter whose the words beside it are. The first access for which that is not so gives the words of the line
+their three records.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.race_line_records import (
+    AGE,
+    EPOCH,
+    FLAGS,
+    LINE,
+    OF_A_BLOCK,
+    OF_WORDS,
+    OWN_RECORDS,
+    OWNED,
+    OWNER,
+    READ,
+    WROTE,
+    by_rows,
+    how_kept,
+    line_of,
+    row_of,
+)
+from ptxlab.emulate.rules.race_summaries import accessed
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, MANY, STRONG, Block, Launch
+
+LARGEST = (1 << WROTE - READ) - 2
+"""The largest code index that an owned word's record has room for."""
+WHOLE_LINE = (1 << (1 << LINE)) - 1
+"""The bits of all words of a line."""
+CLOSE = 16
+"""Words that lanes are apart at most."""
+SCALE = 20
+"""Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
+SHORTEST = 4
+"""Lanes of the shortest run but the last one; a run is lanes that are equally far apart."""
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def is_owned(records: Pointer[u64], stride: u64, number: u64) -> boolean:
+    """Whether a line is owned."""
+    return line_of(records, stride, number)[3] >> AGE == records[3 * stride + EPOCH] | OWNED
+
+
+@rule
+def made_own(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> boolean:
+    """Makes a line an owned one if nothing has accessed it, or one warp has as a whole and at one time."""
+    kept, at = records + 3 * stride, records + (number << LINE)
+    epoch, found = kept[EPOCH], row_ids() & 0
+    if (line[3] >> AGE ^ epoch) & ~FLAGS == 0:
+        if line[3] >> AGE != epoch or line[2] != 0 or (line[0] | line[1]) & (1 << STRONG | 1 << MANY) != 0:
+            return False
+        for third in range(2):
+            record = line[third]
+            if record != 0:
+                if how_kept(line, third) == OF_WORDS or record >> CODE & LAST_CODE > LARGEST:
+                    return False
+                each = row_of(record, how_kept(line, third)) & OWNER
+                if not all_of((found == 0) | ((found ^ each) & OWNER == 0)):
+                    return False
+                found |= each | (record >> CODE & LAST_CODE) + 1 << (READ if third == 1 else WROTE)
+    store_row(at, found)
+    line[3] = u64((epoch | OWNED) << AGE)
+    kept[OWN_RECORDS] = 1
+    return True
+
+
+@rule(inline=True)
+def taken(at: Pointer[u64], new: row_u64, chosen: row_bool, field: u64) -> boolean:
+    """Records an access to some words of an owned line. False, and nothing changed, if one is another thread's."""
+    old = load_row(at)
+    if any_of(chosen & (old != 0) & ((old ^ new) & OWNER != 0)):
+        return False
+    store_row(at, select(chosen, old & u64(~field) | new, old))
+    return True
+
+
+@rule
+def line_taken(
+    records: Pointer[u64], stride: u64, number: u64, now: row_u64, chosen: u32, write: boolean
+) -> boolean:  # fmt: skip
+    """Records an access to some words of a line, as `now` has it, if the line is owned, or is from now on: that it is
+    not where all words are accessed, since a line may be one record then (`race_line_records`)."""
+    line, kept = line_of(records, stride, number), records + 3 * stride
+    if not is_owned(records, stride, number):
+        if chosen == WHOLE_LINE or kept[OF_A_BLOCK] != 0 or not made_own(line, records, stride, number):
+            return False
+    code = now >> CODE & LAST_CODE
+    words: row_bool = ((row_ids() & 0) + u64(chosen)) >> row_ids() & 1 != 0
+    if any_of(words & ((now & (1 << STRONG | 1 << MANY) != 0) | (code > LARGEST))):
+        return False
+    new = now & OWNER | (code + 1 << field_of(write))
+    return taken(records + (number << LINE), new, words, u64(LARGEST + 1) << field_of(write))
+
+
+@rule(inline=True)
+def field_of(write: boolean) -> u64:
+    """Where the code index of an access begins in an owned word's record."""
+    return u64(WROTE) if write else u64(READ)
+
+
+# -- accesses ----------------------------------------------------------------------------------------------------------
+
+
+@rule
+def listed(launch: Launch, pieces: Pointer[u64], codes: Pointer[u32], write: boolean) -> tuple[u64, u32]:
+    """What a lane accesses: its lowest offset, and which of the 32 words from there on, 0 if it cannot be recorded like
+    this. codes: gets the code index of each word, where it stands in a record."""
+    least, wanted, at = pieces[1], u32(0), u64(1)
+    for _ in range(pieces[0]):
+        least = min(least, pieces[at])
+        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+    at = 1
+    for _ in range(pieces[0]):
+        begin = u64(pieces[at] - least) // launch.granule
+        if begin + pieces[at + 1] > 32:
+            return least, 0
+        for k in range(pieces[at + 1]):
+            access = pieces[at + 2 + k]
+            if access >> STRONG & 1 != 0 or access >> CODE > LARGEST:
+                return least, 0
+            codes[begin + k] = u32((access >> CODE) + 1 << field_of(write))
+            wanted |= u32(1 << u32(begin + k))
+        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+    return least, wanted
+
+
+@rule
+def run_taken(
+    records: Pointer[u64], stride: u64, word: u64, apart: u32, mine: u64, mask: u32, wanted: u32, codes: Pointer[u32],
+    write: boolean,
+) -> boolean:  # fmt: skip
+    """Records what lanes access that are so many words apart: from that of `mine` on, whose first word this is, the
+    lanes of a mask."""
+    field, mark = u64(LARGEST + 1) << field_of(write), u64((records[3 * stride + EPOCH] | OWNED) << AGE)
+    inverse, reach = u32(((1 << SCALE) + apart - 1) // apart), last(mask) * apart + last(wanted)
+    ids, only = narrow(row_ids()), codes[first(wanted)]
+    for number in range(word >> LINE, (word + reach >> LINE) + 1):
+        line = line_of(records, stride, number)
+        if line[3] != mark and not made_own(line, records, stride, number):
+            return False
+        behind = ids + u32((number << LINE) - word)
+        inside = behind <= reach
+        near = select(inside, behind, ids & 0)
+        lane = near * inverse >> SCALE
+        within = near - lane * apart
+        who = lane + only
+        for k in lanes_of(wanted & wanted - 1):
+            who = select(within == k, lane + codes[k], who)
+        chosen = inside & ((ids & 0) + mask >> lane & ((ids & 0) + wanted >> within) & 1 != 0)
+        if not taken(records + (number << LINE), widen(who) + mine, chosen, field):
+            return False
+    return True
+
+
+@rule(inline=True)
+def run_of(launch: Launch, offsets: Pointer[u32], left: u32, words: u32) -> tuple[u32, u32]:
+    """By how many words the first lanes of a mask are apart, 0 if that is too few or too many; and which lanes continue
+    as these do."""
+    lane, rest = first(left), left & left - 1
+    if rest == 0:
+        return words, left
+    two = first(rest)
+    step = u32(offsets[two] - offsets[lane])
+    if two != lane + 1:
+        step = step // (two - lane)
+    apart = step >> first(u32(launch.granule))
+    if apart < words or apart > CLOSE or apart << first(u32(launch.granule)) != step:
+        return 0, left
+    return apart, left & bits(load_lanes(offsets) == (lane_ids() - lane) * step + offsets[lane])
+
+
+@rule
+def own_words(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: Pointer[u32], pieces: Pointer[u64],
+    mine: u64, mask: u32, write: boolean,
+) -> boolean:  # fmt: skip
+    """Records all pieces, from an offset of each lane, in words of which each is one thread's. False where not all are,
+    or lanes lie anyhow; to record the same accesses again changes nothing then."""
+    if not by_rows(launch, records, stride) or records[3 * stride + OF_A_BLOCK] != 0:
+        return False
+    codes = local(u32, 32)
+    least, wanted = listed(launch, pieces, codes, write)
+    if wanted == 0:
+        return False
+    words = last(wanted) + 1
+    apart, same = run_of(launch, offsets, mask, words)
+    if same != mask and not disjoint_runs(launch, offsets, mask, words):
+        return False
+    accessed(launch, block, records, stride, write)
+    left = mask
+    while left != 0:
+        lane = first(left)
+        if apart == 0:
+            return False
+        word = offsets[lane] + least >> first(u32(launch.granule))
+        if not run_taken(records, stride, word, apart, mine | lane, same >> lane, wanted, codes, write):
+            return False
+        left &= ~same
+        if left != 0:
+            apart, same = run_of(launch, offsets, left, words)
+    return True
+
+
+@rule
+def disjoint_runs(launch: Launch, offsets: Pointer[u32], mask: u32, words: u32) -> boolean:
+    """Whether lanes that are in several runs lie in few, none of which can have a word of another."""
+    left, begin, end = mask, u64(1 << 40), u64(0)
+    while left != 0:
+        lane = first(left)
+        apart, same = run_of(launch, offsets, left, words)
+        low = u64(offsets[lane])
+        high = low + ((last(same) - lane) * apart + words) * launch.granule
+        if apart == 0 or (same != left and count(same) < SHORTEST) or (low < end and high > begin):
+            return False
+        begin, end, left = min(begin, low), max(end, high), left & ~same
+    return True
