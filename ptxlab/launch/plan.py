@@ -1,7 +1,7 @@
 """The plan of a kernel, made from its text once, or recalled from the disk: its parameters and shared memory.
 
-What a launch asks of a text and of its program is kept on disk beside the compiled code. A process that has just begun
-then parses nothing, and does without the parser and the instruction table, until somebody asks for more.
+What a launch asks of a text and of its program is cached on disk beside the compiled code. A process that has just
+begun then parses nothing, and does without the parser and the instruction table, until somebody asks for more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ptxlab.emulate.program.lowering_cache import lower
-from ptxlab.emulate.program.program import Program, Recalled, kept
+from ptxlab.emulate.program.program import Program, Recalled, facts_to_cache
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
@@ -55,7 +55,7 @@ class Plan:
         self.adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = getattr(kernel, "adapt", None)
         self.scratch = int(getattr(kernel, "scratch", 0)) if self.added else 0
         self._recalled: dict[tuple[str | None, bool], Program] = {}
-        self._kept: set[tuple[str | None, bool]] = set()
+        self._cached: set[tuple[str | None, bool]] = set()
         """For which architectures, and whether with gaps in shared memory, there is an entry on disk."""
 
     @functools.cached_property
@@ -80,18 +80,18 @@ class Plan:
 
     def keep(self, program: Program, arch: str | None, *, shared_gaps: bool) -> None:
         """Has later processes recall this plan and its program, which has run."""
-        if not self.text or (arch, shared_gaps) in self._kept or disk_cache.folder() is None:
+        if not self.text or (arch, shared_gaps) in self._cached or disk_cache.folder() is None:
             return
-        self._kept.add((arch, shared_gaps))
+        self._cached.add((arch, shared_gaps))
         if sum(v.initial.size for v in program.globals if v.valued) <= _MOST:
-            notes, contents = kept(program)
+            notes, contents = facts_to_cache(program)
             disk_cache.remember(
                 _name(self.text, self.entry, arch, shared_gaps), notes | {"plan": self.declared}, contents
             )
 
     @classmethod
     def recalled(cls, kernel: Any, text: str, entry: str | None, arch: str | None, *, shared_gaps: bool) -> Plan | None:
-        """What `keep` has kept, in this process or another."""
+        """What `keep` has cached, in this process or another."""
         found = disk_cache.recall(_name(text, entry, arch, shared_gaps))
         if found is None:
             return None
@@ -102,12 +102,12 @@ class Plan:
             return lower(plan.module, plan.name, arch, shared_gaps=shared_gaps)
 
         plan._recalled[arch, shared_gaps] = Recalled(notes, contents, lowered)
-        plan._kept.add((arch, shared_gaps))
+        plan._cached.add((arch, shared_gaps))
         return plan
 
 
 _MOST = 1 << 20
-"""Bytes of first contents of variables that are kept for later processes."""
+"""Bytes of first contents of variables that are cached for later processes."""
 
 
 def _name(text: str, entry: str | None, arch: str | None, shared_gaps: bool) -> str:

@@ -54,10 +54,10 @@ def test_a_program_is_translated_once() -> None:
     program = lower(parse(LOOP))
     first = translate.translated(program)
     assert translate.translated(program) is first
-    for k in range(translate.KEPT):
+    for k in range(translate.CACHED):
         translate.translated(lower(parse(LOOP.replace("sums", f"others_{k}"))))
     assert translate.translated(program) is not first
-    assert len(translate._kept) == translate.KEPT
+    assert len(translate._cached) == translate.CACHED
 
 
 def test_launches_with_checks_and_without_follow_each_other() -> None:

@@ -40,7 +40,7 @@ class Lowering(Names, abc.ABC):
         self.functions = {f.name: f for f in module.functions if f.body is not None}
         self.codes: list[Code] = []
         self.fitting: set[tuple[Form, tuple[str, ...]]] = set()
-        """Forms and types of operands that fit (see `resolving`)."""
+        """Forms and types of operands that fit (see `operand_resolution`)."""
         self.routines: dict[str, Routine] = {}
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []

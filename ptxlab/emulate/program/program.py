@@ -172,8 +172,8 @@ _lowering = threading.RLock()
 
 
 class Recalled(Program):
-    """A program of which only the facts are known that `kept` gives. It is lowered when somebody asks for more: for the
-    line of a fault, counters, a trace, better code."""
+    """A program of which only the facts are known that `facts_to_cache` gives. It is lowered when somebody asks for
+    more: for the line of a fault, counters, a trace, better code."""
 
     def __init__(self, notes: dict[str, Any], contents: bytes, lowered: Callable[[], Program]) -> None:
         facts = {name: _frozen(value) for name, value in notes["facts"].items()}
@@ -203,7 +203,7 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def kept(program: Program) -> tuple[dict[str, Any], bytes]:
+def facts_to_cache(program: Program) -> tuple[dict[str, Any], bytes]:
     """What `Recalled` makes a program of: notes that JSON can hold, and the first contents of its variables."""
     valued = [v for v in program.globals if v.valued]
     notes = {

@@ -39,24 +39,24 @@ class Translated:
     constants: list[Value]
 
 
-KEPT = 8
-"""Programs whose translation is kept for the next launch."""
-_kept: OrderedDict[int, tuple[Program, Translated]] = OrderedDict()
-_keeping = threading.Lock()
+CACHED = 8
+"""Programs whose translation is cached for the next launch."""
+_cached: OrderedDict[int, tuple[Program, Translated]] = OrderedDict()
+_cache_lock = threading.Lock()
 
 
 def translated(program: Program) -> Translated:
-    """A program's translation. It takes longer than a launch of a few warps, so that of the last programs is kept."""
-    with _keeping:
-        known = _kept.get(id(program))  # which the entry keeps alive, so that no other program has its id
+    """A program's translation. It takes longer than a launch of a few warps, so that of the last programs is cached."""
+    with _cache_lock:
+        known = _cached.get(id(program))  # which the entry keeps alive, so that no other program has its id
         if known is not None:
-            _kept.move_to_end(id(program))
+            _cached.move_to_end(id(program))
             return known[1]
     made = translate(Translator(program))
-    with _keeping:
-        _kept[id(program)] = program, made
-        if len(_kept) > KEPT:
-            _kept.popitem(last=False)
+    with _cache_lock:
+        _cached[id(program)] = program, made
+        if len(_cached) > CACHED:
+            _cached.popitem(last=False)
     return made
 
 

@@ -1,8 +1,9 @@
 """The blocks of an LLVM function, which runs one warp until it must stop: at a barrier, its end, or a fault.
 
-A program has two of them, made from the same blocks by the same semantics: `fast` for a converged warp and `slow` for a
-diverged one (see the modules of those names). They differ in control flow, in where registers are kept and in whether
-writes are masked. Each is written by a driver, to which `Blocks` gives the code of blocks and instructions.
+A program has two of them, made from the same blocks by the same semantics: `@fast` for a converged warp
+(`converged_function`) and `@slow` for a diverged one (`diverged_function`). They differ in control flow, in where
+registers are kept and in whether writes are masked. Each is written by a driver, to which `Blocks` gives the code of
+blocks and instructions.
 """
 
 from __future__ import annotations

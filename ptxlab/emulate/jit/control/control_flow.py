@@ -104,7 +104,7 @@ class ControlFlow(Part):
         return self.m.const("i32", self.e.pc(code.target))
 
     def passes(self, code: Code) -> None:
-        """A plain branch at the end of a side (see `sides`): nobody needs to jump."""
+        """A plain branch at the end of a side (see `if_conversion`): nobody needs to jump."""
         for instrument in self.e.instruments:
             instrument.ends(code)
         self.branches(self.m.const("i32", self.e.pc(code.target)))

@@ -1,4 +1,4 @@
-"""What is known of a scalar as a CTA goes from warp to warp (see `versioned`)."""
+"""What is known of a scalar as a CTA goes from warp to warp (see `loop_versioning`)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ KEPT = "kept"
 COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""
 USUAL = " ; usual"
-"""A comment behind a conditional branch: in most CTAs all warps take the first target (see `versioned`)."""
+"""A comment behind a conditional branch: in most CTAs all warps take the first target (see `loop_versioning`)."""
 
 
 class Text(Instructions):

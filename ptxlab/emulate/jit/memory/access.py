@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
-from ptxlab.emulate.jit.memory.address_buffers import LaidAddresses
+from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution, Placed
 from ptxlab.emulate.jit.memory.affine_access import AffineAccesses
 from ptxlab.emulate.jit.memory.called_resolution import CalledResolution
@@ -45,7 +45,7 @@ class Memory(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.sites, self.rows = AddressResolution(e), RowAddresses(e)
-        self.laid = LaidAddresses(e, self.sites)
+        self.laid = AddressBuffers(e, self.sites)
         self.transfers = Transfers(e, self.sites, self.laid)
         self.affine, self.called = AffineAccesses(e, self.sites), CalledResolution(e, self.sites)
         self.local = LocalMemory(e, self.transfers.scattered)

@@ -21,7 +21,7 @@ KEPT = 8 * W + 4 * W
 """Bytes that they take."""
 
 
-class LaidAddresses(Part):
+class AddressBuffers(Part):
     """What stores addresses or offsets at `%addrs`, or where they are kept."""
 
     def __init__(self, e: Emitter, sites: AddressResolution) -> None:

@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
-from ptxlab.emulate.jit.memory.address_buffers import LaidAddresses
+from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
 from ptxlab.emulate.jit.memory.merged_stores import MergedStores
@@ -28,7 +28,7 @@ from ptxlab.emulate.runtime import state as S
 class Transfers(Part):
     """Moves data between registers and checked memory."""
 
-    def __init__(self, e: Emitter, sites: AddressResolution, laid: LaidAddresses) -> None:
+    def __init__(self, e: Emitter, sites: AddressResolution, laid: AddressBuffers) -> None:
         super().__init__(e)
         self.sites, self.laid, self.scattered = sites, laid, Scattered(e, sites.patterns)
         self.chunks, self.late = RowChunks(e, self.scattered), MergedStores(e, self.scattered)
