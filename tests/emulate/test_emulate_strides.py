@@ -214,6 +214,22 @@ def test_every_third_element_and_rows_backwards(
     assert bool(made) == (times < 0 or (size < 8 and "+avx512f" in host().features))
 
 
+@pytest.mark.parametrize("block", [(32,), (16, 4)])
+@pytest.mark.parametrize(("kind", "size"), [("u8", 1), ("u16", 2), ("u32", 4)])
+@pytest.mark.parametrize("times", [2, 3, 4])
+def test_neighbours_at_one_register(times: int, kind: str, size: int, block: tuple[int, ...]) -> None:
+    """All elements of a group of each thread, in any order."""
+    for order in ([*range(times)], [*range(times)][::-1], [times - 1], [1]):
+        loads = "\n".join(
+            f"ld.global.{kind} %r21, [%rd6+{k * size}]; mad.lo.u32 %r20, %r20, 257, %r21;" for k in order
+        )
+        body = f"""
+        mul.lo.u32 %r15, %r4, {times * size}; cvt.u64.u32 %rd6, %r15; add.u64 %rd6, %rd6, %rd2;
+        mov.u32 %r20, 0;
+        {loads}"""
+        assert outcome("good", body, block, 3, 5) == outcome("step", body, block, 3, 5)
+
+
 IN_TILE = """
     mad.lo.u32 %r11, %r6, %r9, %r1; shl.b32 %r11, %r11, 2; mov.u32 %r12, tile; add.u32 %r13, %r12, %r11;
     mov.u32 %r14, 0; {name}: {move} add.u32 %r13, %r13, {bytes}; add.u32 %r14, %r13, -4096;

@@ -34,6 +34,9 @@ class StridedRows(Part):
             return self._backwards(seen, first, stored)
         if not self.e.wide or not (self._thirds(seen, times) or self._parts(seen, times)):
             return None
+        if times not in TIMES:
+            bases = [self.t.offset(first, seen.offset + k * size) for k in range(seen.count)]
+            return [self._load_thirds(seen.lane, base, times) for base in bases]
         loaded = []
         for k in range(seen.count):
             at = seen.offset + k * size
@@ -41,10 +44,8 @@ class StridedRows(Part):
             base = self.t.offset(first, at - before * size)
             if seen.write:
                 self.store(seen.lane, base, starts, before, stored[k])
-            elif times in TIMES:
-                loaded.append(self.load(seen.lane, base, starts, before))
             else:
-                loaded.append(self._load_thirds(seen.lane, base, times))
+                loaded.append(self.load(seen.lane, base, starts, before))
         return loaded
 
     def _pieces(self, seen: Seen, times: int, at: int) -> tuple[int, list[int]]:
