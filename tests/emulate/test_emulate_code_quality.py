@@ -194,6 +194,25 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
     assert whole.again() == found
 
 
+@pytest.mark.parametrize(("asked", "few"), [("%r1", True), ("%r0", False)])
+def test_where_lanes_part_because_of_data_the_whole_function_is_built(
+    nothing_built: None, asked: str, few: bool
+) -> None:
+    """A branch around much that asks for the thread's index may keep warps together; one that asks for what is in
+    memory does not, so that a few blocks would be built in vain."""
+    inner = "    setp.lt.u32 %p2, %r1, 3;\n    @%p2 bra SOME;\n    add.u32 %r2, %r2, 1;\nSOME:\n"
+    text = TEXT.replace("    add.u32 %r2, %r2, 1000;\n", inner + "    add.u32 %r2, %r2, 25;\n" * 40)
+    text = text.replace(
+        "    setp.lt.u32 %p1, %r1, 5;", f"    ld.shared.u32 %r0, [%r4];\n    setp.lt.u32 %p1, {asked}, 40;"
+    )
+    launched = LaunchState(text)
+    assert bool(launched.built._part) is few
+    expected = launched.again()
+    assert launched.built._which == "slow"  # the first warp has parted at the large one
+    launched.built.improve()
+    assert launched.again() == expected
+
+
 @pytest.mark.long
 def test_later_programs_find_good_rules(nothing_built: None) -> None:
     LaunchState().built.improve()

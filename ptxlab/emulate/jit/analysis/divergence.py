@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.flat_program import Block, Code, Group, Reg
-from ptxlab.emulate.program.liveness import successors, writes
+from ptxlab.emulate.program.liveness import reads, successors, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import Action
@@ -35,15 +35,30 @@ class Region(NamedTuple):
 
 def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | None:
     """The blocks between branches that lanes may take differently and their immediate post-dominators, as far as they
-    are few: a branch around half of the program rather tells warps apart than lanes. None if there are none.
+    are few: a branch around half of the program rather tells warps apart than lanes, unless it asks what is in memory.
+    None if there are none, or lanes surely come to many blocks.
 
     uniform: the registers that are known to be the same in all lanes of a converged warp."""
-    found: set[int] = set()
-    for blocks in sorted((each.blocks for each in regions(program, uniform)), key=lambda b: size_of(program, b)):
-        if size_of(program, found | blocks) > MOST * len(program.codes):
-            break
-        found |= blocks
-    return frozenset(found) or None
+    found, large = set[int](), list[Code]()
+    for each in sorted(regions(program, uniform), key=lambda region: size_of(program, region.blocks)):
+        if large or size_of(program, found | each.blocks) > MOST * len(program.codes):
+            large.append(program.codes[program.blocks[each.branch].last - 1])
+        else:
+            found |= each.blocks
+    return None if not found or ask_data(program, large, besides=("local", "frame")) else frozenset(found)
+
+
+def ask_data(program: Program, codes: Iterable[Code], besides: tuple[str, ...] = ()) -> bool:
+    """Whether the guard of one of these instructions depends on what is in memory that threads share, or in these
+    spaces besides."""
+    writers = dict[int, list[Code]]()
+    for each in program.codes:
+        for r in writes(each):
+            writers.setdefault(r, []).append(each)
+    asked = [r for code in codes for r in reads(code)]
+    known = reachable(asked, lambda r: [s for w in writers.get(r, ()) for s in reads(w)])
+    spaces = ("global", "shared", "generic", *besides)
+    return any(w.properties.loads and w.space in spaces for r in known for w in writers.get(r, ()))
 
 
 def regions(program: Program, uniform: list[bool]) -> list[Region]:

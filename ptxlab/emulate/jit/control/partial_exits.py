@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptxlab.emulate.jit.analysis.divergence import ask_data
 from ptxlab.emulate.jit.analysis.if_conversion import simple
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control_flow import ControlFlow
@@ -20,8 +21,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Block, Code
-from ptxlab.emulate.program.liveness import reads, successors, writes
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.rules.lane_scheduling import count_ends
 from ptxlab.emulate.rules.scheduling_rounds import EXITED
 from ptxlab.emulate.runtime import state as S
@@ -45,7 +45,7 @@ class PartialExits(Part):
         """The blocks that a segment needs twice; none, if it is not that simple."""
         program, self.ways = self.program, {}
         ends = [program.codes[program.blocks[at].last - 1] for at in segment.blocks]
-        starts = [program.blocks[c.block].next for c in ends if _leaves(c) and asks_data(program, c)]
+        starts = [program.blocks[c.block].next for c in ends if _leaves(c) and ask_data(program, [c])]
         copied = sorted(reachable([at for at in starts if at >= 0], lambda at: successors(program, at)))
         size = sum(program.blocks[at].last - program.blocks[at].first for at in copied)
         if segment.ended == EXITED and size <= LONGEST and all(self._fits(program.blocks[at]) for at in copied):
@@ -86,15 +86,3 @@ class PartialExits(Part):
 def _leaves(code: Code) -> bool:
     """Whether lanes may exit at an instruction, and others go on."""
     return code.guard is not None and (code.leaves >= 0 or code.ends_thread)
-
-
-def asks_data(program: Program, code: Code) -> bool:
-    """Whether the guard of an instruction depends on what is in memory."""
-    writers = dict[int, list[Code]]()
-    for each in program.codes:
-        for r in writes(each):
-            writers.setdefault(r, []).append(each)
-    known = reachable(reads(code), lambda r: [s for w in writers.get(r, ()) for s in reads(w)])
-    return any(
-        w.properties.loads and w.space in ("global", "shared", "generic") for r in known for w in writers.get(r, ())
-    )
