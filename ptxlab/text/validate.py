@@ -299,7 +299,7 @@ class _Validator:
         return PtxError.later(token.line, functools.partial(error, token))
 
     def elements(self, name: str, base: str, scope: Scope) -> str:
-        """Why a declared register has no such element; empty where it has one, or is none that is declared."""
+        """Why a declared register has no such element; empty where it has one, or where it is not declared."""
         variable = scope.find(base)
         if variable is None or variable.space != "reg":
             return ""

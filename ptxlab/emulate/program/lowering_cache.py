@@ -1,4 +1,4 @@
-"""The flat program of a kernel of a module: lowered once, whoever asks, while it is among the recent ones."""
+"""The flat program of a kernel: lowered once, and cached while it is among the programs that were used last."""
 
 from __future__ import annotations
 

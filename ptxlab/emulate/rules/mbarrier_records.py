@@ -18,7 +18,7 @@ NOBODY = (1 << 64) - 1
 KEPT, LINES = 4, 4
 """Phases whose first arrival is known; lines whose bytes are added up in a phase."""
 NEVER = -9
-"""A phase that there is none of."""
+"""Stands for no phase."""
 
 
 class Seat(Record):

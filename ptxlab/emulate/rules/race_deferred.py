@@ -1,9 +1,10 @@
-"""racecheck on accesses of a block to its shared memory that are deferred, writes as well: each word is one thread's.
+"""racecheck defers accesses of a block to its shared memory, writes as well, while each word is used by one thread
+only.
 
 Between two barriers most words of shared memory are read and written by one thread, or read by several and written by
 none, or accessed by one warp whose lanes synchronize (`race_owners`). As long as that is so there is no hazard, and
-nothing needs to be recorded: after the barrier it would no longer matter. The first access of which that cannot be said
-has all notes worked off.
+nothing needs to be recorded: after the barrier it would no longer matter. At the first access of which that cannot be
+said, all deferred accesses are recorded.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """racecheck on reads of shared memory that are recorded when somebody needs to know of them, which is often never.
 
-What is kept of a read is for a later write to compare with, and what a block has read no longer matters after its next
-barrier. So compiled code defers reads: it notes who reads what, which takes a few instructions, and the first access
-that has to look at records has all notes worked off before, in their order (`race_accesses.work_off`).
+A read is recorded so that later writes can be compared with it, and after the next barrier of its block it no longer
+matters. So compiled code defers reads: it notes who reads what, which takes a few instructions. The first access that
+has to look at records first records all deferred ones, in their order (`race_accesses.work_off`).
 
-That this comes to the same needs two things. No write may be missing where a read is deferred, so that it is no hazard:
-there is none until the first write after a barrier. And whatever orders two accesses must be as it was: the clock is in
-the note, and programs that order threads by anything but barriers of the whole block and `.sync` instructions of whole
-warps defer nothing (`may_defer`). Atomic operations order nothing in a program without fences: nobody has released
+The result is the same for two reasons. A deferred read is no hazard itself: reads are deferred only from a barrier to
+the first write after it. And two accesses are ordered as they were at the time: the note has the clock, and programs
+that order threads by anything but barriers of the whole block and `.sync` instructions of whole warps defer nothing
+(`may_defer`). Atomic operations order nothing in a program without fences: nobody has released
 anything that they could acquire. When lanes last synchronized need not be known: as long as nothing but such barriers
 has ordered warps, a read makes room only for one after a barrier, or for the same thread's (`Block.simple`).
 """

@@ -205,8 +205,9 @@ def row_of(record: u64, how: u64) -> row_u64:
 
 @rule
 def spread(line: Pointer[u64], at: Pointer[u64], third: u64) -> None:
-    """Gives the words of a third of a line records of their own; `at`: where they lie. The one record is none that is
-    earlier than any of them, up to the lane."""
+    """Gives the words of a third of a line records of their own, at `at`. The line's one record is then, but for the
+        lane, not
+    earlier than any of these."""
     how = how_kept(line, third)
     if how != OF_WORDS:
         store_row(at, row_of(line[third], how))

@@ -43,8 +43,10 @@ def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_b
 
 @rule
 def judged(block: Block, record: lanes_u64, me: lanes_u64, fine: u32, low: u64) -> tuple[u32, u32]:
-    """Where mbarriers or some of the barriers have ordered warps: also those records that lie before an access since
-    its warp has waited, if they are of one more warp of the block; and those of which it is known whether they do."""
+    """Where mbarriers, or barriers of some warps, have ordered warps. First result: also the records that lie before an
+        access
+    because its warp has waited, if they are of one other warp of the block. Second: the records for which that was
+    decided."""
     doubt = first(~fine)
     if block.simple != 0 or doubt == 32:
         return fine, fine

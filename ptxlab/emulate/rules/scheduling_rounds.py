@@ -47,8 +47,10 @@ IN_PLACE = 32
 
 @rule
 def begin_in_place(context: Context, cta: Cta) -> boolean:
-    """All warps of a CTA have exited, without a barrier since it began: whether the next one has begun in its place,
-    where that takes no more than its number. Else `end_alike` is to be asked, as it is once in a while."""
+    """All warps of a CTA have exited, without a barrier since it began. If the next one needs nothing but its number,
+        it begins
+    in its place, and this is true. Otherwise, and once in `IN_PLACE` CTAs anyway, the caller goes on with
+    `end_alike`."""
     x, number = u64(cta.ctaid_x) + 1, cta.linear + 1
     if number % IN_PLACE == 0 or x >= context.grid_x or cta.shared_size != 0 or cta.local_size != 0:
         return False

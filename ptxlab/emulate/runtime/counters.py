@@ -42,7 +42,7 @@ def moves_pairs(code: Code) -> bool:
 
 
 def is_branch(code: Code) -> bool:
-    """Whether a warp may diverge here. The `ret` of a kernel ends its threads, and is none."""
+    """Whether a warp may diverge here. The `ret` of a kernel ends its threads: no warp diverges at it."""
     return code.properties.jumps and (code.action is not Action.RETURN or code.register >= 0)
 
 

@@ -1,4 +1,4 @@
-"""What the rules of bulk copies are given by the stepping engine: its blocks and its memory, as records."""
+"""The stepping engine's blocks and memory as the records that the rules of bulk copies take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Short sides of a branch: a converged warp runs one after the other under masks instead of diverging.
+"""If-conversion: a converged warp runs the short sides of a branch one after the other, under masks, and does not
+diverge.
 
 `if (t < w) s[t] += s[t + w];` is a branch around a few lines. Where the lanes disagree, the function for converged
 warps runs the lines under a mask for those that take them, and continues with all. The function for diverged warps

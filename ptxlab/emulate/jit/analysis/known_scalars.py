@@ -91,7 +91,8 @@ class Multiples:
 def known_scalars(
     program: Program, rows: Rows, uniform: list[bool], given: dict[int, Known] | None = None
 ) -> dict[int, Known]:
-    """What is known of all that is ever written to a uniform register, of those of which something is. given: what is
+    """For each uniform register of which something is known: what holds for all values that are written to it. given:
+        what is
     known of registers anyway."""
     given = given or {}
     found = {r.index: ALL for r in program.registers if uniform[r.index] and r.lane in ("i32", "i64")}

@@ -1,8 +1,8 @@
-"""Sides of a branch of which it is known when the kernel is built which lanes take them, because what the branch asks
-follows from `%tid.x` alone: the steps of a tree in shared memory, `if (t < 16) s[t] += s[t + 16];`, and `if (t == 0)
-y[b] = s[0];` at its end.
+"""Branches whose condition follows from `%tid.x` alone: which lanes take a side is known when the kernel is built.
 
-It is computed by the stepping engine's arithmetic, for all warps that a CTA of one row can have.
+Such are the steps of a tree reduction in shared memory, `if (t < 16) s[t] += s[t + 16];`, and `if (t == 0) y[b] =
+s[0];` at its end. The stepping engine's arithmetic computes the conditions, for all warps that a CTA of one row can
+have.
 """
 
 from __future__ import annotations

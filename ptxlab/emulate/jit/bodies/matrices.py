@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments.counting import Counting
 
 SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
-"""Where literal operands go: what lanes bring to an exchange lies there, and while all lanes are here there is none."""
+"""Where literal operands go. In an exchange the operands of waiting lanes lie there; while all lanes are here none
+waits."""
 SINK = S.Warp.offset("given.2")
 """The destination of the sink `_`."""
 

@@ -1,4 +1,4 @@
-"""What launches must know of a program's instructions: found when it is built, and kept beside its code."""
+"""What launches must know of a program's instructions: found when it is built, and cached beside its code."""
 
 from __future__ import annotations
 

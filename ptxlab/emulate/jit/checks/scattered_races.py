@@ -43,8 +43,9 @@ def no_race(launch: Launch, record: u64, me: u64, strong: boolean) -> boolean:
 
 @rule(inline=True)
 def word_before(record: u64, me: u64, low: u64, span: u64, since: u64) -> boolean:
-    """Whether a record is that of no access, of the same thread's, or of one that a barrier, or a `.sync` instruction
-    of the whole warp, orders before this one."""
+    """Whether a record is empty, of the same thread, or of an access that a barrier, or a `.sync` instruction of the
+        whole warp,
+    orders before this one."""
     return word_fine(record, me, low, span) or word_synced(record, me, low, since)
 
 

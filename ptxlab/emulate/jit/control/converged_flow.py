@@ -1,4 +1,4 @@
-"""How a converged warp goes on at another block, ends its turn, exits or diverges."""
+"""Control flow of a converged warp: it continues at another block, ends its turn, exits or diverges."""
 
 from __future__ import annotations
 

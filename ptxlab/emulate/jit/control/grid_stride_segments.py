@@ -1,4 +1,5 @@
-"""The loop of a segment that is a round of a grid-stride loop: behind the last warp of a CTA, the first one goes on."""
+"""Segments that are one round of a grid-stride loop: after the last warp of a CTA, the first one begins the next
+round."""
 
 from __future__ import annotations
 

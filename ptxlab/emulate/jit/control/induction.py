@@ -1,4 +1,5 @@
-"""What is known of a scalar as a CTA goes from warp to warp (see `loop_versioning`)."""
+"""How scalars change from warp to warp of a CTA: not at all, by a constant step, or otherwise (see
+`loop_versioning`)."""
 
 from __future__ import annotations
 

@@ -1,25 +1,28 @@
-"""What holds for all warps of a CTA is asked once: the second loop of a segment that is all of a CTA.
+"""Loop versioning: a second loop over the warps of a CTA, which leaves out the tests that hold for all of them.
 
-In an elementwise kernel most of what a warp does is to ask: whether its addresses lie in an array, whether its lanes
-are inside of `n`. Indices grow by the same number from warp to warp, so what holds for the first warp and for the last
-holds for those between. This takes the text of a segment's loop, and makes of it one for CTAs of which that is known:
+In an elementwise kernel a warp mostly tests: whether its addresses lie in an array, whether its lanes are inside of
+`n`. Indices grow by the same number from warp to warp, so what holds for the first warp and for the last holds for
+those between. This takes the text of a segment's loop, and makes of it a loop for CTAs in which all tests have been
+found to hold:
 
-    before the loop: what is the same in all warps; the answers for the first warp and for the last
-    in the loop: the rest, without those questions, and without what other answers lead to
+    before the loop: what is the same in all warps; the tests, for the first warp and for the last
+    in the loop: the rest, without these tests, and without the code for when they fail
 
-Where an answer is another one, the CTA runs in the loop that asks. Each scalar is of one of these kinds:
+Where a test fails, the CTA runs in the loop that tests. Each scalar is of one of these kinds:
 
-- `SAME` in all warps;
-- `Induction` by the same from warp to warp, modulo its width, and from slice to slice where a CTA has several along z.
-  Whether it wraps around before it is extended or compared is asked of the first warp and the last: their difference,
-  as numbers of 64 bits, must be that many steps, of which none goes the other way;
-- a `Truth` about such numbers. A comparison of numbers that do not wrap around turns once at most; `off < limit`, as
-  allocations ask, holds for all warps if it does for the first and the last, since steps are small;
-- any other.
+- `SAME`: the same in all warps;
+- `Induction`: grows by the same number from warp to warp, modulo its width, and from slice to slice where a CTA has
+several
+  along z. Whether it wraps around before it is extended or compared is tested for the first warp and the last: their
+  difference, as numbers of 64 bits, must be that many steps, of which none goes the other way;
+- `Truth`: a comparison of such numbers. Of numbers that do not wrap around its result changes once at most; `off <
+limit`,
+  as for allocations, holds for all warps if it does for the first and the last, since steps are small;
+- `Other`.
 
-It reads text because these questions come from all parts of the emitter, each of which would otherwise have to say what
-it knows of every value that it emits; a form that is not known here is of the last kind and stays in the loop, so that
-what this does not understand costs time and is never wrong.
+It reads text because these tests come from all parts of the emitter, and each part would otherwise have to describe
+every value that it emits. An instruction that is not known here gives an `Other` and stays in the loop: that costs
+time, and is never wrong.
 
 Registers that the blocks of a segment hand on in the warp's state are handed on as values.
 """

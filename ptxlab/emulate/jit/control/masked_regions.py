@@ -22,7 +22,7 @@ IN_ALL = 1024
 MOST_JOINS = 8
 """Blocks behind calls where the lanes of a region that is a function may meet."""
 EXCHANGES = (Action.VOTE, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
-"""What lanes of a region may ask of each other: no lane's answer is that of one which does not take part."""
+"""Exchanges that lanes of a region may execute: no lane receives a value from a lane that does not take part."""
 ENDS = (*BRANCHES, Action.CALL, Action.RETURN, Action.TRAP)
 """What a block of a region may end with."""
 

@@ -1,11 +1,11 @@
-"""The rest of a segment for a warp of which some lanes have exited, as far as its data decide that.
+"""The rest of a segment for a warp of which some lanes have exited, where data decide which lanes exit.
 
     if (x[i] < 0) return;        if (x[i] > 0) y[i] = x[i];
     y[i] = sqrtf(x[i]);
 
-Nearly every warp has lanes of both kinds then, and the compiler makes a branch out of the kernel of either. So what
-follows it in the segment has a second copy, under the mask of the lanes that are left. It ends where the warp exits:
-nothing needs to be noted in its state, and the next warp, or the next CTA, follows in the segment.
+Nearly every warp then has lanes of both kinds, and for both sources the compiler emits a branch out of the kernel. So
+what follows this branch in the segment has a second copy, under the mask of the lanes that are left. It ends where the
+warp exits: nothing needs to be noted in its state, and the next warp, or the next CTA, follows in the segment.
 """
 
 from __future__ import annotations

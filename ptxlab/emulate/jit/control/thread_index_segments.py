@@ -1,7 +1,7 @@
-"""Segments of which most warps of a CTA only run the ends: the steps of a tree in shared memory.
+"""Segments in which most warps of a CTA have nothing to do: the steps of a tree reduction in shared memory.
 
 Where it is known which lanes take a side (see `analysis.thread_index_branches`), the warps that take it run it, and all
-others go on without a look at them. That holds for CTAs of one row of full warps. Others run the segment's loop.
+others are passed over. That holds for CTAs of one row of full warps. Others run the segment's loop.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ LONG = frozenset(
 """What may take many instructions of LLVM, and needs its operands only. In QUICK code it is a call of a function:
 in `pipelined` maxima, conversions and powers of two made up half of the code, and of the time to build it."""
 OFTEN, LARGE = 4, 8
-"""How many of them, and how many instructions of LLVM each, from which on it is one."""
+"""It is a call where a program has at least so many of them, each of at least so many instructions of LLVM."""
 OUTLINED = 64
 """Powers of two, forty instructions of LLVM each, from which on they are calls in GOOD code too."""
 

@@ -1,4 +1,4 @@
-"""The constants of a long text, which come from a table in memory.
+"""The constant pool of a long text: a table in memory from which code loads its constants.
 
 LLVM compares a constant with all others of its function, and finds out what it can about each, lane by lane, more than
 once. For some thousand lines of PTX that does not count. For 100,000 lines, each with a constant of its own, it takes

@@ -1,4 +1,4 @@
-"""Where 32 addresses lie: looked at one by one, in shared memory or in the allocation that a site knows.
+"""Address resolution: where 32 addresses lie, looked at one by one, in shared memory or in the allocation of a site.
 
 A site is a place in the code that caches the allocation which it found last (see `runtime.state.Site`).
 """

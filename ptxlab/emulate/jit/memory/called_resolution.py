@@ -1,4 +1,5 @@
-"""Where 32 addresses lie, by a call: in QUICK code the accesses of one shape share the function that finds out."""
+"""Address resolution by a call: in QUICK code accesses of one shape share the function that finds where 32 addresses
+lie."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered
 
 WORD, ROW = 4, 4 * W
-"""Bytes of a word, and of that of all lanes."""
+"""Bytes of one lane's word, and of that word of all lanes."""
 
 
 class Depths(NamedTuple):

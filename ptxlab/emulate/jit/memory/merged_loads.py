@@ -1,4 +1,4 @@
-"""Loads of elements that are neighbours in memory, by lanes whose addresses are not: a row of a matrix for each thread.
+"""Merged loads: each thread loads elements that are neighbours in memory, such as those of a row of its own.
 
 `for (k ...) s += a[i * n + k]`, unrolled, is `ld [p]`, `ld [p+4]`, `ld [p+8]`, `ld [p+12]`, and a gather for each of
 them. But each lane's four elements are 16 bytes in a row: 32 loads of 16 bytes get them all, and a few shuffles bring

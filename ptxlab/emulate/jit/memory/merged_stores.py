@@ -1,4 +1,4 @@
-"""Stores of elements that are neighbours in memory, by lanes whose addresses are not: made with the last of them.
+"""Merged stores: neighbouring elements that each thread stores one by one are stored with the last of them.
 
     y[3 * i] = r; y[3 * i + 1] = g; y[3 * i + 2] = b;
 
