@@ -1,4 +1,4 @@
-"""The exercises of notebook 13: dropped keys, threads that left, turns, lost digits, inputs that find bugs."""
+"""The exercises of notebook 13: dropped keys, threads that exited early, turns, lost digits, inputs that find bugs."""
 
 from __future__ import annotations
 

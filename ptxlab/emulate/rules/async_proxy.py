@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me, tick
-from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, TILE_OVERWRITTEN, WARPS_APART
+from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, PRODUCTS_UNMATCHED, TILE_OVERWRITTEN
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import published
 from ptxlab.emulate.rules.races import ordered
@@ -68,7 +68,7 @@ def fenced(launch: Launch, block: Block, warp: u32) -> None:
 
 @rule
 def met(block: Block) -> None:
-    """All warps of the block have met at a barrier: who executes a fence after it does so for all of them."""
+    """All warps of the block have arrived at a barrier: who executes a fence after it does so for all of them."""
     block.proxy_clock += 1
     block.proxy_met = block.proxy_clock
 
@@ -171,5 +171,5 @@ def joined(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, produc
             mine = me(block, warp, code)
             if ordered(launch, block, waited, mine, True):
                 serial(launch, mask)
-                note(launch, block, WARPS_APART, mine, waited, NOWHERE, other)
+                note(launch, block, PRODUCTS_UNMATCHED, mine, waited, NOWHERE, other)
                 return

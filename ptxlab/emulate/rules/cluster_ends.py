@@ -9,7 +9,7 @@ the cluster, which cannot know that the other block has begun, are not looked at
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.note_kinds import MAY_BE_GONE
+from ptxlab.emulate.rules.note_kinds import MAY_HAVE_EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_line_records import by_words
 from ptxlab.emulate.rules.race_order import published
@@ -37,7 +37,7 @@ def ended(launch: Launch, block: Block) -> None:
             if not waited_for(launch, block, record, at < stride):
                 linear = block.linear
                 block.linear = (record >> BLOCK) - 1  # the finding is about the thread of the other block
-                note(launch, block, MAY_BE_GONE, record, 0, NOWHERE, 0)
+                note(launch, block, MAY_HAVE_EXITED, record, 0, NOWHERE, 0)
                 block.linear = linear
 
 

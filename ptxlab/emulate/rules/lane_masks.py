@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.note_kinds import GONE_LANE, OMITTED, RANGE, SOURCE
+from ptxlab.emulate.rules.note_kinds import EXITED_LANE, OMITTED, RANGE, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import Block, Launch
 
@@ -30,7 +30,7 @@ def named(launch: Launch, block: Block, warp: u32, mask: u32, exited: u32, membe
         if lost:
             lane = first(lost)
             which = first(extract(members, lane) & exited)
-            note(launch, block, GONE_LANE, me(block, warp, code) | lane, 0, NOWHERE, u64(which))
+            note(launch, block, EXITED_LANE, me(block, warp, code) | lane, 0, NOWHERE, u64(which))
 
 
 @rule

@@ -341,8 +341,8 @@ def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
 
 @rule
 def share_peers(block: Block, came: u32, waiting: u32) -> None:
-    """Warps have met at a barrier: what other blocks of the cluster did before any warp of `came` now comes before all
-    of `waiting`."""
+    """Warps have arrived at a barrier: what other blocks of the cluster did before any warp of `came` now comes before
+    all of `waiting`."""
     if block.peers is None:
         return
     peers = block.peers

@@ -132,8 +132,8 @@ def note_again(launch: Launch, block: Block) -> boolean:
 
 @rule
 def begin_interval(block: Block, first: boolean) -> None:
-    """A block begins (`first`), or all its warps have met at a barrier: what was done in its shared memory before no
-    longer matters. Accesses are deferred again, if that has been of use."""
+    """A block begins (`first`), or all its warps have arrived at a barrier: what was done in its shared memory before
+    no longer matters. Accesses are deferred again, if that has been of use."""
     records, stride, later, repeats = block.records, block.stride, block.later, block.repeats
     if later.limit != 0 and records is not None:
         if later.interval >= LAST_INTERVAL:

@@ -18,12 +18,12 @@ RULES: dict[int, tuple[str, str]] = {
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
     TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
-    WARPS_APART: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
+    PRODUCTS_UNMATCHED: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"), DIVERGENT: ("synccheck", "divergent barrier"),
     DIVERGENT_BLOCK: ("synccheck", "divergent block"), EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
-    GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
+    EXITED_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
     PHASE: ("synccheck", "mbarrier phase"), ENDLESS: ("synccheck", "mbarrier wait"),
     MADE_AGAIN: ("synccheck", "mbarrier in use"), INVALID_IN_USE: ("synccheck", "mbarrier in use"),
@@ -32,7 +32,7 @@ RULES: dict[int, tuple[str, str]] = {
     TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
     BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
     INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
-    UNSEEN: ("synccheck", "mbarrier unseen"), MAY_BE_GONE: ("racecheck", "block may have exited"),
+    UNSEEN: ("synccheck", "mbarrier unseen"), MAY_HAVE_EXITED: ("racecheck", "block may have exited"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -63,7 +63,7 @@ _SENTENCES = {
     ),
     EXITED: "a warp arrives at a barrier for all its lanes after some of them have exited",
     OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
-    GONE_LANE: "the mask names lane {note.value}, which has exited",
+    EXITED_LANE: "the mask names lane {note.value}, which has exited",
     SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
     ENDLESS: "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it",
     MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
@@ -78,7 +78,7 @@ _SENTENCES = {
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
-    WARPS_APART: (
+    PRODUCTS_UNMATCHED: (
         "a warp begins a product of wgmma after a barrier that another warp of its warpgroup reaches only when it has "
         "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
     ),
@@ -91,7 +91,7 @@ _SENTENCES = {
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
         "yet; a barrier between the two would order them"
     ),
-    MAY_BE_GONE: (
+    MAY_HAVE_EXITED: (
         "a thread accesses shared memory of a block of the cluster that may have exited, since nothing makes it wait; "
         "write barrier.cluster.arrive; barrier.cluster.wait; after the access, in all blocks"
     ),
