@@ -12,6 +12,7 @@ from random_shared import differences
 from slow_cases import slow
 
 import ptxlab as pl
+from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.text import parse
@@ -90,6 +91,40 @@ def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
         "%r32",
     ]
     assert followed("mov.b64 %rd6, {%r30, %r1}; st.global.u64 [%rd1], %rd6;") == ["%r30"]
+
+
+# -- objects of local memory
+
+OBJECTS = """
+    .local .align 16 .b8 __local_depot0[96];
+    .local .align 16 .b8 other[64];
+    .reg .b64 %SP, %SPL;
+    mov.u64 %SPL, __local_depot0;
+    cvta.local.u64 %SP, %SPL;
+    add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32;
+    mul.wide.u32 %rd8, %r1, 4;
+"""
+
+
+@pytest.mark.parametrize(("body", "found"), [
+    ("add.u64 %rd9, %rd6, %rd8; ld.local.u32 %r6, [%rd9+4];", {(0, 32)}),
+    ("add.u64 %rd9, %rd8, %rd7; ld.local.u32 %r6, [%rd9];", {(32, 96)}),
+    ("add.u64 %rd9, %SP, 64; mad.wide.u32 %rd10, %r1, 4, %rd9; st.u32 [%rd10], %r1;", {(64, 96)}),
+    ("or.b64 %rd9, %rd7, %rd8; cvta.local.u64 %rd10, %rd9; ld.u32 %r6, [%rd10];", {(32, 96)}),
+    ("sub.u64 %rd9, %rd7, %rd8; ld.local.u32 %r6, [%rd9];", {(32, 96)}),
+    ("setp.eq.u32 %p6, %r1, 0; selp.u64 %rd9, %rd6, %rd6, %p6; ld.local.u32 %r6, [%rd9];", {(0, 32)}),
+    ("ld.local.u32 %r6, [%SPL+40];", set()),
+    ("add.u64 %rd9, %SPL, %rd8; ld.local.u32 %r6, [%rd9];", set()),
+    ("setp.eq.u32 %p6, %r1, 0; selp.u64 %rd9, %rd6, %rd7, %p6; ld.local.u32 %r6, [%rd9];", set()),
+    ("sub.u64 %rd9, %rd7, %rd6; add.u64 %rd10, %rd6, %rd9; ld.local.u32 %r6, [%rd10];", set()),
+    ("mov.u64 %rd9, %rd6; @%p1 mov.u64 %rd9, %rd7; ld.local.u32 %r6, [%rd9];", set()),
+    ("and.b64 %rd9, %rd7, -16; ld.local.u32 %r6, [%rd9];", set()),
+    ("st.local.u64 [%rd6], %rd7; ld.local.u64 %rd9, [%rd6]; ld.local.u32 %r6, [%rd9];", {(0, 32)}),
+    ("mov.u64 %rd9, other; add.u64 %rd10, %rd9, 16; ld.local.u32 %r6, [%rd10];", set()),
+])  # fmt: skip
+def test_an_access_is_meant_for_one_object_of_local_memory(body: str, found: set[tuple[int, int]]) -> None:
+    assert set(local_bounds(lower(parse(kernel_text(OBJECTS + body)))).values()) == found
 
 
 # -- shared arrays

@@ -39,6 +39,27 @@ def overrun(name: str, *, body: str, **options: Any) -> None:
     OVERRUNS.add(name, "array overrun", body=uses + body, **({"before": before} | options))
 
 
+DEPOT = """
+    .local .align 16 .b8 __local_depot0[64];
+    .reg .b64 %SP, %SPL;
+    mov.u64 %SPL, __local_depot0;
+    cvta.local.u64 %SP, %SPL;
+    st.local.v4.u32 [%SPL], {%r1, %r1, %r1, %r1};
+    st.local.v4.u32 [%SPL+16], {%r1, %r1, %r1, %r1};
+    st.local.v4.u32 [%SPL+32], {%r1, %r1, %r1, %r1};
+    st.local.v4.u32 [%SPL+48], {%r1, %r1, %r1, %r1};
+    and.b32 %r7, %r1, 7;
+    - add.u32 %r7, %r7, 1;
+    mul.wide.u32 %rd8, %r7, 4;
+"""
+"""Two arrays of eight words as nvcc lays them out, and an index in bytes, one too large in some threads."""
+
+
+def local_overrun(name: str, *, body: str) -> None:
+    """An access that runs from one array of local memory into the next."""
+    OVERRUNS.add(name, "array overrun", body=DEPOT + body)
+
+
 # fmt: off
 local("a variable", body="""
     + st.local.u32 [own+4], %r1;
@@ -265,4 +286,48 @@ overrun("rows of a matrix", threads=32, body="""
     bar.warp.sync 0xffffffff;
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r15}, [%r13]; //1
     st.global.u32 [%rd3], %r15;
+""")
+
+local_overrun("a store behind an array of local memory", body="""
+    add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32;
+    add.u64 %rd9, %rd6, %rd8;
+    st.local.u32 [%rd9], %r1; //1
+    ld.local.u32 %r6, [%rd7];
+    st.global.u32 [%rd3], %r6;
+""")
+
+local_overrun("a load behind an array of local memory", body="""
+    add.u64 %rd6, %SP, 0;
+    add.u64 %rd7, %SP, 32;
+    add.u64 %rd9, %rd6, %rd8;
+    ld.u32 %r6, [%rd9]; //1
+    ld.u32 %r7, [%rd7];
+    st.global.u32 [%rd3], %r6;
+""")
+
+local_overrun("a load in front of an array of local memory", body="""
+    add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32;
+    add.u64 %rd9, %rd7, 28;
+    sub.u64 %rd9, %rd9, %rd8;
+    ld.local.u32 %r6, [%rd9]; //1
+    ld.local.u32 %r7, [%rd6];
+    st.global.u32 [%rd3], %r6;
+""")
+
+local_overrun("the whole warp leaves an array of local memory", body="""
+    add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32;
+    mov.u64 %rd9, %rd6;
+    mov.u32 %r8, 0;
+    NEXT:
+    ld.local.u32 %r6, [%rd9]; //1
+    add.u64 %rd9, %rd9, 4;
+    add.u32 %r8, %r8, 1;
+    - setp.lt.u32 %p6, %r8, 9;
+    + setp.lt.u32 %p6, %r8, 8;
+    @%p6 bra NEXT;
+    ld.local.u32 %r7, [%rd7];
+    st.global.u32 [%rd3], %r6;
 """)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
-from ptxlab.emulate.rules.note_kinds import UNINITIALISED
+from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 
@@ -72,6 +72,31 @@ def loaded(
         lane = first(lacking)
         me = block.now | code << CODE | u64(warp) << WARP | lane
         note(launch, block, UNINITIALISED, me, 0, start + offsets[lane], 0)
+
+
+@rule
+def within(
+    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64, begin: u64, end: u64,
+    code: u64, start: u64,
+) -> None:  # fmt: skip
+    """Lanes access `size` bytes each, which should lie in an object of their local memory, from `begin` to `end`."""
+    outside = mask & bits(load_lanes(offsets) - u32(begin) > u32(end - begin - size))
+    if outside:
+        serial(launch, mask)
+        lane = first(outside)
+        me = block.now | code << CODE | u64(warp) << WARP | lane
+        note(launch, block, OVERRUN, me, 0, start + offsets[lane], begin << 32 | end)
+
+
+@rule
+def within_anywhere(
+    launch: Launch, block: Block, warp: u32, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, begin: u64,
+    end: u64, code: u64,
+) -> None:  # fmt: skip
+    """The same of generic addresses."""
+    offsets = local(u32, 32)
+    store_lanes(offsets, narrow(load_lanes(addresses) + u64(extra - LOCAL_WINDOW)))
+    within(launch, block, warp, mask, offsets, size, begin, end, code, LOCAL_WINDOW)
 
 
 @rule

@@ -113,6 +113,11 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
             "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; after the product"
         )
+    if kind == OVERRUN and note.value:
+        return (
+            f"a thread leaves an array or structure of its local memory (bytes {note.value >> 32} to "
+            f"{(note.value & 0xFFFFFFFF) - 1}) and accesses what lies beside it"
+        )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:

@@ -148,6 +148,10 @@ class CheckedWarp(Warp):
         """initcheck: lanes access their local memory."""
         checker, block = self.checker, self.spaces.check.record
         checker.offsets.array[:] = start
+        if code.index in checker.bounds:
+            bounds = checker.bounds[code.index]
+            within = mask, checker.offsets, size, *bounds, code.index, int(region.base)
+            initcheck_local.within(checker.record, block, self.warp, *within)
         if what != "store" and code.index not in checker.flow.carried:
             given = mask, checker.offsets, size, code.index, int(region.base)
             initcheck_local.loaded(checker.record, block, self.warp, *given)

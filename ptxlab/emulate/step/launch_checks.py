@@ -9,6 +9,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.rules import launches, race_line_records, race_words, races, records
@@ -29,6 +30,7 @@ class LaunchChecks:
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
+        self.bounds = local_bounds(program) if self.init else {}
         self.releases = [code.properties.releases for code in program.codes]
         self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)

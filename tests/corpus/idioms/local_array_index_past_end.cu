@@ -1,6 +1,6 @@
 // Local array index past end.
 // launch: 1 x 64
-// missed: nvcc puts all arrays of a thread into one, so the next array is not another one
+// finds: array overrun
 extern "C" __global__ void k(int *out, int *x, int n) {
     int v[8];
     int w[8];

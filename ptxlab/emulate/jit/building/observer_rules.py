@@ -43,6 +43,7 @@ CHECKS: tuple[Function, ...] = (
     initcheck_registers.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
     initcheck_local.loaded, initcheck_local.stored, initcheck_local.copied,
-    initcheck_local.accessed_anywhere, *rules_of(all_bodies(), checks=True),
+    initcheck_local.accessed_anywhere, initcheck_local.within, initcheck_local.within_anywhere,
+    *rules_of(all_bodies(), checks=True),
 )  # fmt: skip
 """Of a build with checks."""

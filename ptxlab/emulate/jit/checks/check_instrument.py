@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
 from ptxlab.emulate.rules import (
@@ -69,6 +70,11 @@ class Checks(Part):
     def flow(self) -> RegisterFlow:
         """The registers that initcheck follows."""
         return register_flow(self.program)
+
+    @functools.cached_property
+    def bounds(self) -> dict[int, tuple[int, int]]:
+        """The objects of local memory that accesses are meant for."""
+        return local_bounds(self.program)
 
     @functools.cached_property
     def warpgroups(self) -> WarpgroupFlow:
@@ -152,6 +158,10 @@ class Checks(Part):
 
     def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
+        if self.init and code.space == "generic" and code.index in self.bounds:
+            bounds = map(str, self.bounds[code.index])
+            given = *THERE, self.active.bits, "%addrs", str(extra), str(size), *bounds, str(code.index)
+            self.t.do(call(initcheck_local.within_anywhere, *given))
         looks = kind != READS or code.index not in self.flow.carried
         if self.init and looks and code.space == "generic" and self.program.local_size:
             given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(kind)

@@ -35,7 +35,10 @@ class CheckedLocal(CheckInstrument):
             t.offset(masks, before, "%init.local")
 
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
-        if not self.checks.init or (not stores and self.e.code.index in self.checks.flow.carried):
+        code = self.e.code
+        if self.checks.init and code.index in self.checks.bounds:
+            self._within(at, size)
+        if not self.checks.init or (not stores and code.index in self.checks.flow.carried):
             return
         if stores and (saves := self._saves()) is not None:
             first, size = saves
@@ -100,6 +103,24 @@ class CheckedLocal(CheckInstrument):
         else:
             given = *THERE, self.active.bits, "%addrs", str(size), str(self.e.code.index), "0"
             self.t.do(call(initcheck_local.loaded, *given))
+
+    def _within(self, at: Value, size: int) -> None:
+        """Checks that an access stays in the object that it is meant for."""
+        bounds = self.checks.bounds[self.e.code.index]
+
+        def ask() -> None:
+            offsets = self.m.vector(self.m.trunc("i32", at))
+            self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+            given = self.active.bits, "%addrs", str(size), *map(str, bounds), str(self.e.code.index), "0"
+            self.t.do(call(initcheck_local.within, *THERE, *given))
+
+        if not at.uniform:
+            ask()
+            return
+        inside = self.m.sub(at, self.m.const("i64", bounds[0]))
+        fits = self.m.ule(inside, self.m.const("i64", bounds[1] - bounds[0] - size))
+        with self.t.unless(fits.text, cold=True), self.m.own_splats():
+            ask()
 
     def _words(self, at: Value) -> str:
         """A pointer to the mask of the word at an address, and so to those of the words behind it."""
