@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
-from race_worlds import START, Call, World, compiled_rules, in_python, that_agree
+from race_histories import START, Call, World, compiled_rules, in_python, that_agree
 
 from ptxlab.emulate.jit.checks.scattered_races import OTHER_LANE, one_place, recorded_as_one, recorded_writes, whole_row
 from ptxlab.emulate.language import Pointer

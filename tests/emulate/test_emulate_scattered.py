@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
-from fenced import fenced
+from guard_pages import between_guard_pages
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 SHARED = ".shared .align 16 .b8 tile[8192];"
@@ -106,5 +106,5 @@ def test_what_lies_around_shared_memory_is_not_touched(
         pytest.skip("this CPU has no AVX-512")
     monkeypatch.setattr(native, "host", lambda: cpu)
     for at_end in (True, False):
-        monkeypatch.setattr(workers, "zeroed", lambda size, at_end=at_end: fenced(size, at_end=at_end))
+        monkeypatch.setattr(workers, "zeroed", lambda size, at_end=at_end: between_guard_pages(size, at_end=at_end))
         test_a_row_that_would_reach_beyond_memory("shared", first)

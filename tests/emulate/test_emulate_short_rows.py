@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
-from fenced import fenced
+from guard_pages import between_guard_pages
 
 from ptxlab.emulate import lower
 from ptxlab.text import parse
@@ -165,7 +165,7 @@ def test_what_lies_behind_the_last_row_is_not_read(apart: int, width: int) -> No
         mul.wide.u32 %rd8, %r8, 4;
         add.u64 %rd8, %rd1, %rd8;
         st.global.u32 [%rd8], %r10;"""
-    program, x = kernel(body), fenced(4 * count, at_end=True).view(np.uint32)
+    program, x = kernel(body), between_guard_pages(4 * count, at_end=True).view(np.uint32)
     x[:] = np.arange(count)
     improve(program, (width, height), False, ())
     expected = np.add.outer(pitch * np.arange(height), apart * np.arange(width)).ravel() + (count - 1 - last)

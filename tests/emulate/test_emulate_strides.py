@@ -220,9 +220,7 @@ def test_every_third_element_and_rows_backwards(
 def test_neighbours_at_one_register(times: int, kind: str, size: int, block: tuple[int, ...]) -> None:
     """All elements of a group of each thread, in any order."""
     for order in ([*range(times)], [*range(times)][::-1], [times - 1], [1]):
-        loads = "\n".join(
-            f"ld.global.{kind} %r21, [%rd6+{k * size}]; mad.lo.u32 %r20, %r20, 257, %r21;" for k in order
-        )
+        loads = "\n".join(f"ld.global.{kind} %r21, [%rd6+{k * size}]; mad.lo.u32 %r20, %r20, 257, %r21;" for k in order)
         body = f"""
         mul.lo.u32 %r15, %r4, {times * size}; cvt.u64.u32 %rd6, %r15; add.u64 %rd6, %rd6, %rd2;
         mov.u32 %r20, 0;

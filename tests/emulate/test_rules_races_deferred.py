@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from race_worlds import (
+from race_histories import (
     ALL,
     CODES,
     START,

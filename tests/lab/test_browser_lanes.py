@@ -165,7 +165,7 @@ SAYS = {
     "redux.sync.min": "%s becomes the smallest of %s over 32 lanes: -1147.",
     "redux.sync.xor": "%d becomes the bitwise xor of %t over 32 lanes: 0x00000000.",
     "redux.sync.max.abs": "%g becomes the largest of the magnitudes of %f over 32 lanes: 46.5.",
-    "activemask": "16 lanes are here: %d becomes 0x55555555.",
+    "activemask": "16 lanes are active: %d becomes 0x55555555.",
     "elect.sync": "One of 16 lanes is elected: %q is true in lane 0 alone.",
     "redux.sync.max.u32": "%d becomes the largest of %t over 4 lanes: 6.",
 }
@@ -227,7 +227,7 @@ def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
     run_to(page, "redux.sync.min")
     assert drawn(".pl-lane.pl-said") == 1
     run_to(page, "elect.sync")
-    assert drawn(".pl-lane.pl-away") == 32  # 16 lanes, above and below
+    assert drawn(".pl-lane.pl-inactive") == 32  # 16 lanes, above and below
     assert drawn(".pl-lane.pl-said") == 1
     assert accessibility.violations(page, ".ptxlab-debugger") == []
 
@@ -249,9 +249,9 @@ def test_lanes_that_are_gone(viewer: Any) -> None:
     page = viewer(pl.debug(GONE, 1, 20, np.zeros(1), at="vote"))
     assert page.inner_text(f"{EXCHANGE} .pl-readout") == (
         "Asks whether all lanes say the same: of 4 lanes, 4 say yes by a constant. %p becomes true. "
-        "The mask also names 28 lanes that are not here."
+        "The mask also names 28 lanes that are not active."
     )
-    assert page.locator(f"{EXCHANGE} .pl-away").count() == 56
+    assert page.locator(f"{EXCHANGE} .pl-inactive").count() == 56
     page.click("button:has-text('Step')")
     assert page.inner_text(f"{EXCHANGE} .pl-readout") == (
         "Lanes with the same constant find each other: 1 value among 4 lanes. Lane 0 holds 7, as 3 others do: "

@@ -71,10 +71,10 @@ function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
   const below = Array.from({ length: 32 }, (_, k) => found.got.flatMap(([, texts]) => boxLines(texts[k])));
   const size = (rows) => 17 + line * Math.max(...rows.map((r) => r.length));
   const top = 14, up = top + size(above), down = up + 16 + depth * gap + 10, base = down + size(below), bits = found.masks ? base + 32 : 0;
-  const height = (bits ? bits + 20 : base + 14), middle = (k) => k * w + w / 2 - 0.5, away = new Set(found.outside);
-  const here = new Set(found.here), chosen = here.has(lane) ? lane : found.here[0];
+  const height = (bits ? bits + 20 : base + 14), middle = (k) => k * w + w / 2 - 0.5, outside = new Set(found.outside);
+  const active = new Set(found.here), chosen = active.has(lane) ? lane : found.here[0];
   const svg = s("svg", { viewBox: `0 0 ${32 * w + 2} ${height}`, width: 32 * w + 2, height, "aria-hidden": "true", class: "pl-shuffle pl-collective" });
-  svg.append(s("text", { x: 1, y: 9, class: "pl-tick" }, found.given ? "before: what each lane gives" : "before: the lanes that are here"), s("text", { x: 1, y: base + 11, class: "pl-tick" }, "after: what each lane has got"));
+  svg.append(s("text", { x: 1, y: 9, class: "pl-tick" }, found.given ? "before: what each lane gives" : "before: the active lanes"), s("text", { x: 1, y: base + 11, class: "pl-tick" }, "after: what each lane has got"));
   const box = (k, y, tall, rows, css) => {
     const g = s("g", { class: `pl-lane${css}${k === lane ? " pl-asked" : ""}` }, s("rect", { x: k * w + 1, y, width: w - 3, height: tall }),
       s("text", { x: middle(k), y: y + 12, "text-anchor": "middle", class: "pl-number" }, String(k)),
@@ -83,8 +83,8 @@ function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
     svg.append(g);
   };
   for (let k = 0; k < 32; k++) {
-    const off = here.has(k) ? "" : " pl-away";
-    box(k, top, size(above), off ? [] : above[k], off || (away.has(k) ? " pl-away" : found.said(k) ? " pl-said" : ""));
+    const off = active.has(k) ? "" : " pl-inactive";
+    box(k, top, size(above), off ? [] : above[k], off || (outside.has(k) ? " pl-inactive" : found.said(k) ? " pl-said" : ""));
     box(k, down, size(below), off ? [] : below[k], off || (found.marked(k) ? " pl-said" : ""));
   }
   found.groups.forEach(({ lanes, takers }, n) => {
@@ -110,7 +110,7 @@ function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
   return svg;
 }
 
-/** What happened, in a sentence or two, from lane `lane` or the first that is here. */
+/** What happened, in a sentence or two, from lane `lane` or the first active one. */
 function tellCollective(code, found, names, lane) {
   if (!found.here.length) return "No lane executes this step: its guard is false in all of them.";
   const who = found.here.includes(lane) ? lane : found.here[0], group = found.groups.find((g) => g.takers.includes(who));
@@ -123,7 +123,7 @@ function tellCollective(code, found, names, lane) {
   let out;
   if (code.action === "VOTE" && code.mode === "ballot") out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
   else if (code.action === "VOTE") out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
-  else if (code.action === "ACTIVE_MASK") out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} here: ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "ACTIVE_MASK") out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} active: ${into(code.d)} becomes ${got}.`;
   else if (code.action === "MATCH" && code.mode === "any") out = `Lanes with the same ${what} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
   else if (code.action === "MATCH") out = `Asks whether all lanes hold the same ${what}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
   else if (code.action === "REDUCE_LANES") out = `${into(code.d)} becomes ${MADE[code.operation]} of ${code.abs ? "the magnitudes of " : ""}${name} over ${lanes}: ${got}.`;
@@ -131,8 +131,8 @@ function tellCollective(code, found, names, lane) {
     const elected = found.here.filter(found.marked);
     out = `One of ${lanes} is elected: ${into(code.p)} is true in lane ${elected.join(", ") || "none"} alone.`;
   }
-  if (found.outside.length) out += ` ${plural(found.outside.length, "lane")} here ${found.outside.length === 1 ? "is" : "are"} not in the mask.`;
-  if (found.absent.length) out += ` The mask also names ${plural(found.absent.length, "lane")} that ${found.absent.length === 1 ? "is" : "are"} not here.`;
+  if (found.outside.length) out += ` ${plural(found.outside.length, "active lane")} ${found.outside.length === 1 ? "is" : "are"} not in the mask.`;
+  if (found.absent.length) out += ` The mask also names ${plural(found.absent.length, "lane")} that ${found.absent.length === 1 ? "is" : "are"} not active.`;
   return out;
 }
 

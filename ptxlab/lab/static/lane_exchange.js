@@ -107,7 +107,7 @@ function drawShuffle(sources, active, before, after, type) {
   const svg = s("svg", { viewBox: `0 0 ${32 * w + 2} 136`, width: 32 * w + 2, height: 136, "aria-hidden": "true", class: "pl-shuffle" });
   svg.append(s("text", { x: 1, y: 9, class: "pl-tick" }, "before: what each lane gives"), s("text", { x: 1, y: 134, class: "pl-tick" }, "after: what each lane has got"));
   for (let lane = 0; lane < 32; lane++) {
-    const x = lane * w + 1, off = active >>> lane & 1 ? "" : " pl-away";
+    const x = lane * w + 1, off = active >>> lane & 1 ? "" : " pl-inactive";
     for (const [y, values] of [[top, before], [bottom, after]])
       svg.append(s("g", { class: `pl-lane${off}` }, s("rect", { x, y, width: w - 3, height: box }),
         s("text", { x: x + w / 2 - 1.5, y: y + 12, "text-anchor": "middle", class: "pl-number" }, String(lane)),

@@ -99,11 +99,11 @@ def recorded_writes(
         mine = me | 31 - opposite
         at = records + (u64(addresses[31 - opposite] + extra) >> shift)
         if alike and words == FOUR:
-            found = together(at[0], me, mine)
+            found = lane_record(at[0], me, mine)
             at[0], at[1], at[2], at[3] = found, found, found, found
         else:
             for word in range(words):
-                at[word] = together(at[word], me, mine)
+                at[word] = lane_record(at[word], me, mine)
     return True
 
 
@@ -143,7 +143,7 @@ def one_record(at: Pointer[u64], words: u64) -> boolean:
 
 
 @rule(inline=True)
-def together(record: u64, me: u64, mine: u64) -> u64:
+def lane_record(record: u64, me: u64, mine: u64) -> u64:
     """The record of a lane that writes to a word: marked as many if another lane of the instruction has before."""
     return mine | OF_MANY if (record ^ me) & SAME_ACCESS == 0 else mine
 

@@ -8,7 +8,7 @@ import mmap
 import numpy as np
 
 
-def fenced(size: int, *, at_end: bool) -> np.ndarray:
+def between_guard_pages(size: int, *, at_end: bool) -> np.ndarray:
     """Zeroed bytes with a page that allows no access on either side; right behind them, or right before."""
     page = mmap.PAGESIZE
     inside = -(-size // page) * page
