@@ -49,6 +49,9 @@ def three(sizes: tuple[int, ...]) -> tuple[int, int, int]:
 class Text:
     """A kernel's text, made from random numbers."""
 
+    FAULTY = 0.12
+    """How many may leave an array."""
+
     def __init__(self, draw: random.Random, name: str) -> None:
         self.draw, self.name = draw, name
         while True:
@@ -60,7 +63,7 @@ class Text:
             if self.threads <= LARGEST:
                 break
         self.wide, self.high, self.deep = bx * gx, by * gy, bz * gz
-        self.faulty, self.approximate = draw.random() < 0.12, draw.random() < 0.08
+        self.faulty, self.approximate = draw.random() < self.FAULTY, draw.random() < 0.08
         self.together = self.of_block % 32 == 0
         self.arrays, self.variables, self.loops, self.functions = list[Array](), dict[str, str](), 0, list[str]()
         self.inputs, self.outputs = list[str](), dict[str, tuple[str, int, str]]()
