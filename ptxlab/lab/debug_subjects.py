@@ -19,8 +19,6 @@ DECODE = {"seq_k": 48, "batch": 1, "heads": 2, "kv_heads": None, "sigma": 1.0, "
 """The same for a decode kernel: seq_k keys for every sequence."""
 OWN = {"hopper": {"tile_q": 128, "tile_kv": 32, "seq_q": 128, "seq_k": 96}}
 """What a kernel has instead where nothing is said: hopper two consumers, and more tiles than the ring has stages."""
-OPENS = {"wgmma": "wgmma.mma_async", "hopper": "cp.async.bulk.tensor"}
-"""Words of the PTX line that the debugger opens at: what the rung is about. It opens others at their first step."""
 MOST = 1 << 16
 """The largest of these sizes: a trace is capped, the inputs are not."""
 OPTIONS = ("device", "checks", "budget")
@@ -30,6 +28,13 @@ OPTIONS = ("device", "checks", "budget")
 def names() -> tuple[str, ...]:
     """The kernels of the library that can be looked at by name."""
     return (*kernels.names("prefill"), *kernels.names("decode"))
+
+
+def opens_at(name: str) -> str | None:
+    """The words of the PTX line that the debugger opens at: of a kernel for Hopper alone the first of what it brings.
+    It opens others at their first step."""
+    found = kernels.get(name) if name in kernels.names("prefill") else None
+    return found.brings[0] if found is not None and found.alone else None
 
 
 def build(name: str, parameters: dict[str, Any]) -> Any:

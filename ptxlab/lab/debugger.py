@@ -111,7 +111,7 @@ def debug(
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
     found = _found(what, grid, block, args, trace, options)
-    at = debug_subjects.OPENS.get(what) if at is None and isinstance(what, str) else at
+    at = debug_subjects.opens_at(what) if at is None and isinstance(what, str) else at
     if at is not None:
         found.open_at(at)
     return found

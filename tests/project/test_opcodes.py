@@ -31,7 +31,10 @@ ALLOWED = {
     "emulate/jit/atomics/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/jit/matrices/half_products.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/instruction_text.py": OTHER + "LLVM's instructions",
+    "emulate/jit/llvm/wide_operations.py": OTHER + "LLVM's instructions",
+    "emulate/jit/translation/expressions.py": OTHER + "LLVM's instructions",
     "emulate/jit/translation/intrinsics.py": OTHER + "LLVM's words for operations",
+    "emulate/language/vectors.py": OTHER + "words of the rules' language",
     "emulate/program/video.py": "what each video instruction computes, in other instructions",
     "emulate/rules/sentences.py": "the line that a finding tells to write instead",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
@@ -41,6 +44,7 @@ ALLOWED = {
     "kernels": "says which instructions a kernel is the first to use",
     "lab/attention_subject.py": OTHER + "`mma`, a kernel",
     "lab/counters_pane.py": OTHER + "the names of metrics",
+    "lab/cuda_functions.py": "which instruction each function of CUDA becomes",
     "lab/descriptors.py": "looks for operands in a text that may not be whole yet",
     "lab/timeline.py": OTHER + "`wgmma`, a kind of span",
     "lab/trace_events.py": OTHER + "`wgmma`, a kind of span",
@@ -58,12 +62,22 @@ SLOTS: dict[str, set[str]] = {}
 for _slot in (slot for entry in all_ops() for slot in entry.slots if not slot.literal):
     SLOTS.setdefault(_slot.name, set()).update(_slot.choices)
 SLOTS["space"].add("tex")  # a state space of declarations
-TESTS_OF_TEXT = {"startswith", "endswith", "removeprefix", "partition", "get", "index", "count"}
+TESTS_OF_TEXT = {
+    "startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "index", "find", "count",
+    "get", "pop", "setdefault", "isdisjoint", "issubset", "issuperset", "intersection",
+}  # fmt: skip
+ALSO_WORDS = {"abs", "bar", "barrier", "call", "fma", "match", "not", "prefetch", "red", "ret", "set", "trap", "vote"}
+"""Opcodes that are words of other things too: of Python, of LLVM, of the explorer."""
 
 
 def is_opcode(text: str) -> bool:
     """Whether a string is an opcode, its modifiers included: `ld`, `st.global`."""
     return text.partition(".")[0] in TABLE and re.fullmatch(r"[a-z0-9]+(\.[\w:.]*)?", text) is not None
+
+
+def is_plainly_opcode(text: str) -> bool:
+    """Whether a string is an opcode, and hardly the word of a modifier or of anything else."""
+    return is_opcode(text) and text not in ALSO_WORDS.union(*SLOTS.values())
 
 
 def strings(node: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType({})) -> list[str]:
@@ -77,10 +91,31 @@ def strings(node: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType
     return out
 
 
-def constants_of(tree: ast.AST) -> dict[str, list[str]]:
-    """Constant of a module -> the strings in its value: `WAITS = ("bar.sync", "nanosleep")`."""
-    out: dict[str, list[str]] = {}
+def displayed(node: ast.AST | None) -> Iterator[str]:
+    """The strings in a dictionary, tuple, set or list, and in those within it."""
+    parts: list[ast.expr | None] = []
+    if isinstance(node, ast.Dict):
+        parts = [*node.keys, *node.values]
+    elif isinstance(node, ast.Set | ast.Tuple | ast.List):
+        parts = [*node.elts]
+    for part in parts:
+        if isinstance(part, ast.Constant | ast.JoinedStr):
+            yield from strings(part)
+        yield from displayed(part)
+
+
+def statements(tree: ast.AST) -> Iterator[tuple[ast.stmt, bool]]:
+    """The statements of a module and those of its classes, and whether it is one of a class."""
     for node in getattr(tree, "body", []):
+        yield node, False
+        if isinstance(node, ast.ClassDef):
+            yield from ((inner, True) for inner, _ in statements(node))
+
+
+def constants_of(tree: ast.AST) -> dict[str, list[str]]:
+    """Constant of a module or of its classes -> the strings in its value: `WAITS = ("bar.sync", "nanosleep")`."""
+    out: dict[str, list[str]] = {}
+    for node, of_class in statements(tree):
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         value = getattr(node, "value", None)
         if isinstance(value, ast.Call) and len(value.args) == 1:  # frozenset((...))
@@ -88,7 +123,7 @@ def constants_of(tree: ast.AST) -> dict[str, list[str]]:
         if isinstance(value, ast.Dict):  # `in` and subscripts ask for keys
             value = ast.List([key for key in value.keys if key is not None], ast.Load())
         plain = isinstance(value, ast.Constant | ast.Tuple | ast.Set | ast.List)
-        if plain and isinstance(target, ast.Name) and target.id.isupper():
+        if plain and isinstance(target, ast.Name) and (of_class or target.id.isupper()):
             out[target.id] = [text for text in strings(value) if is_opcode(text)]
     return out
 
@@ -112,9 +147,13 @@ def in_pattern(text: str) -> list[str]:
 
 def asks(tree: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType({})) -> Iterator[tuple[int, str]]:
     """(line, opcode) of each place that tells instructions apart by name: a comparison with a string, `in` a tuple or
-    set of strings, a subscript, a `case`, `startswith` and the like, a regular expression; and tuples, sets and
-    dictionaries of nothing but opcodes, for what else are they for? constants: those of other modules."""
+    set of strings, a subscript, a `case`, `startswith` and the like, a regular expression; tuples, sets and
+    dictionaries of nothing but opcodes, for what else are they for?; opcodes in tables of modules and classes and as
+    defaults of parameters. constants: those of other modules."""
     constants = {**constants, **constants_of(tree)}
+    for node, _ in statements(tree):
+        value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        yield from ((node.lineno, text) for text in displayed(value) if is_plainly_opcode(text))
     of_modifiers: set[ast.AST] = set()
     for node in ast.walk(tree):
         found: list[str] = []
@@ -134,8 +173,12 @@ def asks(tree: ast.AST, constants: Mapping[str, list[str]] = MappingProxyType({}
             if node.func.attr == "split" and isinstance(node.func.value, ast.Constant):  # "ld st".split()
                 words = str(node.func.value.value).split()
                 found = words if all(map(is_opcode, words)) else []
-        elif isinstance(node, ast.MatchValue):
-            found = strings(node.value, constants)
+        elif isinstance(node, ast.MatchValue | ast.MatchMapping):
+            patterns = node.keys if isinstance(node, ast.MatchMapping) else [node.value]
+            found = [text for pattern in patterns for text in strings(pattern, constants)]
+        elif isinstance(node, ast.arguments):
+            given = [default for default in (*node.defaults, *node.kw_defaults) if isinstance(default, ast.Constant)]
+            found = [text for default in given for text in strings(default) if is_plainly_opcode(text)]
         elif isinstance(node, ast.Subscript):
             found = strings(node.slice, constants) if isinstance(node.slice, ast.Constant | ast.Name) else []
             found = [text for text in found if text not in FIELDS]
@@ -214,6 +257,14 @@ def test_what_is_allowed_is_needed() -> None:
     ('KINDS = ("bar", "other")\nname in KINDS', ["bar"]),
     ('KINDS = {"bar": 1, "other": 2}\nKINDS[name], name in KINDS', ["bar"]),
     ('OPS["mma"]', ["mma"]),
+    ('class A:\n    ends = ("ret", "one")\nname in A.ends', ["ret"]),
+    ('class A:\n    waits: ClassVar = {"nanosleep": 1, "other": 2}', ["nanosleep"]),
+    ('OPENS = {"kernel": "wgmma.mma_async"}', ["wgmma.mma_async"]),
+    ('match code:\n    case {"bra": target}: pass', ["bra"]),
+    ('match code:\n    case Code(name="exit"): pass', ["exit"]),
+    ('def f(opcode="bar.sync", *, operation="add"): pass', ["bar.sync"]),
+    ('opcode == f"bar.{kind}"', ["bar."]),
+    ('"bra" if code.name.removesuffix("bra") else ""', ["bra"]),
     ('"ld st".split()', ["ld", "st"]),
     ('re.match(r"(ldmatrix|st)\\b", opcode)', ["ldmatrix", "st"]),
     ('re.compile(r"\\bwgmma\\.mma_async")', ["wgmma"]),

@@ -123,7 +123,21 @@ class Field:
 
 
 _RESERVED = frozenset(
-    {"new", "view", "offset", "many", "size", "dtype", "align", "fields", "buffer", "clear", "opaque", "point"}
+    {
+        "new",
+        "view",
+        "offset",
+        "locate",
+        "many",
+        "size",
+        "dtype",
+        "align",
+        "fields",
+        "buffer",
+        "clear",
+        "opaque",
+        "point",
+    }
 )
 
 
@@ -193,6 +207,11 @@ class Record:
     def offset(cls, path: str) -> int:
         """The bytes from the start of a record to a field: "live", "fault.kind" in a record in place, "grid.1" for an
         element of an array or "given.2" for one of its rows."""
+        return cls.locate(path)[0]
+
+    @classmethod
+    def locate(cls, path: str) -> tuple[int, Field]:
+        """The same, and the field."""
         name, *rest = path.split(".")
         field = cls.fields[name]
         at = field.offset
@@ -200,10 +219,11 @@ class Record:
             element = field.columns if len(field.shape.sizes) > 1 else 1
             at += int(rest.pop(0)) * element * field.kind.size
         if not rest:
-            return at
+            return at, field
         if field.indirect or isinstance(field.kind, Scalar):
             raise KeyError(f"{cls.__name__}.{path}: {name} is no record in place")
-        return at + int(field.kind.offset(".".join(rest)))
+        inner, found = field.kind.locate(".".join(rest))
+        return at + inner, found
 
     @classmethod
     def many(cls, records: int | np.ndarray) -> Pointer[Self]:

@@ -152,13 +152,10 @@ class Atomics(Part):
         keeps a record of what is written there. In this context the code for all others is written."""
         t, size = self.t, BITS[lane] // 8
         one, other, done = (t.label(name) for name in ("sum", "apart", "done"))
-        base, places, host, written = (
-            t.load(kind, t.field(S.Site, name, site))
-            for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
-        )
+        base, places, host, written = (t.get(S.Site, name, site) for name in ("base", "places", "host", "written"))
         off = t.sub("i64", at, base)
         near = t.ult("i64", self.memory.sites.rotate("i64", off, size.bit_length() - 1), places)
-        good = t.and_("i1", near, t.eq("i64", written, 0))
+        good = t.and_("i1", near, t.eq("ptr", written, "null"))
         t.branch(t.and_("i1", good, self.active.any()), one, other, COLD)
         t.at(other)
         with self.m.own_splats():
@@ -168,7 +165,7 @@ class Atomics(Part):
         with self.m.own_splats():
             x = sum_at_once(t, word, lane, self.m.vector(given), self.active.vector)
             place = t.offset(host, off)
-            alone = t.load("i8", t.field(S.Context, "alone"))
+            alone = t.get(S.Context, "alone")
             with t.if_else(t.ne("i8", alone, 0)) as (plain, locked):
                 with plain:
                     old = t.load(LLVM[lane], place, align=size)
@@ -205,7 +202,7 @@ class Atomics(Part):
         t.at("lanes")
         ways = [True] if shared else [False] if form.whole else [True, False]
         if len(ways) == 2:
-            own = t.load("i8", t.field(S.Context, "alone"))
+            own = t.get(S.Context, "alone")
             t.branch(t.eq("i8", own, 0), "locked", "plain")
         else:
             t.go("plain" if shared else "locked")

@@ -119,7 +119,7 @@ def whole(t: Text, place: str, at: str, *, compares: bool) -> None:
     p = [t.element("i64", place, k) for k in (0, 1)]
     cells = [t.offset("%xs", k * CELL) for k in range(4 if compares else 2)]
     given = [t.load("i64", t.element("i64", cell, at)) for cell in cells]
-    lock = t.load("ptr", t.field(S.Context, "wide_lock"))
+    lock = t.get(S.Context, "wide_lock")
     t.go(spin)
     t.at(spin)
     taken = t.let(f"cmpxchg ptr {lock}, i32 0, i32 1 seq_cst seq_cst")

@@ -53,22 +53,15 @@ class AtomicRows(Part):
         t, m, size = self.t, self.m, BITS[lane] // 8
         at = m.wide(address)
         assert isinstance(at, Affine)
-        base, places, host, written = (
-            t.load(kind, t.field(S.Site, name, site))
-            for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
-        )
+        base, places, host, written = (t.get(S.Site, name, site) for name in ("base", "places", "host", "written"))
         off = t.sub("i64", m.reached(at, 0).text, base)
         limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(W - 1))])
-        alone = t.load("i8", t.field(S.Context, "alone"))
-        conditions = [
-            f"icmp ult i64 {self.memory.sites.rotate('i64', off, size.bit_length() - 1)}, {limit}",
-            f"icmp ne i8 {alone}, 0",
-            f"icmp eq i64 {written}, 0",
-            f"icmp eq i32 {self.active.bits}, -1",
-        ]
-        good = m.straight(at).text
-        for condition in conditions:
-            good = t.and_("i1", good, t.let(condition))
+        alone = t.get(S.Context, "alone")
+        near = self.memory.sites.rotate("i64", off, size.bit_length() - 1)
+        good = t.and_("i1", m.straight(at).text, t.ult("i64", near, limit))
+        good = t.and_("i1", good, t.ne("i8", alone, 0))
+        good = t.and_("i1", good, t.eq("ptr", written, "null"))
+        good = t.and_("i1", good, t.eq("i32", self.active.bits, -1))
         row, other, done = (t.label(name) for name in ("row", "other", "done"))
         t.branch(good, row, other, COLD)
         t.at(other)

@@ -73,13 +73,10 @@ class AtomicLanes(Part):
         """The same of the allocation that the site knows; none where another worker may see it, or where somebody keeps
         a record of what is written."""
         t, size, row = self.t, BITS[lane] // 8, f"<{W} x i64>"
-        base, places, host, written = (
-            t.load(kind, t.field(S.Site, name, site))
-            for name, kind in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
-        )
-        flag = t.load("i8", t.field(S.Context, "alone"))
+        base, places, host, written = (t.get(S.Site, name, site) for name in ("base", "places", "host", "written"))
+        flag = t.get(S.Context, "alone")
         alone = t.ne("i8", flag, 0)
-        free = t.and_("i1", alone, t.eq("i64", written, 0))
+        free = t.and_("i1", alone, t.eq("ptr", written, "null"))
         limits = t.splat("i64", t.select(free, "i64", places, 0))
         offsets = t.sub(row, self.m.vector(self.m.wide(address)), t.splat("i64", base))
         near = self.memory.sites.rotate(row, offsets, size.bit_length() - 1)
@@ -96,11 +93,10 @@ class AtomicLanes(Part):
         for buffer, vector in (("at", kind), *([] if given.uniform else [("xs", given.llvm)])):
             t.alloca(vector, align=64, name=f"%{buffer}.p")
             t.store(vector, f"%{buffer}", f"%{buffer}.p", align=64)
-        for k in range(
-            W
-        ):  # volatile: LLVM would take offsets out of vectors, so late that the CPU lets loads go before
+        for k in range(W):
+            # volatile: LLVM would take offsets out of vectors, so late that the CPU lets loads go before stores to
+            # their place, and begins again when it notices: 20 cycles each time
             off = t.let(f"load volatile {one}, ptr {t.element(one, '%at.p', k)}")
-            # stores to their place, and begins again when it notices: 20 cycles each time
             place = t.element("i8", "%start", off, by=one)
             x = "%xs" if given.uniform else t.load(ty, t.element(ty, "%xs.p", k))
             old = t.load(ty, place, align=size)

@@ -102,7 +102,7 @@ class Warpgroups(Body):
 
     def _begin(self, code: Code, queue: str) -> None:
         t, operands, of = self.t, self.e.operands, product_operands(code)
-        number = t.load("i32", t.field(S.Warp, "warp_id"))
+        number = t.get(S.Warp, "warp_id")
         first = t.and_("i32", number, -WARPS)
         behind = t.zext("i32", t.add("i32", first, WARPS), "i64")
         with t.unless(t.ule("i64", behind, "%warps"), cold=True, to="fault"):
@@ -192,24 +192,24 @@ class Warpgroups(Body):
         t = Text()
         t.declared = self.t.declared
         queue = self._queue(t)
-        done = t.load("i32", t.field(products.Products, "done", queue))
+        done = t.get(products.Products, "done", queue)
         at = t.zext("i32", t.urem("i32", done, products.IN_FLIGHT), "i64")
         entries = t.field(products.Products, "entries", queue)
         scaled = t.mul("i64", at, products.Begun.size)
         entry = t.offset(entries, scaled)
-        shared = t.load("ptr", t.field(S.Cta, "shared"))
+        shared = t.get(S.Cta, "shared")
         start = str(self.program.shared_start)
         room = t.offset("%ws", self.e.file.fragments)
         behind = t.offset("%ws", self.e.file.fragments + 4 * REGISTER)
-        of_b = t.load("i64", t.field(products.Begun, "b", entry))
+        of_b = t.get(products.Begun, "b", entry)
         tile = tile_b(code, of.b_mn)
         columns, pieces = (8 * tile.pieces, tile.lines // 8) if of.b_mn else (tile.lines, tile.pieces)
         t.do(call(fragment_b, shared, start, of_b, _boolean(of.b_mn), str(columns), str(pieces), behind))
         if of.a is not None:
-            number = t.load("i32", t.field(S.Warp, "warp_id"))
+            number = t.get(S.Warp, "warp_id")
             warp = t.and_("i32", number, WARPS - 1)
             row = t.mul("i32", warp, 16)
-            of_a = t.load("i64", t.field(products.Begun, "a", entry))
+            of_a = t.get(products.Begun, "a", entry)
             t.do(call(fragment_a, shared, start, of_a, _boolean(of.a_mn), row, str(whole.a.columns), room))
         sign = SIGNS[whole.a.type] if of.negative else 0
         for k in range(whole.a.registers):
@@ -225,7 +225,7 @@ class Warpgroups(Body):
             if sign:
                 value = t.xor(f"<{W} x i32>", value, f"splat (i32 {sign - (1 << 32)})")
             t.store(f"<{W} x i32>", value, at_k, align=64)
-        scale = t.load("i32", t.field(products.Begun, "adds", entry))
+        scale = t.get(products.Begun, "adds", entry)
         adds = t.ne("i32", scale, 0)
         groups = whole.d.columns // GROUP
         if is_half_product(part):

@@ -82,10 +82,7 @@ class CheckedAccesses(CheckInstrument):
         if self.e.code.space == "shared":
             return "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared", "%shared"
         site, (known, _, memory, _) = self.memory.sites.site(group)
-        accesses, stride, written = (
-            self.t.load(kind, self.t.field(S.Site, name, site))
-            for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
-        )
+        accesses, stride, written = (self.t.get(S.Site, name, site) for name in ("accesses", "stride", "written"))
         return accesses, stride, known, written, memory
 
     def accesses(self, seen: Seen) -> None:

@@ -40,9 +40,7 @@ class RecordedAtomics(Part):
             return
         t, m, site = self.t, self.m, e.own_site()
         at = m.wide(address)
-        base, places, written, stride = (
-            t.load("i64", t.field(S.Site, name, site)) for name in ("base", "places", "written", "stride")
-        )
+        base, places, written, stride = (t.get(S.Site, name, site) for name in ("base", "places", "written", "stride"))
         if isinstance(at, Affine) and row:
             first, good = m.reached(at, 0).text, m.straight(at).text
             limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(W - 1))])
@@ -51,11 +49,11 @@ class RecordedAtomics(Part):
             first, good, limit = at.text, self.active.any(), places
         off = t.sub("i64", first, base)
         near = t.ult("i64", self.memory.sites.rotate("i64", off, size.bit_length() - 1), limit)
-        good = t.and_("i1", t.and_("i1", good, near), t.eq("i64", written, 0))
+        good = t.and_("i1", t.and_("i1", good, near), t.eq("ptr", written, "null"))
         other, done, known = (t.label(name) for name in ("unrecorded", "recorded", "known"))
         t.branch(good, known, other)
         t.at(known)
-        records = t.load("ptr", t.field(S.Site, "accesses", site))
+        records = t.get(S.Site, "accesses", site)
         access = str(self.checks.flags(code.index))
         if row:
             fine = t.let(call(whole_row, *THERE, records, stride, off, access))

@@ -171,7 +171,7 @@ class Checks(Part):
         access = str(code.index << records.CODE | flags)
         line = call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access)
         if self.init and not self.race and (space or code.space) == "global":
-            some = self.t.load("i64", self.t.field(records.Launch, "unwritten", "%check.launch"))
+            some = self.t.get(records.Launch, "unwritten", "%check.launch")
             with self.t.if_then(self.t.ne("i64", some, 0)):
                 self.t.do(line)
         else:

@@ -87,12 +87,8 @@ class DeferredReads(Part):
         t, writes = self.t, race_deferred_reads.NOTED_WRITE if seen.write else 0
         expected = t.eq("i64", self._state(*records), race_deferred_reads.REPEATED)
         with t.if_then(t.and_("i1", expected, self._fits(seen, pattern))):
-            repeats = {
-                name: t.load(kind, t.field(Block, f"repeats.{name}", "%check.block"))
-                for name, kind in (("told", "ptr"), ("next", "i64"))
-            }
-            at = t.mul("i64", repeats["next"], Told.size)
-            told = t.offset(repeats["told"], at)
+            all_told, following = (t.get(Block, f"repeats.{name}", "%check.block") for name in ("told", "next"))
+            told = t.offset(all_told, t.mul("i64", following, Told.size))
             low, high = (t.zext("i32", t.trunc("i64", place, "i32"), "i64") for place in places)
             apart = "0"
             if not seen.uniform:
@@ -110,10 +106,9 @@ class DeferredReads(Part):
                 alike["synced"] = f"i32 {self._synced()}"
             same = "true"
             for field, value in alike.items():
-                held = t.load(value.split()[0], t.field(Told, field, told))
-                same = t.and_("i1", same, t.let(f"icmp eq {value}, {held}"))
+                same = t.and_("i1", same, t.let(f"icmp eq {value}, {t.get(Told, field, told)}"))
             with t.if_then(same, to=past):
-                t.bump(t.field(Block, "repeats.next", "%check.block"), "add", "i64", 1)
+                t.bump(t.field(Block, "repeats.next", "%check.block"), t.add, "i64", 1)
             t.do(call(race_accesses.departed, "%check.launch", "%check.block", *records, self.active.bits))
 
     def _note(
@@ -123,7 +118,7 @@ class DeferredReads(Part):
         then it is done, and goes on at `past`. given: the records, their stride, both tables."""
         t, (low, high) = self.t, places
         race, stride, rows, pieces = given
-        count, limit = (t.load("i64", t.field(Block, f"later.{field}", "%check.block")) for field in ("count", "limit"))
+        count, limit = (t.get(Block, f"later.{field}", "%check.block") for field in ("count", "limit"))
         largest = t.or_("i64", t.or_("i64", low, high), stride)
         good = t.and_("i1", self._less(count, limit), self._less(largest, str(1 << 32)))
         with t.if_then(t.and_("i1", good, self._fits(seen, pattern)), to=past):
@@ -134,16 +129,16 @@ class DeferredReads(Part):
             extent = t.or_("i64", lanes, stride)
             put = self._put(count)
             for field, value in {
-                "stamp": f"i64 {stamp}", "places": f"i64 {place}", "records": f"ptr {race}", "extent": f"i64 {extent}",
-                "members": f"ptr {rows}", "pieces": f"ptr {pieces}", "synced": f"i32 {self._synced()}",
+                "stamp": stamp, "places": place, "records": race, "extent": extent, "members": rows, "pieces": pieces,
+                "synced": self._synced(),
             }.items():  # fmt: skip
-                t.do(f"store {value}, ptr {t.field(DeferredAccess, field, put)}")
-            t.bump(t.field(Block, "later.count", "%check.block"), "add", "i64", 1)
+                t.put(DeferredAccess, field, value, put)
+            t.bump(t.field(Block, "later.count", "%check.block"), t.add, "i64", 1)
             self._taking_part(seen, rows)
 
     def _put(self, number: str) -> str:
         """A pointer to one of the block's notes."""
-        reads = self.t.load("ptr", self.t.field(Block, "later.reads", "%check.block"))
+        reads = self.t.get(Block, "later.reads", "%check.block")
         return self.t.offset(reads, self.t.mul("i64", number, DeferredAccess.size))
 
     def _synced(self) -> str:
@@ -175,7 +170,7 @@ class DeferredReads(Part):
     def _stamp(self, pattern: int | str) -> str:
         """When and by whom a read is deferred, and its pattern (see `records.DeferredAccess`)."""
         t = self.t
-        now, full = (t.load("i64", t.field(Block, name, "%check.block")) for name in ("now", "full"))
+        now, full = (t.get(Block, name, "%check.block") for name in ("now", "full"))
         time = t.and_("i64", t.lshr("i64", full, TIME - CODE), LAST_TIME << CODE)
         warp = t.shl("i64", t.zext("i32", "%check.warp", "i64"), WARP)
         who = t.or_("i64", warp, t.zext("i32", pattern, "i64"))

@@ -30,7 +30,7 @@ class CheckedLocal(CheckInstrument):
         """Loads where the masks of the warp are."""
         if self.checks.init and self.program.local_size:
             t, size = self.t, initcheck_local.MASKS * self.program.local_stride
-            masks = t.load("ptr", t.field(Block, "local", "%check.block"))
+            masks = t.get(Block, "local", "%check.block")
             before = t.mul("i64", t.zext("i32", "%check.warp", "i64"), size)
             t.offset(masks, before, "%init.local")
 

@@ -49,7 +49,7 @@ class CheckedControl(CheckInstrument):
             members = Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
             sources = brought
         live = self.t.load("i32", "%live.at")
-        first = self.t.load("i32", self.t.field(S.Warp, "first_live"))
+        first = self.t.get(S.Warp, "first_live")
         exited = self.t.and_("i32", first, self.t.xor("i32", live, -1))
         named = self.m.vector(members)
         self.t.do(call(lane_masks.named, *THERE, self.active.bits, exited, named, str(code.index)))

@@ -192,9 +192,8 @@ class Blocks(Part):
 
     def count(self, block: Block, bits: str, *, undone: bool = False) -> None:
         """Executions of this block, by warps and by threads; and the quantum. undone: it has not run after all."""
-        t, more, less = self.t, "add", "sub"
-        if undone:
-            more, less = less, more
+        t = self.t
+        more, less = (t.sub, t.add) if undone else (t.add, t.sub)
         executions = self.e.executions(block.index)
         t.bump(t.field(S.Executions, "warps", executions), more, "i64", 1)
         lanes = self.active.count(bits)
@@ -202,5 +201,5 @@ class Blocks(Part):
         t.bump("%quantum.at", less, "i64", block.last - block.first)
         if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
-            t.bump(t.field(S.Warp, "ended"), "and", "i32", others)
+            t.bump(t.field(S.Warp, "ended"), t.and_, "i32", others)
         self.memory.transfers.chunks.enter(block)

@@ -133,9 +133,9 @@ class ControlFlow(Part):
         if code.leaves < 0:
             return
         t = self.t
-        t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), "add", "i64", self.active.count())
+        t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), t.add, "i64", self.active.count())
         ended = t.select(self.active.any(), "i32", 1 << code.leaves, 0)
-        t.bump(t.field(S.Warp, "ended"), "or", "i32", ended)
+        t.bump(t.field(S.Warp, "ended"), t.or_, "i32", ended)
 
     def _brx_target(self, code: Code) -> Value:
         """The program counter chosen by `brx.idx`; an index beyond the list stops the kernel."""
@@ -185,7 +185,7 @@ class ControlFlow(Part):
             yes = t.and_("i32", t.bitcast(f"<{W} x i1>", self.m.vector(asked), "i32"), self.active.bits)
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
-                t.bump(self._of_barrier(S.Cta, where, offset), "add", "i32", number)
+                t.bump(self._of_barrier(S.Cta, where, offset), t.add, "i32", number)
         if form.arrive and not self.e.slow:
             if code.guard is None:
                 self._arrived(block, offset)
@@ -195,10 +195,10 @@ class ControlFlow(Part):
             with t.ends_if(self.active.none()):
                 self.flow.go(block.next)
         if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
-            t.bump(self._of_barrier(S.Warp, "arrived", offset), "or", "i32", self.active.bits)
+            t.bump(self._of_barrier(S.Warp, "arrived", offset), t.or_, "i32", self.active.bits)
         if not self.flow.notes_later(code):
-            t.bump(self._of_barrier(S.Warp, "bar", offset), "or", "i32", self.active.bits)
-            t.bump("%wait.at", "or", "i32", self.active.bits)
+            t.bump(self._of_barrier(S.Warp, "bar", offset), t.or_, "i32", self.active.bits)
+            t.bump("%wait.at", t.or_, "i32", self.active.bits)
         self.flow.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:
@@ -222,5 +222,5 @@ class ControlFlow(Part):
         """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
-        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add", "i32", 1)
+        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), self.t.add, "i32", 1)
         self.flow.pause(block)

@@ -57,7 +57,7 @@ class ConvergedFlow(Part):
     def split(self, pcs: str, alive: int) -> None:
         """The warp diverges: each lane gets its own program counter and its own copy of what was kept as scalars."""
         if self.e.code.rounds:
-            self.t.store("i32", self.e.code.rounds, self.t.field(S.Warp, "turns.rounds"))
+            self.t.put(S.Warp, "turns.rounds", self.e.code.rounds)
         self.diverge(pcs, alive, 0)
 
     def diverge(self, pcs: str, alive: int, changed: int, result: int = S.DIVERGED) -> None:
@@ -65,7 +65,7 @@ class ConvergedFlow(Part):
         those of which lanes have their own values already."""
         self.e.loops.settle(alive)
         self.t.store(f"<{W} x i32>", pcs, "%pcs.at", align=64)
-        self.t.store("i64", changed, self.t.field(S.Warp, "changed"))
+        self.t.put(S.Warp, "changed", changed)
         name, count = self.e.scalar_table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
         self.t.ret("i32", result)

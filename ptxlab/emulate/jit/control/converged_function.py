@@ -230,7 +230,7 @@ class ConvergedFunction(Part):
             self.partial_exits.goes_to(block.next, left)
             return
         t.store("i32", left, "%live.at")
-        t.store("i32", 1, t.field(S.Cta, "partly_exited"))
+        t.put(S.Cta, "partly_exited", 1)
         if in_segment:
             t.store("i32", self.e.pc(block.next), "%fast.pc.at")
             t.ret("i32", ELSEWHERE)

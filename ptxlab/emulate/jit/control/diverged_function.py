@@ -123,7 +123,7 @@ d.missing:
             converged = t.and_("i1", converged, none)
         with t.if_then(converged):
             name, count = self.e.scalar_table(self.e.alive[block.index])
-            changed = t.load("i64", t.field(S.Warp, "changed"))
+            changed = t.get(S.Warp, "changed")
             with t.ends_if("true" if not count else t.eq("i64", changed, 0)):
                 self._converges(block)
             if count:
@@ -164,13 +164,13 @@ d.missing:
         t = self.t
         if index + 1 == block.last:
             return
-        rest = t.load("ptr", t.field(S.Context, "rest"))
+        rest = t.get(S.Context, "rest")
         if self.e.by_warpgroup:
             rest = t.let(self.e.of_warpgroup(rest, len(self.program.codes)))
         executions = t.offset(rest, S.Executions.size * index)
-        t.bump(t.field(S.Executions, "warps", executions), "add", "i64", sign)
+        t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", sign)
         threads = t.field(S.Executions, "threads", executions)
-        t.bump(threads, "add" if sign > 0 else "sub", "i64", self.active.count(bits))
+        t.bump(threads, t.add if sign > 0 else t.sub, "i64", self.active.count(bits))
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
@@ -191,7 +191,7 @@ d.missing:
         t = self.t
         if self.e.code.rounds:
             rounds = t.select(self.active.any(), "i32", self.e.code.rounds, 0)
-            t.bump(t.field(S.Warp, "turns.rounds"), "add", "i32", rounds)
+            t.bump(t.field(S.Warp, "turns.rounds"), t.add, "i32", rounds)
         if block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         self._set_pc(self.active.bits, self.m.vector(target))
@@ -205,7 +205,7 @@ d.missing:
         t = self.t
         self.control.end_by_branch(self.e.code)
         others = t.xor("i32", self.active.bits, -1)
-        t.bump("%live.at", "and", "i32", others)
+        t.bump("%live.at", t.and_, "i32", others)
         if self.e.code.guard is not None and block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         if any(code.properties.converges for code in self.program.codes):
@@ -265,7 +265,7 @@ d.missing:
         if code.guard is not None:
             self._set_pc(self.active.block_bits, f"splat (i32 {self._behind(block, code)})")
         self._set_pc(self.active.bits, f"splat (i32 {2 * code.index + 1})")
-        t.bump("%wait.at", "or", "i32", self.active.bits)
+        t.bump("%wait.at", t.or_, "i32", self.active.bits)
         with t.unless(self.active.none()):
             t.do(call(sync_lanes, "%ws", self.active.bits))
         t.go("dispatch")
@@ -302,7 +302,7 @@ d.missing:
         members = t.load("i32", p)
         bits = t.and_("i32", every, members)  # the lanes of one member mask; the next ones follow
         t.store("i32", bits, "%mask.p")
-        t.bump(t.field(S.Warp, "synced"), "and", "i32", t.xor("i32", bits, -1))
+        t.bump(t.field(S.Warp, "synced"), t.and_, "i32", t.xor("i32", bits, -1))
         self.blocks.begin(bits)
         self.active.all_of_block()
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]

@@ -24,7 +24,7 @@ class GridStrideSegment(Part):
         the quantum is not spent. count: counts this one."""
         t = self.t
         count()
-        left = t.load("i64", t.field(S.Context, "quantum"))
+        left = t.get(S.Context, "quantum")
         of_all = t.eq("ptr", "%first", "%warp.0")
         goes_on = t.and_("i1", of_all, t.sge("i64", left, 0))
         t.branch(goes_on, "side.by.side", "over")

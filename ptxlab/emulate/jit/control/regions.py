@@ -80,7 +80,7 @@ class Regions(Part):
         """The same in a segment, which has no regions: the warp diverges, and goes on in the region then."""
         region = self.of.get(block.index)
         if region is not None and self._repeats(region):
-            self.t.store("i32", self._resumes_at(region), self.t.field(S.Warp, "region"))
+            self.t.put(S.Warp, "region", self._resumes_at(region))
 
     def _enter(self, block: Block, region: MaskedRegion, target: Value) -> None:
         t, code = self.t, self.e.code
@@ -189,7 +189,7 @@ class Regions(Part):
         named = self.m.and_(self.e.operands.read(members_of(code), "b32"), Value(absent, "i32", True))
         waiting = self.active.where(self.m.ne(named, self.m.const("i32", 0)))
         with t.ends_unless(t.eq("i32", waiting, 0)):
-            t.bump(region.word(block.index), "or", "i32", bits)
+            t.bump(region.word(block.index), t.or_, "i32", bits)
             self.blocks.count(block, bits, undone=True)
             self._leave_for(WAITS, region)
 
@@ -208,8 +208,8 @@ class Regions(Part):
         t = self.t
         with t.unless(self.active.none()):
             self.control.end_by_branch(self.e.code)
-            t.bump("%live.at", "and", "i32", t.xor("i32", self.active.bits, -1))
-            t.store("i32", 1, t.field(S.Cta, "partly_exited"))
+            t.bump("%live.at", t.and_, "i32", t.xor("i32", self.active.bits, -1))
+            t.put(S.Cta, "partly_exited", 1)
 
     def _lead_on(self, region: MaskedRegion, block: Block, target: Value | None, after: str) -> None:
         """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
@@ -222,11 +222,11 @@ class Regions(Part):
             self.control.branches(target)
             if code.rounds:
                 rounds = t.select(self.active.any(), "i32", code.rounds * W, 0)
-                t.bump(self._rounds(region), "add", "i32", rounds)
+                t.bump(self._rounds(region), t.add, "i32", rounds)
         ways, others = self._ways(region, block, target)
         for successor, lanes in ways.items():
             if successor in region.words:
-                t.bump(region.word(successor), "or", "i32", lanes)
+                t.bump(region.word(successor), t.or_, "i32", lanes)
         if others:
             assert target is not None
             with t.ends_unless(t.eq("i32", others, 0)):
@@ -318,10 +318,10 @@ class Regions(Part):
             pcs = t.select(lanes, f"<{W} x i32>", here, pcs, of=f"<{W} x i1>")
             alive |= self.e.alive[block]
         rounds = t.load("i32", self._rounds(region))
-        t.store("i32", t.udiv("i32", rounds, W), t.field(S.Warp, "turns.rounds"))
-        t.store("i32", t.urem("i32", rounds, W), t.field(S.Warp, "turns.lane"))
+        t.put(S.Warp, "turns.rounds", t.udiv("i32", rounds, W))
+        t.put(S.Warp, "turns.lane", t.urem("i32", rounds, W))
         if self._repeats(region) and how != WAITS:
-            t.store("i32", self._resumes_at(region), t.field(S.Warp, "region"))
+            t.put(S.Warp, "region", self._resumes_at(region))
         self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
         for r in region.apart:
@@ -334,7 +334,7 @@ class Regions(Part):
         t, kept = self.t, self._kept(region)
         label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
         t.at(label)
-        t.store("i32", 0, t.field(S.Warp, "region"))
+        t.put(S.Warp, "region", 0)
         pcs, live = t.load(f"<{W} x i32>", "%pcs.at", align=64), t.load("i32", "%live.at")
         inside, found, alive = "0", "0", 0
         for block in (*region.blocks, *region.joins):
@@ -353,7 +353,7 @@ class Regions(Part):
             t.go(stays)
         name, count = self.e.scalar_table(alive & ~apart)
         if count:
-            changed = t.load("i64", t.field(S.Warp, "changed"))
+            changed = t.get(S.Warp, "changed")
             same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
             with t.ends_unless(same):
                 t.go(stays)

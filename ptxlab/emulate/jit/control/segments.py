@@ -330,8 +330,8 @@ class Segments(Part):
     def _surely_there(self) -> None:
         """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
         t = self.t
-        partly = t.load("i32", t.field(S.Cta, "partly_exited"))
-        live = t.load("i32", t.field(S.Warp, "first_live", "%last"))
+        partly = t.get(S.Cta, "partly_exited")
+        live = t.get(S.Warp, "first_live", "%last")
         full = t.eq("i32", live, -1)
         whole = t.and_("i1", full, t.eq("i32", partly, 0))
         t.and_("i1", "%known", whole, "%there")
@@ -340,7 +340,7 @@ class Segments(Part):
         """The next warp may be of another warpgroup, which has its own counts."""
         t = self.t
         t.at("warp.group")
-        number, mask = t.load("i32", t.field(S.Warp, "warp_id")), (1 << S.LOG_WARPGROUP) - 1
+        number, mask = t.get(S.Warp, "warp_id"), (1 << S.LOG_WARPGROUP) - 1
         with t.if_then(t.eq("i32", t.and_("i32", number, mask), mask)):
             self._count_anew(segment)
         t.go("warp.next")
@@ -369,8 +369,8 @@ class Segments(Part):
         steps, log2 = ((W, 0), 0) if line else ((0, W // (width or W)), W.bit_length() - (width or W).bit_length())
         versioned = VersionedLoop(lines, S.Warp.size, steps, slices=slices)
         self._first_warp()
-        x, y, z = (t.load("i32", t.field(S.Context, f"block_{axis}")) for axis in "xyz")
-        live = t.load("i32", t.field(S.Warp, "first_live", "%last"))
+        x, y, z = (t.get(S.Context, f"block_{axis}") for axis in "xyz")
+        live = t.get(S.Warp, "first_live", "%last")
         if slices:
             a_slice = t.zext("i32", t.lshr("i32", y, log2), "i64")
             t.sub("i64", a_slice, 1, "%beyond")
@@ -423,14 +423,14 @@ class Segments(Part):
 
     def count(self, block: Block) -> None:
         """A whole warp runs a block. No lane of it has left before, to be counted with it."""
-        self.t.bump(self._ran(block.index), "add", "i64", 1)
+        self.t.bump(self._ran(block.index), self.t.add, "i64", 1)
 
     def leaves(self, code: Code) -> None:
         """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""
         if code.leaves >= 0:
             executions = self.e.executions(code.target)
-            self.t.bump(self.t.field(S.Executions, "warps", executions), "add", "i64", 1)
-            self.t.bump(self.t.field(S.Executions, "threads", executions), "add", "i64", W)
+            self.t.bump(self.t.field(S.Executions, "warps", executions), self.t.add, "i64", 1)
+            self.t.bump(self.t.field(S.Executions, "threads", executions), self.t.add, "i64", W)
 
     def _count(self, segment: Segment) -> None:
         """Executions of all blocks, by warps and by threads; and the quantum."""
@@ -439,7 +439,7 @@ class Segments(Part):
             block = self.program.blocks[at]
             ran = t.load("i64", self._ran(at))
             executions = self.e.executions(at)
-            t.bump(t.field(S.Executions, "warps", executions), "add", "i64", ran)
-            t.bump(t.field(S.Executions, "threads", executions), "add", "i64", t.shl("i64", ran, 5))
+            t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", ran)
+            t.bump(t.field(S.Executions, "threads", executions), t.add, "i64", t.shl("i64", ran, 5))
             spent = t.add("i64", spent, t.mul("i64", ran, block.last - block.first))
-        t.bump(t.field(S.Context, "quantum"), "sub", "i64", spent)
+        t.bump(t.field(S.Context, "quantum"), t.sub, "i64", spent)

@@ -77,7 +77,7 @@ class ThreadIndexSegments(Part):
         """Whether the CTA is one row of full warps, which are all there."""
         t, fits = self.t, "%there"
         for axis in "yz":
-            threads = t.load("i32", t.field(S.Context, f"block_{axis}"))
+            threads = t.get(S.Context, f"block_{axis}")
             fits = t.and_("i1", fits, t.eq("i32", threads, 1))
         t.branch(fits, "few", "warp")
 
@@ -87,10 +87,10 @@ class ThreadIndexSegments(Part):
         for block, number in ((known.ahead, "%warps"), (known.join, "%warps"), (side, taking)):
             executions = self.e.executions(block.index)
             lanes = known.lanes.bit_count() if block is side else W
-            t.bump(t.field(S.Executions, "warps", executions), "add", "i64", number)
-            t.bump(t.field(S.Executions, "threads", executions), "add", "i64", t.mul("i64", number, lanes))
+            t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", number)
+            t.bump(t.field(S.Executions, "threads", executions), t.add, "i64", t.mul("i64", number, lanes))
             spent = t.add("i64", spent, t.mul("i64", number, block.last - block.first))
-        t.bump(t.field(S.Context, "quantum"), "sub", "i64", spent)
+        t.bump(t.field(S.Context, "quantum"), t.sub, "i64", spent)
 
 
 def leaving(lines: list[str]) -> list[str]:

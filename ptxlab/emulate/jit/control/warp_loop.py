@@ -109,10 +109,10 @@ class WarpLoop(Part):
         """The end of a turn (see `rules.scheduling_rounds`). in_segment: its function goes on with the next warp
         itself."""
         if ended == EXITED and self.program.exits and not in_segment:
-            bits = self.t.load("i32", self.t.field(S.Warp, "ended"))
+            bits = self.t.get(S.Warp, "ended")
             with self.t.unless(self.t.eq("i32", bits, 0), cold=True):
                 self.t.do(call(count_ends, "%ctx", "%ws"))
-                self.t.store("i32", 0, self.t.field(S.Warp, "ended"))
+                self.t.put(S.Warp, "ended", 0)
             self.t.declared.add(declaration(count_ends))
         if in_segment:
             self.t.go("warp.done")
@@ -137,7 +137,7 @@ class WarpLoop(Part):
         self.e.held(S.Context, "warps", "i64")
         t.offset("%cta", S.Cta.offset("position"), "%position.at")
         t.load("i64", "%position.at", name="%position")
-        t.load("i64", t.field(S.Context, "random"), name="%random")
+        t.get(S.Context, "random", name="%random")
         t.eq("i64", "%random", 0, "%in.order")
         back = t.mul("i64", "%position", f"-{size}")
         t.offset(FIRST, back, "%warp.0")
@@ -158,7 +158,7 @@ class WarpLoop(Part):
 
     def _counter(self, warp: str) -> str:
         """The program counter of a converged warp."""
-        return self.t.load("i32", self.t.field(S.Warp, "fast_pc", warp))
+        return self.t.get(S.Warp, "fast_pc", warp)
 
     @staticmethod
     def _call(warp: str, counter: str) -> str:
@@ -187,12 +187,12 @@ class WarpLoop(Part):
         t.branch(t.eq("ptr", "%ws", "%last"), "turn.round", "turn.look")
         t.at("turn.look")
         t.offset("%ws", self.e.file.size, "%next")
-        live, wait, mode = (t.load("i32", t.field(S.Warp, name, "%next")) for name in ("live", "wait", "mode"))
+        live, wait, mode = (t.get(S.Warp, name, "%next") for name in ("live", "wait", "mode"))
         ready = t.and_("i32", live, t.xor("i32", wait, -1))
         can = t.and_("i1", t.ne("i32", ready, 0), t.eq("i32", mode, 0))
         t.branch(can, "turn.step", "turn.done", COLD)
         t.at("turn.step")
-        t.bump("%position.at", "add", "i64", 1)
+        t.bump("%position.at", t.add, "i64", 1)
         t.go("turn")
         t.at("turn.round")
         t.branch(t.ugt("i32", "%so.far", NONE), "turn.alike", "turn.done")
@@ -210,15 +210,15 @@ class WarpLoop(Part):
     def _settle(self) -> None:
         """The warp's state says how its turn has ended."""
         t = self.t
-        live = t.load("i32", t.field(S.Warp, "live", "%ws"))
+        live = t.get(S.Warp, "live", "%ws")
         with t.if_else(t.eq("i32", "%ended", EXITED)) as (exited, waits):
             with exited:
-                t.store("i32", 0, t.field(S.Warp, "live", "%ws"))
+                t.put(S.Warp, "live", 0, "%ws")
             with waits:
                 place = t.element("i32", t.field(S.Warp, "bar", "%ws"), "%ended", by="i32")
                 place = t.element("i32", place, -AT_BARRIER, by="i32")
                 t.store("i32", live, place)
-                t.store("i32", live, t.field(S.Warp, "wait", "%ws"))
+                t.put(S.Warp, "wait", live, "%ws")
 
     def _rounds(self) -> None:
         """Rounds in which all warps have their turns, in order, until turns of one round do not end alike. `%at` is the
@@ -295,7 +295,7 @@ class WarpLoop(Part):
             name, pc = each.function, self.e.pc(each.start)
             t.at(f"begin.{name}")
             if each.goes_back:  # a turn of a single warp then ends there
-                left = t.load("i64", t.field(S.Context, "quantum"))
+                left = t.get(S.Context, "quantum")
                 goes_on = t.sge("i64", left, 0)
                 t.branch(goes_on, f"call.{name}", "round.first", COLD)
             else:

@@ -44,7 +44,7 @@ class FaultExits:
     def _note_lanes(self, address: Value) -> None:
         """Notes beside a fault where all lanes access memory (see `memcheck.note_lanes`)."""
         t, wide = self.t, self.m.vector(self.m.zext("i64", address))
-        t.store("i32", self.active.bits, t.field(S.Context, "fault.lanes", "%ctx"))
+        t.put(S.Context, "fault.lanes", self.active.bits, "%ctx")
         t.store(f"<{W} x i64>", wide, t.field(S.Context, "fault.addresses", "%ctx"), align=8)
 
     def always(self, address: int) -> None:

@@ -84,7 +84,7 @@ class Function:
 
     def of_warpgroup(self, all_: str, each: int) -> str:
         """A pointer to the warpgroup's part of `Executions`, of which each has so many."""
-        number = self.t.load("i32", self.t.field(S.Warp, "warp_id"))
+        number = self.t.get(S.Warp, "warp_id")
         group = self.t.zext("i32", self.t.lshr("i32", number, S.LOG_WARPGROUP), "i64")
         return f"getelementptr [{each * S.Executions.size} x i8], ptr {all_}, i64 {group}"
 

@@ -156,7 +156,7 @@ class Registers:
             else:
                 self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), p, align=64)
         if changed and self.f.slow:
-            self.t.bump(self.t.field(Warp, "changed"), "or", "i64", changed)
+            self.t.bump(self.t.field(Warp, "changed"), self.t.or_, "i64", changed)
         self.dirty.clear()
 
     def _of_form(self, r: int, value: Value) -> Value:

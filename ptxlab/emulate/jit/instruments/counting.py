@@ -100,7 +100,7 @@ class Counting(Part, Instrument):
             spread = t.zext("i1", t.let(call(differ, target.text, self.active.bits)), "i64")
             diverged = t.or_("i64", diverged, spread) if diverged else spread
         if diverged:
-            t.bump(self._record(self.e.code.index, "diverged"), "add", "i64", diverged)
+            t.bump(self._record(self.e.code.index, "diverged"), t.add, "i64", diverged)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 

@@ -123,7 +123,7 @@ class Tracing(Part, Instrument):
             ]
             with t.if_else(t.or_("i1", over[0], over[1])) as (full, room):
                 with full:
-                    t.store("i64", 1, t.field(Reel, "full", "%trace"))
+                    t.put(Reel, "full", 1, "%trace")
                 with room:
                     self._write(code, step, data, values, list(zip(places, shape.touches, strict=True)))
                     t.store("ptr", next_step, t.field(Reel, "next_step", "%trace"))
@@ -134,15 +134,12 @@ class Tracing(Part, Instrument):
     ) -> None:
         """Records a step and its data, for which there is room. values: vector, lane type and offset of registers."""
         t = self.t
-        for name, kind, value in (
-            ("code", "i32", str(code.index)),
-            ("mask", "i32", self.active.block_bits),
-            ("guard", "i32", self.active.bits),
-            ("warp", "i32", "%warp.id"),
-            ("at", "ptr", data),
-            ("block", "i64", "%block.id"),
-        ):
-            t.store(kind, value, t.field(Step, name, step))
+        t.put(Step, "code", code.index, step)
+        t.put(Step, "mask", self.active.block_bits, step)
+        t.put(Step, "guard", self.active.bits, step)
+        t.put(Step, "warp", "%warp.id", step)
+        t.store("ptr", data, t.field(Step, "at", step))
+        t.put(Step, "block", "%block.id", step)
         for value, lane, at in values:
             p = t.offset(data, at)
             if lane == "i1":

@@ -13,7 +13,9 @@ from typing import Protocol, cast
 Operand = str | int
 
 
-class _Binary(Protocol):
+class Binary(Protocol):
+    """A method of the builder that writes an instruction of two operands."""
+
     def __call__(self, type_: str, a: Operand, b: Operand, name: str = "") -> str: ...
 
 
@@ -21,13 +23,13 @@ class _Conversion(Protocol):
     def __call__(self, source: str, a: Operand, target: str, name: str = "") -> str: ...
 
 
-def _binary(word: str) -> _Binary:
+def _binary(word: str) -> Binary:
     """A method that writes an instruction of two operands of one type."""
 
     def method(self: Instructions, type_: str, a: Operand, b: Operand, name: str = "") -> str:
         return self.let(f"{word} {type_} {a}, {b}", name)
 
-    return cast(_Binary, method)
+    return cast(Binary, method)
 
 
 def _conversion(word: str) -> _Conversion:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from ptxlab.emulate.jit.llvm.instructions import Instructions, Operand
+from ptxlab.emulate.jit.llvm.instructions import Binary, Instructions, Operand
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
@@ -121,9 +121,17 @@ class Text(Instructions):
         pointer, at = pointer or HELD[record], record.offset(path)
         return self.offset(pointer, at) if at else pointer
 
-    def bump(self, pointer: str, word: str, type_: str, amount: Operand) -> None:
-        """Read, change by an instruction of two operands, write."""
-        self.store(type_, self.binary(word, type_, self.load(type_, pointer), amount), pointer)
+    def get(self, record: type[Record], path: str, pointer: str = "", name: str = "") -> str:
+        """The number or the pointer in a field. A truth value is a byte."""
+        return self.load(_in_memory(record, path), self.field(record, path, pointer), name=name)
+
+    def put(self, record: type[Record], path: str, value: Operand, pointer: str = "") -> None:
+        """Writes a field."""
+        self.store(_in_memory(record, path), value, self.field(record, path, pointer))
+
+    def bump(self, pointer: str, change: Binary, type_: str, amount: Operand) -> None:
+        """Read, change by one of the builder's methods, write."""
+        self.store(type_, change(type_, self.load(type_, pointer), amount), pointer)
 
     def call(self, result: str, function: str, arguments: Iterable[tuple[str, str]], attributes: str = "") -> str:
         """A call of a function or intrinsic, declared once; `arguments` are (type, value)."""
@@ -167,6 +175,12 @@ class Text(Instructions):
         """A vector of one scalar SSA value."""
         vector = f"<{W} x {type}>"
         return self.shuffle(vector, self.insert(vector, "poison", type, scalar, 0), [0] * W)
+
+
+def _in_memory(record: type[Record], path: str) -> str:
+    """The type of a field in memory."""
+    _, field = record.locate(path)
+    return "ptr" if field.indirect else f"i{8 * field.kind.size}"
 
 
 def _shape(vector: str) -> tuple[str, str]:

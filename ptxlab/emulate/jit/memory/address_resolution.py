@@ -117,8 +117,6 @@ class AddressResolution(Part):
 
     def site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
         site = group.place or self.t.offset("%sites", group.site * S.Site.size)
-        base, places, host, written = (
-            self.t.load(ty, self.t.field(S.Site, name, site))
-            for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
-        )
+        base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
+        written = self.t.load("i64", self.t.field(S.Site, "written", site))  # as a number
         return site, (base, places, host, written)

@@ -108,7 +108,7 @@ class LocalMemory(Part):
 
     def _filled(self, size: int) -> Value:
         """The last address of so many bytes that are filled, at most `local_first` of them."""
-        filled = Value(self.t.load("i64", self.t.field(Warp, "filled")), "i64", True)
+        filled = Value(self.t.get(Warp, "filled"), "i64", True)
         return self.m.sub(filled, self.m.const("i64", size))
 
     def _fill(self, at: Value, size: int) -> None:

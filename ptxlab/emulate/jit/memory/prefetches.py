@@ -52,7 +52,7 @@ class Prefetches(Part):
         before, step = f"%{KEPT}.before{len(rounds)}", f"%{KEPT}.step{len(rounds)}"
         rounds.append((before, step))
         site = group.place or t.offset("%sites", group.site * S.Site.size)
-        places = t.load("i64", t.field(S.Site, "places", site))
+        places = t.get(S.Site, "places", site)
         with t.if_then(t.uge("i64", places, LARGE >> group.log2)):
             place = t.ptrtoint("ptr", t.offset(host, row), "i64")
             is_first = t.eq("ptr", "%ws", "%warp.0")
