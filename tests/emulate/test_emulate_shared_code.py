@@ -11,7 +11,7 @@ from ptxlab.emulate.program.lowering_cache import lower
 pytest.importorskip("llvmlite")
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of, parts
+from ptxlab.emulate.jit.building.linked_rules import functions_of, parts, rules_of_other_parts
 from ptxlab.emulate.jit.building.module_text import module_text
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import host
@@ -121,7 +121,7 @@ def test_rules_that_others_call_too_are_built_once() -> None:
     rules = module_text(program, host(), Instruments(), slow=False, small=True).rules
     wanted = parts(rules, program, Instruments(), host())
     texts = [
-        module_of(functions_of(part.symbols), dict(part.known), elsewhere=elsewhere(part)) for part in wanted
+        module_of(functions_of(part.symbols), dict(part.known), elsewhere=rules_of_other_parts(part)) for part in wanted
     ]  # those of copies and of memory
     assert len(texts) > 1
     for symbol in ("record", "resolve"):

@@ -12,7 +12,7 @@ from ptxlab.emulate.rules import memory_model as M
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, PARAM, SHARED
 
 rules_in_llvm = pytest.importorskip("compiled_rules")
-RULES = [M.sectors, M.groups, M.wavefronts, M.in_spaces, M.remembered_wavefronts, M.count_access, M.differ]
+RULES = [M.sectors, M.lane_groups, M.wavefronts, M.in_spaces, M.remembered_wavefronts, M.count_access, M.lanes_differ]
 SIZES = (1, 2, 4, 8, 16)
 FULL = 0xFFFFFFFF
 
@@ -99,14 +99,14 @@ def test_groups(compiled: Any) -> None:
     for mask in [0, FULL, 1, 1 << 31, *(int(m) for m in rng.integers(0, 1 << 32, 20)), *(1 << k for k in range(32))]:
         for size in (8, 16, 32):
             expected = len({lane // size for lane in lanes_of(mask)})
-            assert M.groups(mask, size) == compiled(M.groups, mask, size) == expected
+            assert M.lane_groups(mask, size) == compiled(M.lane_groups, mask, size) == expected
 
 
 def test_lanes_that_differ(compiled: Any) -> None:
     values = np.full(32, 7, np.uint32)
     values[9] = 8
     for mask, expected in ((FULL, True), (FULL & ~(1 << 9), False), (1 << 9, False), (3 << 8, True), (3, False)):
-        assert M.differ(values, mask) == compiled(M.differ, values, mask) == expected
+        assert M.lanes_differ(values, mask) == compiled(M.lanes_differ, values, mask) == expected
 
 
 STARTS = {GLOBAL: 0x200_0000_0000, SHARED: SHARED_WINDOW, LOCAL: LOCAL_WINDOW, PARAM: PARAM_WINDOW}

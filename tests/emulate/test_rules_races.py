@@ -381,12 +381,12 @@ def test_records_of_words_of_a_woven_line_are_known_to_be_left() -> None:
 
 
 class Scattered(World):
-    """Accesses are scattered or atomic. `lane_record`: all lanes at once where that is possible; `taken` counts
+    """Accesses are scattered or atomic. `at_once`: all lanes at once where that is possible; `taken` counts
     them."""
 
-    def __init__(self, call: Call, granule: int, *, lane_record: bool) -> None:
+    def __init__(self, call: Call, granule: int, *, at_once: bool) -> None:
         super().__init__(call, granule)
-        self.lane_record, self.taken = lane_record, dict.fromkeys(["reads", "writes", "as one"], 0)
+        self.at_once, self.taken = at_once, dict.fromkeys(["reads", "writes", "as one"], 0)
 
     def step(self, draw: random.Random) -> None:
         if draw.random() < 0.3:
@@ -411,7 +411,7 @@ class Scattered(World):
         me = block.now | warp << WARP | code
         where = self.shadow.records, self.shadow.stride
         serial(self.launch, mask)
-        if self.lane_record:
+        if self.at_once:
             given = self.launch, block, *where
             if as_one and mask:
                 done = self.call(recorded_as_one, *given, int(offsets[0]), mask, size, me)
@@ -439,7 +439,7 @@ class Scattered(World):
 def test_scattered_accesses_leave_the_same_records_at_once_as_lane_by_lane() -> None:
     compiled, taken = compiled_rules(4), dict.fromkeys(["reads", "writes", "as one"], 0)
     for seed in range(16):
-        worlds = [Scattered(compiled, 4, lane_record=True), Scattered(in_python, 4, lane_record=False)]
+        worlds = [Scattered(compiled, 4, at_once=True), Scattered(in_python, 4, at_once=False)]
         world = that_agree(worlds, seed, steps=30)
         taken = {what: count + world.taken[what] for what, count in taken.items()}
     assert min(taken.values()) > 20

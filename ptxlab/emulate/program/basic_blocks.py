@@ -16,7 +16,7 @@ def waits_for_others(code: Code) -> bool:
     return code.guard is not None and code.properties.converges and code.form.op.kind != "warp"
 
 
-def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
+def cut_into_blocks(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
     """The code in running order, its blocks, and the number of the block where the kernel begins. `entries` are the
     code indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block
     numbers after.

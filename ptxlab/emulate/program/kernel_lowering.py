@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.basic_blocks import cut
+from ptxlab.emulate.program.basic_blocks import cut_into_blocks
 from ptxlab.emulate.program.bulk_stores import fill
 from ptxlab.emulate.program.call_graph import operand_names
 from ptxlab.emulate.program.calls import lower_call
@@ -73,7 +73,7 @@ class KernelLowering(Lowering):
             self._lower_body(self.routines[self.queue.pop(0)])
         local_size = self._place_stack()
         self._link()
-        codes, blocks, entry = cut(self.codes, [r.start for r in self.routines.values()])
+        codes, blocks, entry = cut_into_blocks(self.codes, [r.start for r in self.routines.values()])
         exits = mark(codes, blocks, recursive=bool(self._stack_starts))
         mark_strides(codes, blocks)
         dynamic = self.place_extern(codes)

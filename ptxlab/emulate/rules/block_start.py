@@ -90,7 +90,7 @@ def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
             for k in range(context.warps):
                 begin_local(warp_of(context, cta, k), context.local_first)
     for barrier in range(BARRIERS):
-        close(cta, u32(barrier))
+        reset_barrier(cta, u32(barrier))
     cta.active = 1
     if context.checked:
         block_reset.started(cta.checks.cast(Block)[0], number)
@@ -170,7 +170,7 @@ def begin_round(context: Context, cta: Cta) -> None:
     if context.random != 0:
         for k in range(1, context.warps):
             last = context.warps - k
-            draw(context)
+            next_random(context)
             chosen = context.random % (last + 1)
             moved = context.order[last]
             context.order[last] = context.order[chosen]
@@ -178,7 +178,7 @@ def begin_round(context: Context, cta: Cta) -> None:
 
 
 @rule(inline=True)
-def draw(context: Context) -> None:
+def next_random(context: Context) -> None:
     """The next random number (xorshift64)."""
     x = context.random
     x = x ^ u64(x << 13)
@@ -187,7 +187,7 @@ def draw(context: Context) -> None:
 
 
 @rule(inline=True)
-def close(cta: Cta, barrier: u32) -> None:
+def reset_barrier(cta: Cta, barrier: u32) -> None:
     """Resets a barrier: no lane has arrived."""
     cta.bar_count[barrier] = 0
     cta.bar_arrived[barrier] = 0

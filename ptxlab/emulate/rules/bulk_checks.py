@@ -13,7 +13,7 @@ from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.bulk_races import within
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
-from ptxlab.emulate.rules.mbarrier_phases import performed, sent
+from ptxlab.emulate.rules.mbarrier_phases import bulk_copy_issued, bulk_copy_performed
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
 from ptxlab.emulate.rules.note_kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
@@ -44,7 +44,7 @@ def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     if launch.racecheck and transfer.address != 0:
         in_global_memory(context, launch, issuer, transfer, mine, True)
     if transfer.group == 0:
-        sent(mbarriers_of(block_of(context, queue, transfer.owner)), transfer)
+        bulk_copy_issued(mbarriers_of(block_of(context, queue, transfer.owner)), transfer)
     return 0
 
 
@@ -63,7 +63,7 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
     if launch.racecheck and transfer.address != 0:
         in_global_memory(context, launch, issuer, transfer, mine, False)
     if transfer.word is not None:
-        performed(launch, mbarriers_of(issuer), transfer, before, transfer.word[0])
+        bulk_copy_performed(launch, mbarriers_of(issuer), transfer, before, transfer.word[0])
     return 0
 
 

@@ -172,7 +172,7 @@ def lanes_in_words(mask: np.ndarray) -> str:
     return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))
 
 
-def incomplete(
+def incomplete_warp(
     program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
 ) -> DeviceFault:
     """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
@@ -184,7 +184,7 @@ def incomplete(
     return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
 
 
-def disagree(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
+def disagreeing_lanes(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
     """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
     what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
     return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)

@@ -35,7 +35,7 @@ from ptxlab.emulate.rules.mbarrier_records import (
     Place,
     Seat,
 )
-from ptxlab.emulate.rules.mbarrier_waits import judge
+from ptxlab.emulate.rules.mbarrier_waits import check_wait
 from ptxlab.emulate.rules.mbarrier_words import SPIN
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.note_kinds import Note
@@ -259,7 +259,7 @@ class Phases:
     def _judge_all(self, held: Mbarrier, phase: int, stuck: int) -> None:
         if held.repeats:
             for thread, _ in self._by_order(held, "passed_order"):
-                judge(self.record, held, held.seats[thread], thread, phase, stuck)
+                check_wait(self.record, held, held.seats[thread], thread, phase, stuck)
 
     def _bytes_left(self, at: int, held: Mbarrier) -> None:
         """Bytes that came and were not announced. (Where announced bytes never come, the wait for them is reported; if

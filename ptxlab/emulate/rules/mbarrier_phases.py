@@ -247,7 +247,7 @@ def in_flight_since(held: Mbarriers, one: Mbarrier) -> u64:
 
 
 @rule
-def sent(held: Mbarriers, transfer: Transfer) -> None:
+def bulk_copy_issued(held: Mbarriers, transfer: Transfer) -> None:
     """A bulk copy has been issued that reports to an mbarrier of the block."""
     renewed(held)
     place = place_of(held, transfer.barrier, copier(held, transfer))
@@ -257,7 +257,7 @@ def sent(held: Mbarriers, transfer: Transfer) -> None:
 
 
 @rule
-def performed(launch: Launch, held: Mbarriers, transfer: Transfer, before: u64, after: u64) -> None:
+def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, before: u64, after: u64) -> None:
     """A bulk copy has been performed, and has brought its bytes to an mbarrier. held: those of the block whose thread
     has issued it."""
     home = held.mates[transfer.owner].mbarriers.cast(Mbarriers)[0]

@@ -41,7 +41,7 @@ def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32,
             repeated = True
     else:
         if seat.passed_order != 0:
-            judge(held, one, seat, thread, phase, NOBODY)
+            check_wait(held, one, seat, thread, phase, NOBODY)
         if phase < 0 and arrived_here:
             report(held, PHASE, by, own, one.at, u64(i64(phase)))
     if not repeated or seat.passed_updates != updates or seat.passed_full != full:
@@ -57,7 +57,7 @@ def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32,
 
 
 @rule(cold=True)
-def judge(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i32, stuck: u64) -> None:
+def check_wait(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i32, stuck: u64) -> None:
     """A thread now waits for `phase` (or exits): was its last wait that passed one for an old phase? stuck: the last
     arrival, in a deadlock, where that is certain."""
     if seat.repeated != 0 and phase != seat.passed_phase + 1:

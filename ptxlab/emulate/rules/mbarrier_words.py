@@ -16,7 +16,7 @@ FRESH = TAG << TAG_SHIFT
 
 
 @rule(inline=True)
-def over(word: u64, asked: u64) -> boolean:
+def phase_completed(word: u64, asked: u64) -> boolean:
     """Whether the phase of an earlier word has completed."""
     return (word ^ asked) >> PHASE_SHIFT != 0
 
@@ -45,7 +45,7 @@ def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u
     if action == INVAL:
         return FINE, 0, word
     if action == WAIT:
-        return FINE, word, u64(over(word, x))
+        return FINE, word, u64(phase_completed(word, x))
     pending = word & COUNT
     expected = word >> EXPECTED_SHIFT & COUNT
     bytes_before = word >> TX_SHIFT & TX

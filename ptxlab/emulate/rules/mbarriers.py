@@ -25,7 +25,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
     UPDATE,
     WAIT,
     operated,
-    over,
+    phase_completed,
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import Block
@@ -124,7 +124,7 @@ def operate(
             stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, addresses[lane])
             return True
         cell = place.cast(u64)
-        if action == WAIT and cta.cluster.queue is not None and not over(cell[0], xs[lane]):
+        if action == WAIT and cta.cluster.queue is not None and not phase_completed(cell[0], xs[lane]):
             complete_at(context, cta.cluster.queue[0], cta.rank, u32(address))
         before[lane] = cell[0]
         problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
@@ -177,7 +177,7 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
     not count; all others spin."""
     for lane in lanes_of(warp.live & ~warp.wait):
         word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
-        if over(word, warp.spin_for[lane]):
+        if phase_completed(word, warp.spin_for[lane]):
             return False
     return True
 

@@ -34,7 +34,7 @@ def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
 
 
 @rule
-def groups(mask: u32, size: u32) -> u64:
+def lane_groups(mask: u32, size: u32) -> u64:
     """How many groups of so many lanes (8, 16 or 32) have a lane in the mask."""
     if size == WARP:
         return u64(mask != 0)
@@ -63,7 +63,7 @@ def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple
         if _partners_agree(place, exchanged(place, 1), mask, 1) or _partners_agree(place, exchanged(place, 2), mask, 2):
             group *= 2
     cell = (lane_ids() & u32(0 - group)) | (place & (banks - 1))  # of a bank, in each group
-    best = groups(mask, group)
+    best = lane_groups(mask, group)
     marks = narrow(splat(1)) << cell
     if count(either(select(lanes(mask), marks, 0))) == count(mask):  # a cell for each lane
         return best, best
@@ -232,6 +232,6 @@ def count_access(counted: Ref[Counted], at: lanes_u64, mask: u32, size: u64, spa
 
 
 @rule
-def differ(values: lanes_u32, mask: u32) -> boolean:
+def lanes_differ(values: lanes_u32, mask: u32) -> boolean:
     """Whether the lanes of a mask, which is not empty, have different values: then the warp diverges."""
     return bits(values != extract(values, first(mask))) & mask != 0

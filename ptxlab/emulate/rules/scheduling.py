@@ -16,7 +16,15 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
-from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, close, draw, draw_ticket, go_on, warp_of
+from ptxlab.emulate.rules.block_start import (
+    begin_cluster,
+    begin_round,
+    draw_ticket,
+    go_on,
+    next_random,
+    reset_barrier,
+    warp_of,
+)
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
 from ptxlab.emulate.rules.mbarriers import still_spinning
@@ -187,7 +195,7 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENT_QUANTA == 0:
         complete_copies(context, cta)  # threads may poll memory for what is in flight
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
-        draw(context)
+        next_random(context)
         context.quantum_size = i64(context.random & 255)
         context.quantum = context.quantum_size
     if context.suspensions % context.patience == 0 and context.next[0] < context.total:
@@ -332,5 +340,5 @@ def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
             go_on(warp, barrier)
             warp.yes = cta.bar_yes[barrier]
             warp.asked = cta.bar_asked[barrier]
-    close(cta, barrier)
+    reset_barrier(cta, barrier)
     return came != 0

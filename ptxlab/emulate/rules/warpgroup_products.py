@@ -65,7 +65,7 @@ def commit(products: Products) -> None:
 
 
 @rule
-def due(products: Products, left: u32) -> u32:
+def completing_product(products: Products, left: u32) -> u32:
     """The code index of the oldest product in flight if a wait for all but `left` groups completes it."""
     if products.begun == products.done:
         return NOTHING_DUE
@@ -85,7 +85,7 @@ def complete(products: Products) -> None:
 
 
 @rule(inline=True)
-def alike(one: Executed, other: Executed) -> boolean:
+def same_products(one: Executed, other: Executed) -> boolean:
     """Whether two warps have executed the same products."""
     return one.count == other.count and one.all == other.all
 
@@ -96,6 +96,6 @@ def left_alone(context: Context, cta: Cta) -> u32:
     there is none."""
     for number in range(context.warps):
         first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]
-        if not alike((cta.states + number * context.state_size).cast(Warp)[0].products, first.products):
+        if not same_products((cta.states + number * context.state_size).cast(Warp)[0].products, first.products):
             return u32(number & ~3) + 1
     return 0

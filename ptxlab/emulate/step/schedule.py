@@ -18,7 +18,7 @@ from ptxlab.emulate.rules import cluster_ends
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
-from ptxlab.emulate.rules.warpgroup_products import alike
+from ptxlab.emulate.rules.warpgroup_products import same_products
 from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -107,7 +107,7 @@ class BlockRun:
     def _warpgroups(self) -> None:
         """The block has ended: the warps of each warpgroup have executed the same products of wgmma."""
         for number, warp in enumerate(self.warps):
-            if not alike(warp.executed, self.warps[number & ~3].executed):
+            if not same_products(warp.executed, self.warps[number & ~3].executed):
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
                 raise left_alone(self.machine.program, self.machine.launch, counts, number & ~3, self.index)
 

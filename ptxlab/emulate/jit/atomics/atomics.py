@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.atomics.elements import element, in_a_row, new_value, raw_sum, whole
+from ptxlab.emulate.jit.atomics.elements import element, exchange_pair, in_a_row, new_value, raw_sum
 from ptxlab.emulate.jit.atomics.rows import IN_A_ROW, AtomicRows
 from ptxlab.emulate.jit.atomics.scattered_atomics import AtomicLanes
 from ptxlab.emulate.jit.atomics.sums import (
@@ -310,7 +310,7 @@ def _lane_by_lane(
     at = t.zext("i32", number, "i64")
     p = _host(at, t)
     if form.whole:
-        whole(t, p, at, compares=word == "cmpxchg")
+        exchange_pair(t, p, at, compares=word == "cmpxchg")
     flush = flushes_at(t, flushes, t.extract(f"<{W} x i64>", "%every", at)) if flushes else ""
     for k in range(0 if form.whole else count):
         element(t, form, word, lane, k, count, p, at, flush, small, plain=plain, returns=returns)

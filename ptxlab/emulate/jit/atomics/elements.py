@@ -113,7 +113,7 @@ def element(
         t.store(ty, old, cell_of(t, "%out", k, ty, at))
 
 
-def whole(t: Text, place: str, at: str, *, compares: bool) -> None:
+def exchange_pair(t: Text, place: str, at: str, *, compares: bool) -> None:
     """Exchanges two neighbouring i64 as one; with `compares` only if both have the expected values."""
     spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
     p = [t.element("i64", place, k) for k in (0, 1)]

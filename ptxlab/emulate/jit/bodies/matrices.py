@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.matrices import half_forms, tiles
 from ptxlab.emulate.jit.matrices.deferred_products import DeferredProduct, DeferredProducts
 from ptxlab.emulate.jit.matrices.half_forms import is_half_product
-from ptxlab.emulate.jit.matrices.half_operands import at
+from ptxlab.emulate.jit.matrices.half_operands import pointer_at
 from ptxlab.emulate.jit.matrices.half_products import REGISTER
 from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
@@ -216,11 +216,11 @@ class Matrices(Body, LateReaders):
                     unit, tuple(d[some]), tuple(c[others]), written, read, known if not k else known & 1
                 )
                 top, left = divmod(k, across)
-                own_a = at(self.t, a.pointer, top * unit.a_bytes(form))
-                own_b = at(self.t, b.pointer, left * unit.b_bytes(form))
+                own_a = pointer_at(self.t, a.pointer, top * unit.a_bytes(form))
+                own_b = pointer_at(self.t, b.pointer, left * unit.b_bytes(form))
                 if crossed:
                     each.steps.append((own_a, own_b))
-                    late.multiply([each], at(self.t, "%apart", REGISTER * others.start))
+                    late.multiply([each], pointer_at(self.t, "%apart", REGISTER * others.start))
                 else:
                     late.add(each, own_a, own_b)
             if crossed or literals or not late.may(code):
@@ -244,7 +244,7 @@ class Matrices(Body, LateReaders):
         for k, offset in enumerate(c):
             source = self.t.offset("%ws", offset)
             value = self.t.load(f"<{W} x i32>", source, align=64)
-            self.t.store(f"<{W} x i32>", value, at(self.t, "%apart", REGISTER * k), align=64)
+            self.t.store(f"<{W} x i32>", value, pointer_at(self.t, "%apart", REGISTER * k), align=64)
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.properties.stores

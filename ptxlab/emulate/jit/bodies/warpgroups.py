@@ -14,7 +14,13 @@ from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import is_half_product
 from ptxlab.emulate.jit.matrices.products import product_function
-from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, each, multiply_halves, rows_of_halves, unless_added
+from ptxlab.emulate.jit.matrices.warpgroup_parts import (
+    GROUP,
+    for_each_row,
+    multiply_halves,
+    rows_of_halves,
+    unless_added,
+)
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Reg
@@ -37,8 +43,8 @@ class Warpgroups(Body):
     """The instructions of `wgmma`."""
 
     rules = (
-        products.is_full, products.begin, products.commit, products.due, products.complete, first_outside, fragment_a,
-        fragment_b,
+        products.is_full, products.begin, products.commit, products.completing_product, products.complete,
+        first_outside, fragment_a, fragment_b,
     )  # fmt: skip
 
     @staticmethod
@@ -157,7 +163,7 @@ class Warpgroups(Body):
         queue = self._queue(t)
         t.go("next")
         t.at("next")
-        code = t.let(call(products.due, queue, "%left"))
+        code = t.let(call(products.completing_product, queue, "%left"))
         cases = " ".join(f"i32 {c.index}, label %code{c.index}" for c in self.codes)
         t.do(f"switch i32 {code}, label %end [{cases}]")
         for c in self.codes:
@@ -237,7 +243,7 @@ class Warpgroups(Body):
             if multiply not in self.e.helpers:
                 made = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
                 self.e.helpers[multiply] = made
-            with each(t, "%table", rows, groups) as row:
+            with for_each_row(t, "%table", rows, groups) as row:
                 unless_added(self.e, t, adds, row, part.d.registers)
                 t.do(f"call void @{multiply}(ptr %ws, ptr {row})")
         head = f"define internal void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a) noinline nounwind"

@@ -66,7 +66,7 @@ def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Funct
     return (COUNTERS if instruments.counters else ()), (CHECKS if instruments.checks else ())
 
 
-def called(text: str, program: Program, instruments: Instruments) -> Functions:
+def called_rules(text: str, program: Program, instruments: Instruments) -> Functions:
     """The rules that a build's text calls."""
     found = set(_SYMBOL.findall(text))
     return tuple(function for function in linked(program, instruments) if rule_of(function).symbol in found)
@@ -98,7 +98,7 @@ def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cp
     ]
 
 
-def elsewhere(part: Part) -> Functions:
+def rules_of_other_parts(part: Part) -> Functions:
     """The rules that a part calls in another: what it knows must be what that one knows, nothing."""
     return () if part.known or not set(part.symbols).isdisjoint(_symbols(SHARED)) else SHARED
 

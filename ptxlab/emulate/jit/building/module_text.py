@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.analyses import analyses
-from ptxlab.emulate.jit.building.linked_rules import called
+from ptxlab.emulate.jit.building.linked_rules import called_rules
 from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
@@ -102,7 +102,7 @@ def module_text(
     if not slow:
         lines.append(_clear_registers(at_start))
     body, helpers = "\n".join(lines), list(e.helpers.values())
-    rules = called("\n".join([*helpers, body]), program, instruments)
+    rules = called_rules("\n".join([*helpers, body]), program, instruments)
     head = "\n".join([_ALWAYS, declared, metadata, *map(declaration, rules)])
     text = "\n".join([head, *helpers, body])
     pieces = _apart(head, helpers, body) if small else (text,)

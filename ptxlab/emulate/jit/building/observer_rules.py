@@ -24,8 +24,8 @@ from ptxlab.emulate.rules import (
 )
 
 COUNTERS: tuple[Function, ...] = (
-    memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
-    memory_model.differ,
+    memory_model.sectors, memory_model.lane_groups, memory_model.remembered_wavefronts, memory_model.count_access,
+    memory_model.lanes_differ,
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: tuple[Function, ...] = (

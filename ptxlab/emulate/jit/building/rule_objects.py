@@ -81,11 +81,11 @@ def _text(part: Part, quality: int) -> str:
 
 def translated(part: Part) -> str:
     """The LLVM module of a part, as its rules say it."""
-    from ptxlab.emulate.jit.building.linked_rules import elsewhere, functions_of
+    from ptxlab.emulate.jit.building.linked_rules import functions_of, rules_of_other_parts
     from ptxlab.emulate.jit.translation.translator import module_of
 
     with resting():
-        return module_of(functions_of(part.symbols), dict(part.known), elsewhere=elsewhere(part))
+        return module_of(functions_of(part.symbols), dict(part.known), elsewhere=rules_of_other_parts(part))
 
 
 def _best(part: Part, quality: int) -> tuple[bytes | None, int]:

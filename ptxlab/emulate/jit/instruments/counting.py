@@ -31,8 +31,8 @@ from ptxlab.emulate.rules.memory_model import (
     WORD,
     Counted,
     count_access,
-    differ,
-    groups,
+    lane_groups,
+    lanes_differ,
     remembered_wavefronts,
     sectors,
     wavefronts,
@@ -97,7 +97,7 @@ class Counting(Part, Instrument):
             all_ = t.ne("i32", self.active.bits, self.active.block_bits)
             diverged = t.zext("i1", t.and_("i1", some, all_), "i64")
         if target is not None and not target.uniform:
-            spread = t.zext("i1", t.let(call(differ, target.text, self.active.bits)), "i64")
+            spread = t.zext("i1", t.let(call(lanes_differ, target.text, self.active.bits)), "i64")
             diverged = t.or_("i64", diverged, spread) if diverged else spread
         if diverged:
             t.bump(self._record(self.e.code.index, "diverged"), t.add, "i64", diverged)
@@ -236,7 +236,7 @@ class Counting(Part, Instrument):
         if seen.uniform:
             if one == (1, 1):
                 return ""
-            same = t.let(call(groups, self.active.bits, str(W // one[0])))
+            same = t.let(call(lane_groups, self.active.bits, str(W // one[0])))
             return self._pair(same, same)
         halves = self._halves(seen) if size >= WORD else {}
         known = [("row", row), ("one", one)]

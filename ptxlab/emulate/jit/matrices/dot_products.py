@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.llvm.fragments import slot
 from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.matrices import half_products
 from ptxlab.emulate.jit.matrices.half_forms import FLAG, PAIRS, ZERO, Unit, Vectors
-from ptxlab.emulate.jit.matrices.half_operands import at, function, none_below
+from ptxlab.emulate.jit.matrices.half_operands import function, none_below, pointer_at
 from ptxlab.emulate.runtime import state as S
 
 _LEAST_C = 24
@@ -61,8 +61,8 @@ def _look(t: Text, unit: Unit, units: int, so_far: str, *, apart: bool) -> None:
     count, d = (units * unit.registers(type_) for type_ in (unit.c, unit.d))
     c = []
     for k in range(count):
-        where = at(t, "%c", half_products.REGISTER * k) if apart else slot(t, d + k)
-        c += [t.load("<16 x i32>", at(t, where, 64 * z), align=64) for z in range(2)]
+        where = pointer_at(t, "%c", half_products.REGISTER * k) if apart else slot(t, d + k)
+        c += [t.load("<16 x i32>", pointer_at(t, where, 64 * z), align=64) for z in range(2)]
     t.branch(none_below(t, "i32", "<16 x i32>", c, _LEAST_C << 24), "pairs", "bad")
 
 
@@ -77,8 +77,8 @@ def _sound(t: Text, unit: Unit, units: int) -> str:
     found = so_far
     for k in range(1 + units):
         size = unit.b_bytes(PAIRS) if k else unit.a_bytes(PAIRS)
-        pointer = t.load("ptr", at(t, given, 8 * k))
-        flag = t.load("i32", at(t, pointer, size - FLAG), align=64)
+        pointer = t.load("ptr", pointer_at(t, given, 8 * k))
+        flag = t.load("i32", pointer_at(t, pointer, size - FLAG), align=64)
         found = t.and_("i32", found, flag)
     t.or_("i32", found, 0, now)
     t.add("i64", i, 1, following)

@@ -30,7 +30,7 @@ _LEAST_A, _LEAST_B = 42, 100
 2**-126, and so are then all sums of those and of a C of such size (see `dot_products`): none of them is subnormal."""
 
 
-def at(t: Text, pointer: str, offset: int) -> str:
+def pointer_at(t: Text, pointer: str, offset: int) -> str:
     """A pointer to a byte after another."""
     return t.offset(pointer, offset) if offset else pointer
 
@@ -48,7 +48,7 @@ def widening_a(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
     form, rows, blocks = cpu.form(f.type), unit_rows(f), f.columns // 8
     halves = rows // 8
     for top in range(f.rows // rows):
-        wide = at(t, "%wide", top * a_bytes(rows, f.columns, form))
+        wide = pointer_at(t, "%wide", top * a_bytes(rows, f.columns, form))
         looked: list[str] = []
         for block in range(blocks):
             for half in range(halves):
@@ -64,20 +64,22 @@ def _put_a(t: Text, type_: str, cpu: Vectors, held: str, into: tuple[str, int, i
     (wide, height, row), form = into, cpu.form(type_)
     if form == PAIRS:
         for z in range(2):
-            four = t.load("<16 x i32>", at(t, held, 64 * z), align=64)
+            four = t.load("<16 x i32>", pointer_at(t, held, 64 * z), align=64)
             looked.append(four)
-            t.store("<16 x i32>", _swapped(t, 16, four), at(t, wide, 16 * (row + 4 * z)), align=64)
+            t.store("<16 x i32>", _swapped(t, 16, four), pointer_at(t, wide, 16 * (row + 4 * z)), align=64)
     elif form in (ROWS, HALVES):
         for r in range(0, 8, 2):
-            two = t.load("<16 x i16>", at(t, held, 16 * r), align=32)
-            t.store("<16 x float>", widen(t, type_, 16, two), at(t, wide, 32 * (row + r)), align=64)
+            two = t.load("<16 x i16>", pointer_at(t, held, 16 * r), align=32)
+            t.store("<16 x float>", widen(t, type_, 16, two), pointer_at(t, wide, 32 * (row + r)), align=64)
     else:
         block, first = divmod(row, height)
         for part in range(2):
             for r in range(0, 8, cpu.rows):
-                some = [t.load("<4 x i16>", at(t, held, 16 * (r + i) + 8 * part), align=8) for i in range(cpu.rows)]
+                some = [
+                    t.load("<4 x i16>", pointer_at(t, held, 16 * (r + i) + 8 * part), align=8) for i in range(cpu.rows)
+                ]
                 value = widen(t, type_, cpu.lanes, join(t, "i16", 4, some))
-                where = at(t, wide, 16 * ((2 * block + part) * height + first + r))
+                where = pointer_at(t, wide, 16 * ((2 * block + part) * height + first + r))
                 t.store(f"<{cpu.lanes} x float>", value, where, align=4 * cpu.lanes)
 
 
@@ -88,8 +90,8 @@ def widening_b(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
     form, blocks = cpu.form(f.type), f.rows // 8
     for left in range(f.columns // 8):
         held = [slot(t, left * blocks + block) for block in range(blocks)]
-        lines = [[t.load("<8 x i16>", at(t, x, 16 * c), align=16) for c in range(8)] for x in held]
-        put_b(t, f.type, form, lines, at(t, "%wide", left * b_bytes(f.rows, form)), along_k=True)
+        lines = [[t.load("<8 x i16>", pointer_at(t, x, 16 * c), align=16) for c in range(8)] for x in held]
+        put_b(t, f.type, form, lines, pointer_at(t, "%wide", left * b_bytes(f.rows, form)), along_k=True)
     return function(t, name, "ptr %wide")
 
 
@@ -98,14 +100,14 @@ def put_b(t: Text, type_: str, form: str, blocks: list[list[str]], wide: str, *,
     if form in (FLOATS, ROWS):
         for block, lines in enumerate(blocks):
             for k, row in enumerate(_rows_of_columns(t, [[line] for line in lines], along_k=along_k)):
-                where = at(t, wide, 32 * (8 * block + k))
+                where = pointer_at(t, wide, 32 * (8 * block + k))
                 t.store("<8 x float>", widen(t, type_, 8, row), where, align=32)
         return
     beside = [list(lines) for lines in zip(*blocks, strict=True)]
     if form == HALVES:
         width = 8 * len(blocks)
         for k, row in enumerate(_rows_of_columns(t, beside, along_k=along_k)):
-            t.store(f"<{width} x i16>", row, at(t, wide, 2 * width * k), align=2 * width)
+            t.store(f"<{width} x i16>", row, pointer_at(t, wide, 2 * width * k), align=2 * width)
         return
     looked = (_pairs_of_columns if along_k else _pairs_of_rows)(t, beside, wide)
     kind = f"<{8 * len(blocks)} x {'i32' if along_k else 'i16'}>"
@@ -131,7 +133,7 @@ def _pairs_of_columns(t: Text, beside: list[list[str]], wide: str) -> list[str]:
     )  # the columns' first two pairs, and the others
     for q, (a, b) in enumerate((low, low, high, high)):
         four = _in_turn(t, "i32", n, a, b, 2 * (q % 2), 2)
-        t.store(f"<{n} x i32>", _swapped(t, n, four), at(t, wide, 4 * n * q), align=4 * n)
+        t.store(f"<{n} x i32>", _swapped(t, n, four), pointer_at(t, wide, 4 * n * q), align=4 * n)
     return some
 
 
@@ -142,7 +144,7 @@ def _pairs_of_rows(t: Text, beside: list[list[str]], wide: str) -> list[str]:
     for q in range(4):
         for odd in range(2):
             pairs = _in_turn(t, "i16", n, rows[2 * q + 1], rows[2 * q], 4 * odd, 1)
-            t.store(f"<{n} x i16>", pairs, at(t, wide, 4 * n * q + 2 * n * odd), align=2 * n)
+            t.store(f"<{n} x i16>", pairs, pointer_at(t, wide, 4 * n * q + 2 * n * odd), align=2 * n)
     return rows
 
 
@@ -171,7 +173,7 @@ def transposed(t: Text, lines: list[str], blocks: int = 1) -> list[str]:
 
 def _note(t: Text, wide: str, size: int, kind: str, looked: Sequence[str], least: int) -> None:
     good = none_below(t, "i16", kind, looked, least << 8)
-    t.store("i32", t.zext("i1", good, "i32"), at(t, wide, size - FLAG), align=64)
+    t.store("i32", t.zext("i1", good, "i32"), pointer_at(t, wide, size - FLAG), align=64)
 
 
 def none_below(t: Text, ty: str, kind: str, vectors: Sequence[str], least: int) -> str:

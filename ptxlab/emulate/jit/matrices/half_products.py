@@ -25,7 +25,7 @@ from ptxlab.emulate.jit.llvm.fragments import join, shuffle, slot
 from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.matrices.element_conversions import fma, narrow, widen
 from ptxlab.emulate.jit.matrices.half_forms import EVEN_FIRST, FLOATS, HALVES, PAIRS, ROWS, ZERO, Unit, Vectors
-from ptxlab.emulate.jit.matrices.half_operands import at, function
+from ptxlab.emulate.jit.matrices.half_operands import function, pointer_at
 
 REGISTER = 128
 """Bytes of a register of 32 lanes."""
@@ -69,7 +69,7 @@ def _loop(
     if unit.blocks == 2:
         step, part = t.lshr("i64", i, 1), t.and_("i64", i, 1)
     given = t.element(f"[{1 + units} x ptr]", "%factors", step)
-    a, *b = (t.load("ptr", at(t, given, 8 * n)) for n in range(1 + units))
+    a, *b = (t.load("ptr", pointer_at(t, given, 8 * n)) for n in range(1 + units))
     if unit.blocks == 2:
         of_a, of_b = (16 * unit.rows, 16) if form == PAIRS else (32 * unit.rows, 16 if form == HALVES else 256)
         a = t.element(f"[{of_a} x i8]", a, part)
@@ -117,9 +117,9 @@ class _Sums:
         """A pointer to a row in a register of d ("d") or C."""
         t, place = self.t, 16 * (row % 8)
         if of == "c" and self.apart:
-            return at(t, "%c", REGISTER * number + place)
+            return pointer_at(t, "%c", REGISTER * number + place)
         d = self.units * self.unit.registers(self.unit.d)
-        return at(t, slot(t, number + (d if of == "c" else 0)), place)
+        return pointer_at(t, slot(t, number + (d if of == "c" else 0)), place)
 
     def added(self, a: str, b: str, c: str) -> str:
         """A sum and one more product."""
@@ -176,8 +176,8 @@ class _Quads(_Sums):
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         for k in range(8):
             part, i = divmod(k, 4)
-            columns = [self._four(at(self.t, x, 32 * k + 16 * odd)) for x in b for odd in range(2)]
-            sums = self._added(rows, at(self.t, a, 16 * part * self.unit.rows), i, columns, sums)
+            columns = [self._four(pointer_at(self.t, x, 32 * k + 16 * odd)) for x in b for odd in range(2)]
+            sums = self._added(rows, pointer_at(self.t, a, 16 * part * self.unit.rows), i, columns, sums)
         return sums
 
     def _four(self, pointer: str) -> str:
@@ -188,7 +188,7 @@ class _Quads(_Sums):
     def _added(self, rows: range, a: str, i: int, columns: list[str], sums: list[str]) -> list[str]:
         t, n, out = self.t, self.lanes, []
         for k, row in enumerate(rows):
-            four = t.load(f"<{n} x float>", at(t, a, 16 * row), align=4 * n)
+            four = t.load(f"<{n} x float>", pointer_at(t, a, 16 * row), align=4 * n)
             left = shuffle(t, "float", n, four, "poison", [4 * r + i for r in range(self.step) for _ in range(4)])
             own = sums[k * len(columns) : (k + 1) * len(columns)]
             out += [self.added(left, right, c) for right, c in zip(columns, own, strict=True)]
@@ -201,7 +201,7 @@ class _Pairs(_Quads):
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         blocks = self.unit.blocks
         for q in range(4):
-            columns = [self._four(at(self.t, x, blocks * (32 * q + 16 * odd))) for x in b for odd in range(2)]
+            columns = [self._four(pointer_at(self.t, x, blocks * (32 * q + 16 * odd))) for x in b for odd in range(2)]
             sums = self._added(rows, a, q, columns, sums)
         return sums
 
@@ -264,11 +264,11 @@ class _Rows(_Sums):
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         t = self.t
         for k in range(8):
-            own = [t.load("<8 x i16>", at(t, x, 16 * self.unit.blocks * k), align=16) for x in b]
+            own = [t.load("<8 x i16>", pointer_at(t, x, 16 * self.unit.blocks * k), align=16) for x in b]
             right = widen(t, self.unit.type, self.lanes, join(t, "i16", 8, own))
             out = []
             for row, c in zip(rows, sums, strict=True):
-                left = _repeated(t, self.lanes, at(t, a, 32 * row + 4 * k))
+                left = _repeated(t, self.lanes, pointer_at(t, a, 32 * row + 4 * k))
                 out.append(self.added(left, right, c))
             sums = out
         return sums
@@ -326,10 +326,10 @@ class _Lines(_Sums):
     def block(self, rows: range, a: str, b: list[str], sums: list[str]) -> list[str]:
         t = self.t
         for k in range(8):
-            right = [t.load("<8 x float>", at(t, x, 32 * k), align=32) for x in b]
+            right = [t.load("<8 x float>", pointer_at(t, x, 32 * k), align=32) for x in b]
             out: list[str] = []
             for row in rows:
-                left = _repeated(t, 8, at(t, a, 32 * row + 4 * k))
+                left = _repeated(t, 8, pointer_at(t, a, 32 * row + 4 * k))
                 out += [self.added(left, x, sums[len(out) + u]) for u, x in enumerate(right)]
             sums = out
         return sums

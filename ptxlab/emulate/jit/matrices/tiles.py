@@ -14,7 +14,7 @@ import numpy as np
 from ptxlab.emulate.jit.llvm.fragments import Place, function, join, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import COLUMNS, Vectors, b_bytes
-from ptxlab.emulate.jit.matrices.half_operands import at, put_b, transposed
+from ptxlab.emulate.jit.matrices.half_operands import pointer_at, put_b, transposed
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
 from ptxlab.emulate.runtime.state import Place as Found
@@ -53,7 +53,14 @@ def rows(
         form, blocks = cpu.form(b.type), b.rows // 8
         for left in range(b.columns // COLUMNS):
             blocks_of_b = [_eight_rows(t, k) for k in numbers[left * blocks : (left + 1) * blocks]]
-            put_b(t, b.type, form, blocks_of_b, at(t, f"%wide{n}", left * b_bytes(b.rows, form)), along_k=not across)
+            put_b(
+                t,
+                b.type,
+                form,
+                blocks_of_b,
+                pointer_at(t, f"%wide{n}", left * b_bytes(b.rows, form)),
+                along_k=not across,
+            )
     loaded = []
     for k in range(0 if wide else f.registers):
         lines = _eight_lines(t, k) if stores else _eight_rows(t, k)

@@ -9,7 +9,7 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.llvm.fragments import store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.half_forms import unit
-from ptxlab.emulate.jit.matrices.half_operands import at
+from ptxlab.emulate.jit.matrices.half_operands import pointer_at
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
 from ptxlab.isa.fragments import Product
@@ -40,9 +40,9 @@ def multiply_halves(wide: WideOperands, t: Text, part: Product, groups: int, add
     size = wide.size("b", part.b)
     for name, room in (("wide.a", wide.size("a", part.a)), ("wide.b", at_once * size), ("factors", 8 + 8 * at_once)):
         t.alloca(f"[{room} x i8]", align=64, name=f"%{name}")
-    b = [at(t, "%wide.b", n * size) for n in range(at_once)]
+    b = [pointer_at(t, "%wide.b", n * size) for n in range(at_once)]
     for n, pointer in enumerate(["%wide.a", *b]):
-        t.store("ptr", pointer, at(t, "%factors", 8 * n))
+        t.store("ptr", pointer, pointer_at(t, "%factors", 8 * n))
     t.do(f"call void @{of_a}(ptr %ws, ptr %table, ptr %wide.a)")
     known = ", i32 0" if wide.has_dots(part) else ""
     first = 4 * part.a.registers
@@ -51,17 +51,17 @@ def multiply_halves(wide: WideOperands, t: Text, part: Product, groups: int, add
             continue
         multiply, own = wide.product(one, units, apart=False), units * part.d.registers
         length = 2 * own + units * part.b.registers
-        with each(t, at(t, "%table", first), length, count) as row:
+        with for_each_row(t, pointer_at(t, "%table", first), length, count) as row:
             unless_added(wide.e, t, adds, row, own)
             for n in range(units):
-                registers = at(t, row, 4 * (2 * own + n * part.b.registers))
+                registers = pointer_at(t, row, 4 * (2 * own + n * part.b.registers))
                 t.do(f"call void @{of_b}(ptr %ws, ptr {registers}, ptr {b[n]})")
             t.do(f"call void @{multiply}(ptr %ws, ptr {row}, ptr %factors, i64 1{known})")
         first += 4 * length * count
 
 
 @contextmanager
-def each(t: Text, table: str, length: int, count: int) -> Iterator[str]:
+def for_each_row(t: Text, table: str, length: int, count: int) -> Iterator[str]:
     """What is done for each row of a table of i32."""
     before, again, last, end = (t.label(name) for name in ("rows", "next", "last", "end"))
     i, following = t.name(), t.name()

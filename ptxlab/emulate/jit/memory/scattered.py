@@ -254,7 +254,7 @@ def _load(t: Text, lane: str, where: Where) -> None:
     if isinstance(where, Stride):
         _load_all(t, lane, where.places(t))
         return
-    keep(t, "out", f"<{W} x {ty}>", "zeroinitializer")
+    store_in_memory(t, "out", f"<{W} x {ty}>", "zeroinitializer")
     _if_many(t)
     _load_all(t, lane, where.places(t))
     t.at("few")
@@ -307,7 +307,7 @@ def _load_words(t: Text, ty: str, size: int, places: Iterable[str]) -> None:
 def _if_many(t: Text) -> None:
     """Goes on if all lanes are active, or so many that all may as well load: the others what the first of them does;
     else at the label `few`. Keeps the offsets."""
-    keep(t, "at", f"<{W} x i32>", "%offsets")
+    store_in_memory(t, "at", f"<{W} x i32>", "%offsets")
     t.branch(t.eq("i32", "%bits", -1), "all", "some")
     t.at("some")
     count = t.call("i32", "llvm.ctpop.i32", [("i32", "%bits")])
@@ -357,8 +357,8 @@ def _store_few(t: Text, lane: str) -> None:
 def _keep_stored(t: Text, ty: str, apart: int = 0) -> None:
     """Puts what is stored, and the offsets if there are any, into memory."""
     if not apart:
-        keep(t, "at", f"<{W} x i32>", "%offsets")
-    keep(t, "given", f"<{W} x {ty}>", "%x")
+        store_in_memory(t, "at", f"<{W} x i32>", "%offsets")
+    store_in_memory(t, "given", f"<{W} x {ty}>", "%x")
 
 
 def _store_each(t: Text, lane: str, apart: int = 0) -> None:
@@ -372,7 +372,7 @@ def _store_each(t: Text, lane: str, apart: int = 0) -> None:
     t.ret()
 
 
-def keep(t: Text, name: str, kind: str, value: str) -> None:
+def store_in_memory(t: Text, name: str, kind: str, value: str) -> None:
     """Puts a vector into memory, where its elements can be indexed."""
     t.alloca(kind, align=64, name=f"%{name}")
     t.store(kind, value, f"%{name}", align=64)

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import in_turns
 from ptxlab.emulate.jit.memory.merged_loads import BYTES
-from ptxlab.emulate.jit.memory.scattered import Scattered, Where, each_lane, keep, lane_offset
+from ptxlab.emulate.jit.memory.scattered import Scattered, Where, each_lane, lane_offset, store_in_memory
 
 
 def store_vectors(scattered: Scattered, lane: str, base: str, where: Where, values: list[str]) -> None:
@@ -37,7 +37,7 @@ def _store(t: Text, lane: str, count: int, where: Where) -> None:
     offsets = where.name == "offsets"
     if offsets:
         t.at("entry")
-        keep(t, "at", where.kind, "%offsets")
+        store_in_memory(t, "at", where.kind, "%offsets")
         for k in range(count):
             t.alloca(f"<{W} x {ty}>", align=64, name=f"%given{k}")
         t.branch(t.eq("i32", "%bits", -1), "all", "some")

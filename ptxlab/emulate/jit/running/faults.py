@@ -12,7 +12,7 @@ from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.flat_program import Mem, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
+from ptxlab.emulate.rules.faults import access_fault, disagreeing_lanes, fault, incomplete_warp, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
 from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
@@ -110,9 +110,11 @@ def explain(
         return refused(program, launch, program.codes[code], which=address, block=block, thread=thread)
     if kind == S.INCOMPLETE:
         there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
-        return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
+        return incomplete_warp(
+            program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp
+        )
     if kind == S.DISAGREE:
-        return disagree(program, launch, program.codes[code], lane=lane, block=block, warp=warp)
+        return disagreeing_lanes(program, launch, program.codes[code], lane=lane, block=block, warp=warp)
     if kind == S.BAD_DESCRIPTOR:
         of_b, at = bool(address & S.DESCRIPTOR_B), address & (S.DESCRIPTOR_B - 1)
         return outside(program, launch, memory, program.codes[code], of_b=of_b, address=at, block=block, warp=warp)

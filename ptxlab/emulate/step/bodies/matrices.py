@@ -26,7 +26,7 @@ from ptxlab.emulate.language import u64
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
-from ptxlab.emulate.rules.faults import disagree, incomplete
+from ptxlab.emulate.rules.faults import disagreeing_lanes, incomplete_warp
 from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
@@ -113,7 +113,7 @@ def _guarded(t: Translator, code: Code, step: Step) -> Step:
 
 
 def _incomplete(t: Translator, code: Code, w: Warp, there: np.ndarray, guarded: bool) -> Exception:
-    return incomplete(
+    return incomplete_warp(
         t.program, w.machine.launch, code, there=mask_bits(there), guarded=guarded, block=w.block_index, warp=w.warp
     )
 
@@ -315,7 +315,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
         other = base != base[0] if step is None else (base != base[0]) | (step != step[0])
         if other.any():
             lane = int(other.argmax())
-            raise disagree(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
+            raise disagreeing_lanes(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
         step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
         at = [u64(int(base[0]) + piece_offset(piece.line, piece.start, step)) for piece in pieces]
         if w.touches is not None:

@@ -14,7 +14,7 @@ from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.lane_scheduling import tried
 from ptxlab.emulate.rules.mbarrier_reports import party
-from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, over
+from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, phase_completed
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.report import Launch
@@ -98,7 +98,7 @@ def _operation(t: Translator, code: Code) -> Step:
             cell = region.data[at : at + 8].view(np.uint64)
             x = int(state[lane] if state is not None else arrivals[lane])
             queue = w.spaces.cluster.queue
-            if what.action == WAIT and queue is not None and not over(int(cell[0]), x):
+            if what.action == WAIT and queue is not None and not phase_completed(int(cell[0]), x):
                 complete_at(w.spaces.cluster.context, queue, w.spaces.rank, address)
             before = int(cell[0])
             problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))

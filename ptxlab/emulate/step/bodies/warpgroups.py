@@ -14,7 +14,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.rules import async_proxy, tile_layouts
-from ptxlab.emulate.rules.faults import disagree
+from ptxlab.emulate.rules.faults import disagreeing_lanes
 from ptxlab.emulate.rules.warpgroup_faults import (
     SIGNS,
     WARPS,
@@ -32,7 +32,7 @@ from ptxlab.emulate.rules.warpgroup_products import (
     begin,
     commit,
     complete,
-    due,
+    completing_product,
     is_full,
 )
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
@@ -65,7 +65,9 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
             values = descriptor(w)
             other = values != values[0]
             if other.any():
-                raise disagree(program, launch, code, lane=int(other.argmax()), block=w.block_index, warp=w.warp)
+                raise disagreeing_lanes(
+                    program, launch, code, lane=int(other.argmax()), block=w.block_index, warp=w.warp
+                )
             descriptors[of_b] = int(values[0])
             bad = _outside(int(values[0]), tile, mn_major, int(shared.base), int(shared.size))
             if bad:
@@ -168,7 +170,7 @@ def _elements(data: np.ndarray, f: Fragment) -> np.ndarray:
 
 def _complete(w: Warp, left: int, products: dict[int, Product]) -> None:
     """Computes all products that a wait for all but `left` groups completes."""
-    while (code := due(w.in_flight, left)) != NOTHING_DUE:
+    while (code := completing_product(w.in_flight, left)) != NOTHING_DUE:
         entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
         products[code](w, entry.a, entry.b, bool(entry.adds))
         complete(w.in_flight)

@@ -1,6 +1,6 @@
-; [["warpgroup_products.is_full", "warpgroup_products.begin", "warpgroup_products.commit", "warpgroup_products.due", "warpgroup_products.complete"], [], "0.50"]
+; [["warpgroup_products.is_full", "warpgroup_products.begin", "warpgroup_products.commit", "warpgroup_products.completing_product", "warpgroup_products.complete"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/warpgroup_products.py runtime/state.py
-; 11b94eef7e062cb43be3e8a21af32e3585e3d0a379d938a5c662ccfa03934b1a 93aa7199d1dce8c3097c4d306c1321cf4d20f9688d87dd59f4fbc34ee94af2b7
+; a315f14bf056c410198f2f820996d43f91f6efa9145ef37d652ea024826ca952 71914db63004cddabc6efd9d5b079721f89902271898f1253f629b44dc13c08b
 source_filename = "<string>"
 
 define i1 @warpgroup_products.is_full(ptr readonly captures(none) %products.given) local_unnamed_addr #0 {
@@ -58,7 +58,7 @@ entry.1:
   ret void
 }
 
-define i32 @warpgroup_products.due(ptr readonly captures(none) %products.given, i32 %left.given) local_unnamed_addr #0 {
+define i32 @warpgroup_products.completing_product(ptr readonly captures(none) %products.given, i32 %left.given) local_unnamed_addr #0 {
 entry.1:
   %.6 = load i32, ptr %products.given, align 1
   %.8 = getelementptr i8, ptr %products.given, i64 4
