@@ -298,3 +298,48 @@ def test_atomic_operations_on_what_nobody_has_written(line: str, device: str) ->
         report = pl.launch(text, 1, threads, out, x, device=device, checks=INIT)
         found = [finding for finding in report.findings if finding.check == "initcheck"]
         assert len(found) == (unwritten == ("x" if "%rd2" in line else "out"))
+
+
+SHUFFLE = "shfl.sync.idx.b32 %r6, %r6, 0, 31, -1;"
+READS = f"ld.shared.u32 %r6, [%r10];\n    {SHUFFLE}\n    ld.shared.u32 %r7, [%r10+2048];\n    add.u32 %r6, %r6, %r7;"
+STORES = "st.shared.u32 [%r10+2048], %r1;"
+FURTHER = f"""
+    setp.lt.u32 %p1, %r1, 16;
+    @%p1 bra LOW;
+    st.shared.u32 [%r10+1984], %r1;
+    {SHUFFLE}
+    bra.uni DONE;
+LOW:
+    ld.shared.u32 %r6, [%r10];
+    {SHUFFLE}
+    ld.shared.u32 %r7, [%r10+2048];
+    add.u32 %r6, %r6, %r7;
+DONE:"""
+"""Lanes 0 to 15 read what lanes 16 to 31 write: these wait for each other at the shuffles."""
+
+
+@pytest.mark.parametrize(("body", "silent"), [
+    (f"st.shared.u32 [%r10], %r1;\n{STORES}\n{READS}", True),
+    (f"st.shared.u32 [%r10], %r1;\n{READS}", False),
+    (f"{STORES}\n{READS}", False),
+    (f"st.shared.u32 [%r10], %r1;\n{READS.replace(SHUFFLE, f'{SHUFFLE}{STORES}')}", True),
+    (f"st.shared.u32 [%r10], %r1;\n{READS.replace(SHUFFLE, f'bar.warp.sync -1;{STORES}bar.warp.sync -1;')}", True),
+    (f"st.shared.u32 [%r10], %r1;\n{READS.replace(SHUFFLE, 'vote.sync.all.pred %p2, %p1, -1;')}", False),
+    (f"st.shared.u32 [%r10], %r1;\n{FURTHER}", True),
+])  # fmt: skip
+@pytest.mark.parametrize("checks", [INIT, (*INIT, "synccheck"), (*INIT, "racecheck")])
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
+def test_reads_around_a_shuffle(way: str, checks: tuple[str, ...], body: str, silent: bool) -> None:
+    """Those behind it are looked at with those before it where a whole warp comes there."""
+    text = kernel_text(
+        f"mov.u32 %r10, tile;\n    shl.b32 %r11, %r1, 2;\n    add.u32 %r10, %r10, %r11;\n    setp.eq.u32 %p1, %r1, 0;\n"
+        f"    mov.u32 %r6, 0;\n    {body}\n    st.global.u32 [%rd3], %r6;",
+        ".shared .align 16 .b8 tile[4096];",
+    )
+    if way == "good":
+        improve(text, (32, 1, 1), False, checks)
+    _, report = run_text("step" if way == "step" else "jit", text, blocks=2, checks=checks)
+    found = [str(finding) for finding in report.findings if finding.check == "initcheck"]
+    _, expected = run_text("step", text, blocks=2, checks=checks)
+    assert found == [str(finding) for finding in expected.findings if finding.check == "initcheck"]
+    assert (found == []) is silent

@@ -340,6 +340,12 @@ class CheckedAccesses(CheckInstrument):
 
     # -- segments ------------------------------------------------------------------------------------------------------
 
+    def _passes(self, code: Code) -> bool:
+        """Whether initcheck alone may look at accesses behind this instruction before it: a whole warp does not wait
+        there, so that nobody writes meanwhile."""
+        whole = not self.e.slow and not self.active.partly and code.guard is None
+        return whole and code.properties.converges and not code.properties.stores and not self.checks.more
+
     def _segment(self, seen: Seen) -> Members:
         """The accesses that are checked here: code index, offset from the group's address, bytes. None where this one
         was checked with an earlier one."""
@@ -353,7 +359,7 @@ class CheckedAccesses(CheckInstrument):
             for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
                 if other.index in mine and not other.properties.stores and not other.properties.strong:
                     found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
-                elif rules.cuts(other):
+                elif rules.cuts(other) and not self._passes(other):
                     break
         covered |= {index for index, _, _ in found}
         return found

@@ -47,12 +47,13 @@ Members = list[tuple[int, int, int]]
 
 
 class Checks(Part):
-    """`init`, `race`, `sync`: what is checked."""
+    """`init`, `race`, `sync`: what is checked; `more`: whether that is more than initcheck."""
 
     def __init__(self, e: Emitter, checks: frozenset[str], memory: Memory) -> None:
         super().__init__(e)
         self.memory = memory
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
+        self.more = self.race or self.sync
         self._copies = any(code.properties.lane_copy or is_bulk(code) for code in self.program.codes)
         self._tiles = follows_tiles(self.program)
 
