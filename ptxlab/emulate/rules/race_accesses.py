@@ -27,7 +27,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     defer,
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
-from ptxlab.emulate.rules.race_own import own_words
+from ptxlab.emulate.rules.race_owned_lines import own_words
 from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.race_line_records import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
-from ptxlab.emulate.rules.race_own import CLOSE, listed, run_taken
+from ptxlab.emulate.rules.race_owned_lines import CLOSE, listed, run_taken
 from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import ID, Block, Launch

@@ -24,8 +24,8 @@ been written. `begun` gives its words records of their own.
 A line of whose words each has been accessed by one thread alone, at one time, may be **owned** (`OWNED` is added to its
 epoch). Then the first records of its words say all: each is that of the thread, with no code index, strength or number
 of lanes; in place of these stand, 10 bits each, 1 more than the code index of its last write (`WROTE`) and of its last
-read (`READ`), 0 where there was none; all of it is 0 where nothing has accessed the word (`race_own`). `begun` gives
-its words their three records.
+read (`READ`), 0 where there was none; all of it is 0 where nothing has accessed the word (`race_owned_lines`). `begun`
+gives its words their three records.
 
 So memory need not be cleared between blocks that use it one after the other, or between launches. An access to a part
 of a line gives its words records of their own, for the third of the records that it changes. A scattered access does so

@@ -27,7 +27,7 @@ from ptxlab.emulate.rules.race_line_records import (
     spread,
     word_accessed,
 )
-from ptxlab.emulate.rules.race_own import is_owned, line_taken
+from ptxlab.emulate.rules.race_owned_lines import is_owned, line_taken
 from ptxlab.emulate.rules.race_summaries import (
     accessed,
     disturbed,

@@ -24,7 +24,7 @@ from ptxlab.emulate.rules.race_line_records import (
     records_of,
     row_accessed,
 )
-from ptxlab.emulate.rules.race_own import line_taken
+from ptxlab.emulate.rules.race_owned_lines import line_taken
 from ptxlab.emulate.rules.race_partial_lines import ALL, FULL, ROW, by_lanes, mixed, words_of
 from ptxlab.emulate.rules.race_summaries import (
     accessed,
