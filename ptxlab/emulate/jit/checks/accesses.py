@@ -24,6 +24,7 @@ from ptxlab.emulate.rules import initcheck, initcheck_repeats, race_accesses, ra
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
+    ANYWHERE,
     CHANGES,
     HALVES_IN_A_ROW,
     IN_A_ROW,
@@ -217,7 +218,7 @@ class CheckedAccesses(CheckInstrument):
         if not mixed:
             self._near(seen, members)
             return
-        with t.if_else(t.eq("i32", group.pattern, 3)) as (scattered, near):
+        with t.if_else(t.eq("i32", group.pattern, ANYWHERE)) as (scattered, near):
             with scattered, self.m.own_splats():
                 self._scattered(seen, self.memory.sites.addresses(group))
             with near, self.m.own_splats():

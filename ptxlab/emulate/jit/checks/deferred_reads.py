@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ptxlab.emulate.jit.checks.check_instrument import Checks, Members
-from ptxlab.emulate.jit.emitter.access_groups import Seen
+from ptxlab.emulate.jit.emitter.access_groups import PARTS_OF_ROWS, ROWS, SAME, Seen
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
@@ -18,7 +18,6 @@ from ptxlab.emulate.rules import (
     race_line_records,
     race_repeats,
 )
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, DeferredAccess, Told
 
 
@@ -43,7 +42,7 @@ class DeferredReads(Part):
             with t.if_then(t.ne("ptr", race, "null")), self.m.own_splats():
                 yield rows, pieces
             return
-        if not self._may or not seen.group.patterns & {IN_A_ROW, HALVES_IN_A_ROW, ALL_THE_SAME, HALVES_THE_SAME}:
+        if not self._may or not seen.group.patterns.intersection(ROWS + SAME):
             yield rows, pieces
             return
         past = t.label("later")
@@ -60,7 +59,7 @@ class DeferredReads(Part):
         """Around what checks and records an access of rows: puts one of shared memory off where others are, that is a
         write as well, if each word is one thread's."""
         t, group, (race, stride) = self.t, seen.group, records
-        if not self._may or seen.code.space != "shared" or not group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
+        if not self._may or seen.code.space != "shared" or not group.patterns.intersection(ROWS):
             yield
             return
         past, state = t.label("watched"), self._state(race, stride)
@@ -92,7 +91,7 @@ class DeferredReads(Part):
             low, high = (t.zext("i32", t.trunc("i64", place, "i32"), "i64") for place in places)
             apart = "0"
             if not seen.uniform:
-                same = t.trunc("i32", t.lshr("i32", 0b100010, pattern), "i1")  # ALL_ and HALVES_THE_SAME
+                same = self._is_one_of(pattern, *SAME)
                 apart = t.select(same, "i64", 0, seen.size << 32)
             lanes, above = t.zext("i32", self.active.bits, "i64"), t.shl("i64", high, 32)
             stamp = self._stamp(race_deferred_reads.STRIDED | writes)
@@ -159,10 +158,15 @@ class DeferredReads(Part):
         """Whether some lanes are likely to be inactive."""
         return self.active.partly or seen.code.guard is not None
 
+    def _is_one_of(self, pattern: str, *patterns: int) -> str:
+        """Whether a pattern is one of these: they are bits of a number."""
+        bits = sum(1 << each for each in patterns)
+        return self.t.trunc("i32", self.t.lshr("i32", bits, pattern), "i1")
+
     def _fits(self, seen: Seen, pattern: str) -> str:
         """Whether the lanes that there are, and their pattern, are such that a read can be deferred."""
-        if not seen.uniform:  # those of IN_A_ROW, ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS
-            return self.t.trunc("i32", self.t.lshr("i32", 0b1110011, pattern), "i1")
+        if not seen.uniform:
+            return self._is_one_of(pattern, *SAME, *ROWS, PARTS_OF_ROWS)
         if self._partly(seen):
             return self.t.ne("i32", self.active.bits, 0)
         return self.t.eq("i32", self.active.bits, -1)

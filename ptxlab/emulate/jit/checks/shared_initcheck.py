@@ -14,9 +14,9 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.memory.affine_access import ROW, ROWS
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import initcheck
+from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW
 from ptxlab.emulate.rules.launches import gaps_of
 from ptxlab.emulate.rules.records import STRETCHES, Block
 
@@ -46,8 +46,8 @@ class SharedWritten(Part):
     def unless_near(self, group: Group, accessed: Bytes) -> Iterator[str]:
         """The same of the offsets of all lanes, those of a group. What reads finds out how far the stretch is written,
         whose number this gives: `STRETCHES` if there are too many."""
-        halves = 2 if group.lanes is not None and ROWS in group.patterns else 1
-        if self.active.partly or self.active.guard is not None or not group.patterns & {ROW, ROWS}:
+        halves = 2 if group.lanes is not None and HALVES_IN_A_ROW in group.patterns else 1
+        if self.active.partly or self.active.guard is not None or not group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
             good, stretch = self._lanes(self.memory.sites.offsets(group), accessed, self.active.bits)
         else:
             good, stretch = self._rows(group, halves, accessed)
@@ -87,7 +87,7 @@ class SharedWritten(Part):
         """i1: whether the lanes form a row, or a row of each half, which is known to be written; and the stretch."""
         t, size = self.t, max(at + size * W // halves for at, size in accessed)
         stretch, low, reached = self._stretch(group.halves[0])
-        good = t.eq("i32", group.pattern, ROW if halves == 1 else ROWS)
+        good = t.eq("i32", group.pattern, IN_A_ROW if halves == 1 else HALVES_IN_A_ROW)
         for off in group.halves[:halves]:
             end = t.add("i64", off, size)
             good = t.and_("i1", good, t.ule("i64", end, reached))

@@ -11,11 +11,15 @@ from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
-STRIDED, IN_SHORT_ROWS = 7, 8
-"""Ways of data: each lane is as far from the one before; lanes are in `rows` (see `Group`)."""
+PARTS_OF_ROWS, STRIDED, IN_SHORT_ROWS = range(HALVES_THE_SAME + 1, HALVES_THE_SAME + 4)
+"""One more pattern than those of `rules.accesses`: rows with inactive lanes. And two ways of data: each lane is as far
+from the one before; lanes are in `rows` (see `Group`)."""
+ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
+SAME = (ALL_THE_SAME, HALVES_THE_SAME)
 
 
 class Rows(NamedTuple):
@@ -53,7 +57,7 @@ class Group:
     halves: tuple[str, str] = ("", "")
     lanes: Affine | None = None
     start: str = ""
-    patterns: frozenset[int] = frozenset(range(7))
+    patterns: frozenset[int] = frozenset(range(PARTS_OF_ROWS + 1))
     way: str = ""
     stride: str = ""
     rows: Rows | None = None

@@ -22,9 +22,9 @@ from ptxlab.emulate.jit.instruments.execution_counts import leaders
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.memory.affine_access import ONES, ROWS
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.memory_model import (
     LOG_SECTOR,
     SECTOR,
@@ -43,7 +43,8 @@ from ptxlab.emulate.runtime.state import SPACES
 
 FULL = 0xFFFFFFFF
 """All lanes."""
-_TWO = {"rows": ROWS, "ones": ONES}
+_KNOWN: dict[str, tuple[int, ...]] = {"row": (IN_A_ROW,), "one": (ALL_THE_SAME,), "any": ()}
+_TWO = {"rows": HALVES_IN_A_ROW, "ones": HALVES_THE_SAME}
 """Arms of a full warp whose halves are rows, or at one address each, wherever that is."""
 FAR = 1 << 31
 """A multiple of all sizes that keeps the addresses of lanes before the first from being negative."""
@@ -144,7 +145,7 @@ class Counting(Part, Instrument):
         halves = self._halves(seen)
         apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
         strided = {"strided": (STRIDED,)} if group.way and not group.rows else {}
-        switch = t.switch(group.way or group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves | apart | strided)
+        switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
@@ -174,7 +175,7 @@ class Counting(Part, Instrument):
     def _halves(self, seen: Seen) -> dict[str, tuple[int, ...]]:
         """The arm of affine addresses whose lanes all lie as they were built to: their count follows from the first."""
         lanes = seen.group.lanes
-        known = () if lanes is None or lanes.form.times else seen.group.patterns & {ROWS, ONES}
+        known = () if lanes is None or lanes.form.times else seen.group.patterns & {HALVES_IN_A_ROW, HALVES_THE_SAME}
         return {"halves": tuple(known)} if known else {}
 
     def _two(self, seen: Seen, span: int) -> str:
@@ -242,7 +243,7 @@ class Counting(Part, Instrument):
         known = [("row", row), ("one", one)]
         if halves:  # wherever they begin: to move all lanes by whole words exchanges the banks
             known.append(("halves", wavefronts(self._from(seen, 0).astype(np.uint32), FULL, size, pairs)))
-        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()} | halves)
+        switch = t.switch(group.pattern, _KNOWN | halves)
         for name, (needed, best) in known:  # for full warps only
             with switch.arm(name) as results:
                 results.append(f"<i64 {needed}, i64 {best}>")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.emitter.access_groups import PARTS_OF_ROWS
 from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.instructions import listed
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, IN_ONE_ALLOCATION
 
 
 class Patterns(Part):
@@ -28,22 +31,20 @@ class Patterns(Part):
 
     def _pattern(self, off32: str, size: int) -> Value:
         t, half = self.t, W // 2
-        ends = "<" + ", ".join(f"i32 {k // half * half}" for k in range(W)) + ">"
-        firsts = t.let(f"shufflevector <{W} x i32> {off32}, <{W} x i32> poison, <{W} x i32> {ends}")
-        steps = "<" + ", ".join(f"i32 {k % half * size}" for k in range(W)) + ">"
-        straight = t.add(f"<{W} x i32>", firsts, steps)
-        rows = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i32>", off32, straight), "i32")
-        ones = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i32>", off32, firsts), "i32")
-        low = t.extract(f"<{W} x i32>", off32, 0)
-        high = t.extract(f"<{W} x i32>", off32, half)
+        vector = f"<{W} x i32>"
+        firsts = t.shuffle(vector, off32, [k // half * half for k in range(W)])
+        straight = t.add(vector, firsts, listed(tuple(k % half * size for k in range(W))))
+        rows = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, straight), "i32")
+        ones = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, firsts), "i32")
+        low, high = (t.extract(vector, off32, lane) for lane in (0, half))
         gap = t.sub("i32", high, low)
-        row = t.select(t.eq("i32", gap, half * size), "i32", 0, 4)
-        one = t.select(t.eq("i32", gap, 0), "i32", 1, 5)
-        some = t.select(t.eq("i32", ones, -1), "i32", one, 2)
+        row = t.select(t.eq("i32", gap, half * size), "i32", IN_A_ROW, HALVES_IN_A_ROW)
+        one = t.select(t.eq("i32", gap, 0), "i32", ALL_THE_SAME, HALVES_THE_SAME)
+        some = t.select(t.eq("i32", ones, -1), "i32", one, IN_ONE_ALLOCATION)
         some = t.select(t.eq("i32", rows, -1), "i32", row, some)
-        others = "2"
+        others = str(IN_ONE_ALLOCATION)
         if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
-            others = t.select(t.eq("i32", rows, -1), "i32", 6, 2)
+            others = t.select(t.eq("i32", rows, -1), "i32", PARTS_OF_ROWS, IN_ONE_ALLOCATION)
         whole = t.eq("i32", self.active.bits, -1)
         return Value(t.select(whole, "i32", some, others), "i32", True)
 

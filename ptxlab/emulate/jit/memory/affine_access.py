@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, STRIDED, Group, Rows
+from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, PARTS_OF_ROWS, ROWS, STRIDED, Group, Rows
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
@@ -23,9 +23,8 @@ from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
 from ptxlab.emulate.jit.memory.short_rows import TIMES, masked, short_rows
+from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, IN_ONE_ALLOCATION
 
-ROW, GATHERED, ANYWHERE, ROWS, ONES, GAPS = 0, 2, 3, 4, 5, 6
-"""Patterns (see `Seen`)."""
 FAR = 1 << 40
 """A stride that makes no pattern of its own."""
 LANES = tuple(range(W))
@@ -50,10 +49,10 @@ def pattern_of(apart: tuple[int, ...], size: int) -> int:
     """The pattern of addresses that are so far from the first of them, of accesses of `size` bytes by all lanes."""
     halves = [[step - half[0] for step in half] for half in (apart[: W // 2], apart[W // 2 :])]
     if apart == tuple(size * k for k in range(W)):
-        return ROW
+        return IN_A_ROW
     if all(half == [size * k for k in range(W // 2)] for half in halves):
-        return ROWS
-    return GATHERED if any(step for half in halves for step in half) else ONES
+        return HALVES_IN_A_ROW
+    return IN_ONE_ALLOCATION if any(step for half in halves for step in half) else HALVES_THE_SAME
 
 
 def _steady(form: Form) -> bool:
@@ -86,9 +85,9 @@ class AffineAccesses(Part):
         t.branch(good, fits, other, COLD)
         t.at(fits)
         group.patterns, found, way = self._patterns(at, extent, size)
-        offsets = "" if way or group.patterns != {GATHERED} else self._offsets(at.form, extent, start)
-        group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {GATHERED, ANYWHERE}
-        if self.e.rounds is not None and not shared and ROW in group.patterns:
+        offsets = "" if way or group.patterns != {IN_ONE_ALLOCATION} else self._offsets(at.form, extent, start)
+        group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {IN_ONE_ALLOCATION, ANYWHERE}
+        if self.e.rounds is not None and not shared and IN_A_ROW in group.patterns:
             self.prefetches.later(group, host, t.sub("i64", extent.first.text, start), size)
         fits = t.here
         t.go(placed)
@@ -116,7 +115,8 @@ class AffineAccesses(Part):
             group.rows = self._short_rows(at.form, size)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
-            rows = group.halves if ROWS in group.patterns else group.halves[:1] if ROW in group.patterns else ()
+            one = group.halves[:1] if IN_A_ROW in group.patterns else ()
+            rows = group.halves if HALVES_IN_A_ROW in group.patterns else one
             self.prefetches.behind(group, rows, size)
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)
@@ -160,35 +160,35 @@ class AffineAccesses(Part):
         if form.times or self.e.instruments or self.sites.patterns.with_gaps():
             return False
         alone = self.e.code.space != "shared" or self.m.straight(at).lanes is not None
-        return alone and pattern_of(form.apart, size) in (ROW, ROWS)
+        return alone and pattern_of(form.apart, size) in ROWS
 
     def _patterns(self, at: Affine, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
         """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
         form, in_rows = at.form, self._in_rows(at, size)
-        apart, gaps = form.apart, GAPS if in_rows or self.sites.patterns.with_gaps() else GATHERED
+        apart, gaps = form.apart, PARTS_OF_ROWS if in_rows or self.sites.patterns.with_gaps() else IN_ONE_ALLOCATION
         if form.times:
             pattern = pattern_of(tuple(a + n * FAR for a, n in zip(apart, form.times, strict=True)), size)
         else:
             pattern = pattern_of(apart, size)
-        partial = GATHERED
-        if pattern in (ROW, ROWS):  # of some lanes only: a row has gaps
-            partial = GAPS if self.e.wide else gaps
+        partial = IN_ONE_ALLOCATION
+        if pattern in ROWS:  # of some lanes only: a row has gaps
+            partial = PARTS_OF_ROWS if self.e.wide else gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
-        if pattern != GATHERED or self.active.partly or not (steady or self._short_rows(form, size)):
+        if pattern != IN_ONE_ALLOCATION or self.active.partly or not (steady or self._short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
         if not steady:
             rows = self._short_rows(form, size)
             assert rows is not None
-            some = IN_SHORT_ROWS if masked(rows, self.e.wide) else GATHERED
-            return frozenset({GATHERED}), found, self._of_all(str(IN_SHORT_ROWS), str(some))
-        way = self._of_all(str(STRIDED), str(GATHERED))
+            some = IN_SHORT_ROWS if masked(rows, self.e.wide) else IN_ONE_ALLOCATION
+            return frozenset({IN_ONE_ALLOCATION}), found, self._of_all(str(IN_SHORT_ROWS), str(some))
+        way = self._of_all(str(STRIDED), str(IN_ONE_ALLOCATION))
         if extent.stride is None:
-            return frozenset({GATHERED}), found, way
-        row, tight = self._of_all(str(ROW), str(gaps)), f"icmp eq i64 {extent.stride.text}, {size}"
+            return frozenset({IN_ONE_ALLOCATION}), found, way
+        row, tight = self._of_all(str(IN_A_ROW), str(gaps)), f"icmp eq i64 {extent.stride.text}, {size}"
         tight = self.t.let(tight)
         found, way = (self.t.select(tight, "i32", row, other) for other in (found, way))
-        return frozenset({ROW, gaps, GATHERED}), found, way
+        return frozenset({IN_A_ROW, gaps, IN_ONE_ALLOCATION}), found, way
 
     def _short_rows(self, form: Form, size: int) -> Rows | None:
         """The rows of lanes that are not all equally far apart. Elements with others between them need the shuffles of
@@ -260,12 +260,12 @@ class AffineAccesses(Part):
         is one even if these would lie elsewhere."""
         form, in_rows = at.form, self._in_rows(at, size)
         if not in_rows:
-            if form.times or not self.sites.patterns.with_gaps() or pattern_of(form.apart, size) not in (ROW, ROWS):
-                return str(GATHERED)
+            if form.times or not self.sites.patterns.with_gaps() or pattern_of(form.apart, size) not in ROWS:
+                return str(IN_ONE_ALLOCATION)
         straight = self.m.straight(at)
         if straight.lanes is not None:
-            return str(GAPS)
-        return self.t.select(straight.text, "i32", GAPS, ANYWHERE if in_rows else GATHERED)
+            return str(PARTS_OF_ROWS)
+        return self.t.select(straight.text, "i32", PARTS_OF_ROWS, ANYWHERE if in_rows else IN_ONE_ALLOCATION)
 
     def _one_by_one(self, group: Group, at: Affine, found: str, placed: str) -> list[Source]:
         """The way of all other addresses, which ends at the label `placed`. found: the pattern, unless they lie in
@@ -275,7 +275,7 @@ class AffineAccesses(Part):
             off32 = self.sites.inside_shared(group, Value(self.m.vector(at), at.type, False))
             end = t.here
             t.go(placed)
-            return [(str(self.program.shared_start), "%shared", "0", found, str(GATHERED), off32, end)]
+            return [(str(self.program.shared_start), "%shared", "0", found, str(IN_ONE_ALLOCATION), off32, end)]
         mixed = t.label("mixed")
         (start, _, host, shadow), off32 = self.sites.inside_site(group, self.m.vector(at), mixed)
         end = t.here
@@ -283,6 +283,6 @@ class AffineAccesses(Part):
         t.at(mixed)
         t.go(placed)
         return [
-            (start, host, shadow, found, str(GATHERED), off32, end),
+            (start, host, shadow, found, str(IN_ONE_ALLOCATION), off32, end),
             (start, host, shadow, str(ANYWHERE), str(ANYWHERE), "zeroinitializer", mixed),
         ]

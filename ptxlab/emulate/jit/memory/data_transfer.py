@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, STRIDED, Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, PARTS_OF_ROWS, ROWS, SAME, STRIDED, Group, Seen
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
@@ -22,6 +22,7 @@ from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Wher
 from ptxlab.emulate.jit.memory.short_rows import ShortRows
 from ptxlab.emulate.jit.memory.strided_rows import StridedRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
+from ptxlab.emulate.rules.accesses import ANYWHERE, IN_ONE_ALLOCATION
 from ptxlab.emulate.runtime import state as S
 
 
@@ -79,21 +80,23 @@ class Transfers(Part):
         if seen.write:
             self.late.comes(seen, stored)
         arms: dict[str, tuple[int, ...]] = {}
-        if group.patterns & {0, 4}:
+        if group.patterns.intersection(ROWS):
             # One test less; in shared memory `matmul_tiled` took 1.25 of the time, which nobody has explained.
-            known = group.patterns if seen.code.space != "shared" else {0, 4}
-            arms["row"] = tuple(n for n in (0, 4) if n in known)
-        if not seen.write and group.patterns & {1, 5}:
-            arms["one"] = (1, 5)
-        gathered = 2 in group.patterns
-        if 6 in group.patterns and (self.sites.patterns.with_gaps() or not gathered or group.lanes is not None):
-            arms["gaps"] = (6,) if gathered else ()
+            known = group.patterns if seen.code.space != "shared" else ROWS
+            arms["row"] = tuple(n for n in ROWS if n in known)
+        if not seen.write and group.patterns.intersection(SAME):
+            arms["one"] = SAME
+        gathered = IN_ONE_ALLOCATION in group.patterns
+        if PARTS_OF_ROWS in group.patterns and (
+            self.sites.patterns.with_gaps() or not gathered or group.lanes is not None
+        ):
+            arms["gaps"] = (PARTS_OF_ROWS,) if gathered else ()
         if gathered:
             arms["any"] = ()
         if group.way:
             arms["strided"] = (IN_SHORT_ROWS if group.rows else STRIDED,)
         if group.site in self.sites.mixed:
-            arms["each"] = (3,)
+            arms["each"] = (ANYWHERE,)
         switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
         if "row" in arms:
             with switch.arm("row") as results:
@@ -233,7 +236,7 @@ class Transfers(Part):
         cells = self._cells(seen)
         self._pass(seen, cells, seen.stored or ())
         if group.site in self.sites.mixed:
-            with t.if_else(t.eq("i32", group.pattern, 3)) as (anywhere, known):
+            with t.if_else(t.eq("i32", group.pattern, ANYWHERE)) as (anywhere, known):
                 with anywhere:
                     self._slow_access(seen)
                 with known:
@@ -385,7 +388,7 @@ class Transfers(Part):
     def _mark_lanes(self, seen: Seen) -> None:
         if not (group := seen.group).marks:
             has = self.t.ne("i64", group.shadow, 0)
-            whole = self.t.ne("i32", group.pattern, 3)
+            whole = self.t.ne("i32", group.pattern, ANYWHERE)
             group.marks = self.t.and_("i1", has, whole)
         with self.t.if_then(group.marks):
             laid = self.laid.offsets(group)

@@ -26,10 +26,11 @@ from ptxlab.emulate.jit.memory.merged_loads import BYTES
 from ptxlab.emulate.jit.memory.scattered import LARGE, Scattered, Stride
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors
 from ptxlab.emulate.program.flat_program import Block, Code
+from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 
 MOST = 16
 """Elements of a lane: their values stay in registers until the last store."""
-CHECKED = sum(1 << pattern for pattern in (0, 4, 5, STRIDED, IN_SHORT_ROWS))
+CHECKED = sum(1 << pattern for pattern in (IN_A_ROW, HALVES_IN_A_ROW, HALVES_THE_SAME, STRIDED, IN_SHORT_ROWS))
 """A bit for each pattern and way of which the lowest and the highest address of all lanes have been checked."""
 
 
