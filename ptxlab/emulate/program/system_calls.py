@@ -13,11 +13,10 @@ from ptxlab.emulate.program.flat_program import Literal, Mem, Reg, Source, Speci
 from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.scopes import Routine
 from ptxlab.emulate.program.snippets import lower_text
-from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD
+from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEAD, PRINTED, offset_in
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction
 
-_WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
 _REFUSED = {
     "cudaLaunchDeviceV2": "kernels that launch kernels are not executed",
     "cudaGetParameterBufferV2": "kernels that launch kernels are not executed",
@@ -75,7 +74,7 @@ def _value(low: Lowering, argument: Source, size: int, line: int) -> Source:
 def _print(low: Lowering, values: list[Source], result: Source | None, line: int) -> None:
     system = low.system
     words = system.words
-    record = THREAD + 4 * words
+    record = PRINTED.itemsize + 4 * words
     if not system.printf:
         system.printf = system.reserve("%printf", HEAD + BUFFER)
         system.local_margin = 4 * words  # every record takes that much from where the arguments lie
@@ -86,11 +85,12 @@ def _print(low: Lowering, values: list[Source], result: Source | None, line: int
     low.op("setp.lt.u32", (room, None), (number, Literal(BUFFER // record)), line)
     full = low.branch_around((room.index, False), line)
     low.op("mad.wide.u32", (place,), (number, Literal(record), Literal(system.printf + HEAD)), line)
-    for k, name in enumerate(_WORDS):
-        word = low.register("%word", "b32", "")
-        low.op("mov.b32", (word,), (Special(name),), line)
-        low.op("st.global.b32", (), (Mem(place, 4 * k), word), line)
-    low.op("st.global.b64", (), (Mem(place, 24), text), line)
+    for field, special in (("block", "%ctaid"), ("thread", "%tid")):
+        for k, axis in enumerate("xyz"):
+            word = low.register("%word", "b32", "")
+            low.op("mov.b32", (word,), (Special(f"{special}.{axis}"),), line)
+            low.op("st.global.b32", (), (Mem(place, offset_in(PRINTED, field) + 4 * k), word), line)
+    low.op("st.global.b64", (), (Mem(place, offset_in(PRINTED, "format")), text), line)
     if words:
         low.op("setp.ne.u64", (some, None), (arguments, Literal(0)), line)
         empty = low.branch_around((some.index, False), line)
@@ -98,7 +98,7 @@ def _print(low: Lowering, values: list[Source], result: Source | None, line: int
         word = low.register("%word", "b32", "")
         for k in range(words):
             low.op("ld.b32", (word,), (Mem(base, 4 * k),), line)
-            low.op("st.global.b32", (), (Mem(place, THREAD + 4 * k), word), line)
+            low.op("st.global.b32", (), (Mem(place, PRINTED.itemsize + 4 * k), word), line)
         low.place_label(empty)
     low.place_label(full)
     if result is not None:
@@ -120,11 +120,10 @@ def _count(low: Lowering, text: Source, result: Source, line: int) -> None:
 
 
 def _assert(low: Lowering, values: list[Source], line: int) -> None:
-    record = low.system.reserve(f"%assert {len(low.system.asserts)}", 32)
+    record = low.system.reserve(f"%assert {len(low.system.asserts)}", ASSERTED.itemsize)
     low.system.asserts.append((line, record))
-    text, file, number, function = values[:4]
-    for k, value in enumerate((text, file, number, function)):
-        low.op("st.global.b64", (), (Mem(Literal(record), 8 * k), value), line)
+    for name, value in zip(ASSERTED.names or (), values, strict=False):
+        low.op("st.global.b64", (), (Mem(Literal(record), offset_in(ASSERTED, name)), value), line)
     low.op("trap", (), (), line)
 
 

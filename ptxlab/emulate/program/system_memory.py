@@ -13,11 +13,20 @@ from ptxlab.text.model import Module, Number
 BUFFER = 1 << 20
 """Bytes for the records of `printf`, a GPU's default; records beyond that are lost, and counted."""
 HEAD = 16  # the number of calls, and padding
-THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
+PRINTED = np.dtype([("block", np.uint32, 3), ("thread", np.uint32, 3), ("format", np.uint64)])
+"""The record of a call of `printf`; its arguments follow."""
+ASSERTED = np.dtype([(name, np.uint64) for name in ("text", "file", "number", "function")])
+"""The record of an `assert`: addresses, and the number of the line."""
 _MOST_ARGUMENTS = 32
 SYSTEM_SHARED = 0x400
 """Bytes of shared memory, the first ones, that the system has for itself."""
 _RESERVED = {"begin": 0, "0": 0, "1": SYSTEM_SHARED // 2, "end": SYSTEM_SHARED, "cap": SYSTEM_SHARED}
+
+
+def offset_in(record: np.dtype, field: str) -> int:
+    """Where a field of a record begins."""
+    assert record.fields is not None
+    return record.fields[field][1]
 
 
 class SystemMemory:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptxlab.emulate.program.printf import Message, formatted
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.system_memory import BUFFER, HEAD, THREAD
+from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEAD, PRINTED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.errors import DeviceFault
 
@@ -19,16 +19,17 @@ def messages(program: Program, memory: Memory) -> list[Message]:
     buffer = memory.find(system.printf) if system.printf else None
     if buffer is None:
         return []
-    record = THREAD + 4 * system.words
+    record = PRINTED.itemsize + 4 * system.words
     count = int(buffer.data[:4].view(np.uint32)[0])
     found = []
     for k in range(min(count, BUFFER // record)):
         raw = buffer.data[HEAD + k * record : HEAD + (k + 1) * record]
-        where = [int(n) for n in raw[:24].view(np.uint32)]
-        text = read_string(memory, int(raw[24:32].view(np.uint64)[0]))
+        head = raw[: PRINTED.itemsize].view(PRINTED)[0]
+        text = read_string(memory, int(head["format"]))
         string = lambda address: read_string(memory, address)
-        said = formatted(text, raw[THREAD:].tobytes(), string)
-        found.append(Message((where[0], where[1], where[2]), (where[3], where[4], where[5]), said))
+        said = formatted(text, raw[PRINTED.itemsize :].tobytes(), string)
+        block, thread = ((int(x), int(y), int(z)) for x, y, z in (head["block"], head["thread"]))
+        found.append(Message(block, thread, said))
     if count > len(found):
         lost = f"... and {count - len(found):,} more that did not fit into printf's buffer of {BUFFER >> 20} MiB\n"
         found.append(Message((0, 0, 0), (0, 0, 0), lost))
@@ -50,7 +51,7 @@ def assertion(program: Program, memory: Memory, stopped: DeviceFault) -> DeviceF
         found = memory.find(record)
         if stopped.kind != "trap" or stopped.line != line or found is None or not found.data.any():
             continue
-        text, file, number, function = (int(n) for n in found.data.view(np.uint64))
+        text, file, number, function = (int(n) for n in found.data.view(ASSERTED)[0])
         name = re.split(r"[/\\]", read_string(memory, file))[-1]
         message = f"{name}:{number & 0xFFFFFFFF}: {read_string(memory, function)}: "
         message += f"Assertion `{read_string(memory, text)}` failed"
