@@ -94,7 +94,9 @@ def stride_of_r9(
     ("add.u32 %r8, %r1, %r2; shr.u32 %r9, %r8, 5;", None),  # where it begins is not known
     ("add.u32 %r8, %r1, 96; shr.u32 %r9, %r8, 5;", ([0] * 32, "")),
     ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, 64; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", (K, "")),
-    ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, %r3; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", None),
+    ("mov.u32 %r8, %r1; L: add.u32 %r8, %r8, %r3; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;", (K, "")),
+    (f"{LOADED} mov.u32 %r8, %r1; L: add.u32 %r8, %r8, %r5; setp.lt.u32 %p1, %r2, 9; @%p1 bra L; and.b32 %r9, %r8, 31;",
+     None),
     ("add.u32 %r8, %r1, 1; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd1;", ([4 * k for k in K], "")),
     (f"{LOADED} add.u32 %r8, %r1, %r5; mul.wide.s32 %rd8, %r8, 4; add.s64 %rd9, %rd8, %rd1;",
      ([4 * k for k in K], "sext")),
@@ -231,6 +233,19 @@ def test_rows_of_a_block(axis: str, block: tuple[int, int, int], expected: list[
 ])  # fmt: skip
 def test_where_rows_begin(body: str, block: tuple[int, int, int], expected: list[int] | None) -> None:
     found = form_of_r9(f"mov.u32 %r8, %tid.y; {body}", block)
+    assert (found and found[0]) == expected
+
+
+@pytest.mark.parametrize(("body", "block", "expected"), [
+    ("shr.u32 %r9, %r4, 5;", (96, 1, 1), [0] * 32), ("and.b32 %r9, %r4, 7;", (64, 2, 1), [k % 8 for k in K]),
+    ("shr.u32 %r9, %r4, 4;", (16, 4, 1), [0] * 32), ("shr.u32 %r9, %r4, 1;", (48, 1, 1), None),
+    ("shr.u32 %r9, %r4, 6;", (64, 1, 1), [0] * 32),  # of which it is not known that blocks begin at multiples of 64
+    ("shr.u32 %r9, %r4, 5;", (20, 4, 1), None), ("shr.s32 %r5, %r4, 31; shr.u32 %r6, %r5, 27; add.s32 %r7, %r4, %r6;"
+     "shr.s32 %r9, %r7, 5;", (64, 1, 1), [0] * 32),
+])  # fmt: skip
+def test_the_index_of_a_thread_in_the_grid(body: str, block: tuple[int, int, int], expected: list[int] | None) -> None:
+    """%r4 is `%ctaid.x * %ntid.x + %tid.x`."""
+    found = form_of_r9(body, block)
     assert (found and found[0]) == expected
 
 

@@ -18,11 +18,13 @@ such an index does not wrap around."""
 class Rows(NamedTuple):
     """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
     in each warp. far: whether the grid may have more blocks than `NEAR`. slices: whether blocks have several slices
-    along z, each of full warps. A kernel is built for each of these."""
+    along z, each of full warps. partial: whether the only row of a block ends within a warp. A kernel is built for each
+    of these."""
 
     width: int = W
     far: bool = False
     slices: bool = False
+    partial: bool = False
 
     @staticmethod
     def of(block: tuple[int, int, int], grid: tuple[int, int, int] = (1, 1, 1)) -> Rows:
@@ -30,7 +32,7 @@ class Rows(NamedTuple):
         x, y, z = block
         far = any(blocks > near for blocks, near in zip(grid, NEAR, strict=True))
         if x % W == 0 or y == z == 1:
-            return Rows(W, far, z > 1)
+            return Rows(W, far, z > 1, x % W > 0)
         divides = W % x == 0 and (z == 1 or y % (W // x) == 0)
         return Rows(x if divides else 0, far, divides and z > 1)
 
@@ -52,9 +54,11 @@ class Rows(NamedTuple):
 
     def known(self, special: str) -> Known:
         """What is known of a special register."""
-        from ptxlab.emulate.jit.affine.forms import ANY, Known
+        from ptxlab.emulate.jit.affine.forms import ANY, Known, low_zeros
 
         base, _, axis = special.partition(".")
+        if special == "%ntid.x" and self.width and not self.partial:  # a multiple of W, or the width itself
+            return Known(low_zeros(self.width), THREADS_PER_BLOCK)
         if base in ("%tid", "%ntid"):
             return Known(most=THREADS_PER_BLOCK - (base == "%tid"))
         if base in ("%ctaid", "%nctaid") and axis and not self.far:

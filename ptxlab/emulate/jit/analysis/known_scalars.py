@@ -104,7 +104,8 @@ def known_scalars(
         if isinstance(source, Literal) and isinstance(source.value, int):
             return known(source.value)
         if isinstance(source, Special):
-            return Multiple(most=rows.known(source.name).most)
+            scalar = rows.known(source.name)
+            return Multiple(scalar.zeros, most=scalar.most)
         if isinstance(source, Reg):
             return Multiple(found.get(source.index, 0), most=most.get(source.index, MOST))
         return None if source is None else ANY

@@ -240,7 +240,7 @@ def prepare(
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
     cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
-    what = f"{instruments.key} {program.shared_gap} {rows.width} {rows.far} {rows.slices}"
+    what = f"{instruments.key} {program.shared_gap} {tuple(rows)}"
     entry = native.key(program.digest, program.name, program.arch, cpu, what)
     with _lock:
         found = _recent.get(entry)

@@ -15,9 +15,9 @@ from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
-PARTS_OF_ROWS, STRIDED, IN_SHORT_ROWS = range(HALVES_THE_SAME + 1, HALVES_THE_SAME + 4)
-"""One more pattern than those of `rules.accesses`: rows with inactive lanes. And two ways of data: each lane is as far
-from the one before; lanes are in `rows` (see `Group`)."""
+PARTS_OF_ROWS, STRIDED, IN_SHORT_ROWS, IN_ONE_ROW = range(HALVES_THE_SAME + 1, HALVES_THE_SAME + 5)
+"""One more pattern than those of `rules.accesses`: rows with inactive lanes. And three ways of data: each lane is as
+far from the one before; lanes are in `rows` (see `Group`); all are in one row of 32 elements, in any order."""
 ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
 SAME = (ALL_THE_SAME, HALVES_THE_SAME)
 
@@ -37,8 +37,9 @@ class Group:
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
-    is `stride` bytes (an i64) behind the one before, or `IN_SHORT_ROWS` where they are in `rows`; "" where neither may
-    be. `place`: a pointer to the site, where one is given. `kept`: a pointer to the addresses, 32 i64, and the offsets,
+    is `stride` bytes (an i64) behind the one before, `IN_SHORT_ROWS` where they are in `rows`, or `IN_ONE_ROW` of loads
+    that are in `one_row`; "" where none may be. `place`: a pointer to the site, where one is given. `kept`: a pointer
+    to the addresses, 32 i64, and the offsets,
     32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes, once that is
     known. `reach`: of addresses in global memory that are affine or one, the lowest, and how far the highest is beyond,
     as offsets from the pointer, i64."""
@@ -61,10 +62,16 @@ class Group:
     way: str = ""
     stride: str = ""
     rows: Rows | None = None
+    one_row: bool = False
     place: str = ""
     kept: str = ""
     marks: str = ""
     reach: tuple[str, str] | None = None
+
+    @property
+    def way_apart(self) -> int:
+        """The way of data where that is no pattern."""
+        return IN_ONE_ROW if self.one_row else IN_SHORT_ROWS if self.rows else STRIDED
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,14 +15,22 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, PARTS_OF_ROWS, ROWS, STRIDED, Group, Rows
+from ptxlab.emulate.jit.emitter.access_groups import (
+    IN_ONE_ROW,
+    IN_SHORT_ROWS,
+    PARTS_OF_ROWS,
+    ROWS,
+    STRIDED,
+    Group,
+    Rows,
+)
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
-from ptxlab.emulate.jit.memory.short_rows import TIMES, masked, short_rows
+from ptxlab.emulate.jit.memory.short_rows import TIMES, in_one_row, masked, short_rows
 from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, IN_ONE_ALLOCATION
 
 FAR = 1 << 40
@@ -84,7 +92,7 @@ class AffineAccesses(Part):
             good = t.and_("i1", good, condition.text)
         t.branch(good, fits, other, COLD)
         t.at(fits)
-        group.patterns, found, way = self._patterns(at, extent, size)
+        group.patterns, found, way = self._patterns(group, at, extent, size)
         offsets = "" if way or group.patterns != {IN_ONE_ALLOCATION} else self._offsets(at.form, extent, start)
         group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {IN_ONE_ALLOCATION, ANYWHERE}
         if self.e.rounds is not None and not shared and IN_A_ROW in group.patterns:
@@ -112,10 +120,10 @@ class AffineAccesses(Part):
         if not shared:
             group.reach = t.sub("i64", extent.lowest.text, start), extent.beyond.text
         if way:
-            group.rows = self._short_rows(at.form, size)
+            group.rows, group.one_row = self._short_rows(at.form, size), way == str(IN_ONE_ROW)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
-            one = group.halves[:1] if IN_A_ROW in group.patterns else ()
+            one = group.halves[:1] if group.one_row or IN_A_ROW in group.patterns else ()
             rows = group.halves if HALVES_IN_A_ROW in group.patterns else one
             self.prefetches.behind(group, rows, size)
             group.members.append((-1, 0, 0))
@@ -162,7 +170,7 @@ class AffineAccesses(Part):
         alone = self.e.code.space != "shared" or self.m.straight(at).lanes is not None
         return alone and pattern_of(form.apart, size) in ROWS
 
-    def _patterns(self, at: Affine, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
+    def _patterns(self, group: Group, at: Affine, extent: Extent, size: int) -> tuple[frozenset[int], str, str]:
         """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
         form, in_rows = at.form, self._in_rows(at, size)
         apart, gaps = form.apart, PARTS_OF_ROWS if in_rows or self.sites.patterns.with_gaps() else IN_ONE_ALLOCATION
@@ -175,6 +183,9 @@ class AffineAccesses(Part):
             partial = PARTS_OF_ROWS if self.e.wide else gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
+        one_row = self.e.wide and not group.write and not steady and in_one_row(form, size)
+        if pattern == IN_ONE_ALLOCATION and one_row and self._short_rows(form, size) is None:
+            return frozenset({IN_ONE_ALLOCATION}), found, str(IN_ONE_ROW)
         if pattern != IN_ONE_ALLOCATION or self.active.partly or not (steady or self._short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
         if not steady:

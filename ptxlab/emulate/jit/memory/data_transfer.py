@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, PARTS_OF_ROWS, ROWS, SAME, STRIDED, Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import PARTS_OF_ROWS, ROWS, SAME, Group, Seen
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
@@ -19,7 +19,7 @@ from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
 from ptxlab.emulate.jit.memory.merged_stores import MergedStores
 from ptxlab.emulate.jit.memory.row_chunks import RowChunks
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
-from ptxlab.emulate.jit.memory.short_rows import ShortRows
+from ptxlab.emulate.jit.memory.short_rows import ShortRows, load_one_row
 from ptxlab.emulate.jit.memory.strided_rows import StridedRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.rules.accesses import ANYWHERE, IN_ONE_ALLOCATION
@@ -94,7 +94,7 @@ class Transfers(Part):
         if gathered:
             arms["any"] = ()
         if group.way:
-            arms["strided"] = (IN_SHORT_ROWS if group.rows else STRIDED,)
+            arms["strided"] = (group.way_apart,)
         if group.site in self.sites.mixed:
             arms["each"] = (ANYWHERE,)
         switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
@@ -159,6 +159,8 @@ class Transfers(Part):
 
     def _in_its_turn(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """An access of these lanes that is made where it stands."""
+        if seen.group.one_row:
+            return load_one_row(self.t, seen, first)
         if seen.group.rows:
             return self._short_rows(seen, first, stored)
         found = StridedRows(self.e).moved(seen, first, stored)

@@ -16,7 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ptxlab.emulate.jit.emitter.access_groups import IN_SHORT_ROWS, STRIDED, Group, Seen, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.access_groups import (
+    IN_ONE_ROW,
+    IN_SHORT_ROWS,
+    STRIDED,
+    Group,
+    Seen,
+    access_shape,
+    offset_of,
+)
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
@@ -30,7 +38,9 @@ from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A
 
 MOST = 16
 """Elements of a lane: their values stay in registers until the last store."""
-CHECKED = sum(1 << pattern for pattern in (IN_A_ROW, HALVES_IN_A_ROW, HALVES_THE_SAME, STRIDED, IN_SHORT_ROWS))
+CHECKED = sum(
+    1 << pattern for pattern in (IN_A_ROW, HALVES_IN_A_ROW, HALVES_THE_SAME, STRIDED, IN_SHORT_ROWS, IN_ONE_ROW)
+)
 """A bit for each pattern and way of which the lowest and the highest address of all lanes have been checked."""
 
 

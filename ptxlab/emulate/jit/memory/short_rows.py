@@ -2,7 +2,8 @@
 
     y[(row + threadIdx.y) * n + column + threadIdx.x]
 
-With all lanes active each row is loaded or stored as a vector, in the order of the lanes.
+With all lanes active each row is loaded or stored as a vector, in the order of the lanes. And one row for all lanes, in
+any order, as of `x[t / 2]`, out of which they load.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.emitter.access_groups import Rows, Seen
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import joined
 
@@ -36,6 +37,23 @@ def short_rows(form: Form, size: int, most: int) -> Rows | None:
 def masked(rows: Rows, wide: bool) -> bool:
     """Whether some lanes of such rows are accessed as rows, too, under masks."""
     return wide and rows.apart == 1
+
+
+def in_one_row(form: Form, size: int) -> bool:
+    """Whether all lanes are in one row of 32 elements."""
+    return not form.times and max(form.apart) - min(form.apart) < W * size
+
+
+def load_one_row(t: Text, seen: Seen, first: str) -> list[str]:
+    """Loads such a row: a shuffle gives each lane its element. All of it has been checked, so inactive lanes may load,
+    too. first: a pointer to where the group has its first lane."""
+    assert seen.group.lanes is not None
+    apart, ty = seen.group.lanes.form.apart, LLVM[seen.lane]
+    low = min(apart)
+    kind = f"<{(max(apart) - low) // seen.step + seen.count} x {ty}>"
+    row = t.load(kind, t.offset(first, seen.offset + low), align=seen.step)
+    orders = (", ".join(f"i32 {(at - low) // seen.step + k}" for at in apart) for k in range(seen.count))
+    return [t.let(f"shufflevector {kind} {row}, {kind} poison, <{W} x i32> <{order}>") for order in orders]
 
 
 class ShortRows(Part):
