@@ -130,7 +130,7 @@ class AffineOps(WideOps):
         form, t = value.form, self.t
         scalars = [scalar and scalar.text for scalar in (value.base, value.inner, value.stride)]
         key = f"{t.here} {scalars} {form}"
-        if key not in self._splats:
+        if key not in t.dominating:
             first = value.inner or value.base
             lanes = Value(self._splat(first), first.type, False)
             if any(form.steps):
@@ -147,8 +147,8 @@ class AffineOps(WideOps):
                 lanes = Value(self._added(self._splat(value.base), scaled.text, "i64"), "i64", False)
                 if form.beyond:
                     lanes = Value(self._added(lanes.text, self._listed(form.beyond, "i64"), "i64"), "i64", False)
-            self._splats[key] = lanes.text
-        return self._splats[key]
+            t.dominating[key] = lanes.text
+        return t.dominating[key]
 
     def _listed(self, numbers: tuple[int, ...], type_: str) -> str:
         """A number for each lane, as a vector."""
@@ -391,7 +391,7 @@ class AffineOps(WideOps):
         before = t.here
         t.branch(agree.text, known, mixed, USUAL)
         t.at(mixed)
-        with self.own_splats():
+        with t.not_dominating():
             vector = holds(a, b)
             bits = t.bitcast(f"<{W} x i1>", self.vector(vector), "i32")
         end = t.here

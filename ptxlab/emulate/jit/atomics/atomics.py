@@ -158,11 +158,11 @@ class Atomics(Part):
         good = t.and_("i1", near, t.eq("ptr", written, "null"))
         t.branch(t.and_("i1", good, self.active.any()), one, other, COLD)
         t.at(other)
-        with self.m.own_splats():
+        with self.t.not_dominating():
             yield
         t.go(done)
         t.at(one)
-        with self.m.own_splats():
+        with self.t.not_dominating():
             x = sum_at_once(t, word, lane, self.m.vector(given), self.active.vector)
             place = t.offset(host, off)
             alone = t.get(S.Context, "alone")

@@ -65,11 +65,11 @@ class AtomicRows(Part):
         row, other, done = (t.label(name) for name in ("row", "other", "done"))
         t.branch(good, row, other, COLD)
         t.at(other)
-        with m.own_splats():
+        with t.not_dominating():
             yield
         t.go(done)
         t.at(row)
-        with m.own_splats():
+        with t.not_dominating():
             start = t.offset(host, off)
             in_a_row(t, form, word, lane, start, m.vector(given), flushing(form, "global"))
         t.go(done)

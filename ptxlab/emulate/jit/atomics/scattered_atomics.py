@@ -48,7 +48,7 @@ class AtomicLanes(Part):
         apart = t.ne("i32", same, -1)  # at one address they become one operation
         t.branch(t.and_("i1", full, apart), lanes, other)
         t.at(other)
-        with self.m.own_splats():
+        with self.t.not_dominating():
             yield
         t.go(done)
         t.at(lanes)

@@ -104,7 +104,7 @@ class Matrices(Body, LateReaders):
             for r in written:  # they keep their values where this is skipped
                 if r in registers.dirty:
                     registers.settle(r)
-            with self.t.unless(self.active.none()), self.m.own_splats():
+            with self.t.unless(self.active.none()):
                 self.e.faults.unless_all_lanes(code, self.active.block_bits)
                 call(table)
         for r in written:

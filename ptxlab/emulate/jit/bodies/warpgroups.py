@@ -75,7 +75,7 @@ class Warpgroups(Body):
             self._all_lanes(code, "")
             self._execute(code)
         else:
-            with self.t.unless(self.active.none()), self.m.own_splats():
+            with self.t.unless(self.active.none()):
                 self._all_lanes(code, self.active.block_bits)
                 self._execute(code)
         if code.action is not Action.WARPGROUP_COMMIT:

@@ -177,7 +177,7 @@ class CheckedAccesses(CheckInstrument):
         """32 addresses."""
         together = self._together(seen)
         if together:
-            with self.t.unless(together), self.m.own_splats():
+            with self.t.unless(together):
                 self._observe_each(seen)
         else:
             self._observe_each(seen)
@@ -219,9 +219,9 @@ class CheckedAccesses(CheckInstrument):
             self._near(seen, members)
             return
         with t.if_else(t.eq("i32", group.pattern, ANYWHERE)) as (scattered, near):
-            with scattered, self.m.own_splats():
+            with scattered:
                 self._scattered(seen, self.memory.sites.addresses(group))
-            with near, self.m.own_splats():
+            with near:
                 if members:
                     self._near(seen, members)
 
@@ -248,13 +248,12 @@ class CheckedAccesses(CheckInstrument):
                     pieces,
                 ),
                 self._deferred_reads.unless_watched(seen, members, (race, stride)),
-                self.m.own_splats(),
             ):
                 write, done = str(int(seen.write)), "false"
                 if group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
                     at = race, stride, *group.halves, group.pattern, table, write
                     done = t.let(call(race_accesses.rows, *THERE, *at))
-                with t.unless(done), self.m.own_splats():
+                with t.unless(done):
                     self._offsets(group)
                     first = t.add("i64", start, seen.offset)
                     with self._telling(seen, memory, start, first, narrow="%addrs"):
@@ -300,7 +299,7 @@ class CheckedAccesses(CheckInstrument):
         """32 addresses in shared memory have been stored to."""
         t, group = self.t, seen.group
         row = t.eq("i32", group.pattern, IN_A_ROW) if not self.program.shared_gap else "false"
-        with t.unless(row), self.m.own_splats():
+        with t.unless(row):
             self._offsets(group)
             self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
         with t.if_then(row):

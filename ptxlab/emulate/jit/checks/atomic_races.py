@@ -61,7 +61,7 @@ class RecordedAtomics(Part):
             fine = t.let(call(one_place, *THERE, self.active.bits, records, stride, off, str(size), access))
         t.branch(fine, done, other)
         t.at(other)
-        with m.own_splats():
+        with t.not_dominating():
             yield
         t.go(done)
         t.at(done)

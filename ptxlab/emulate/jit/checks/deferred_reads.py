@@ -39,7 +39,7 @@ class DeferredReads(Part):
         t, (race, stride) = self.t, records
         rows, pieces = self.checks.members(members), self.checks.pieces(members)
         if seen.code.space != "shared":
-            with t.if_then(t.ne("ptr", race, "null")), self.m.own_splats():
+            with t.if_then(t.ne("ptr", race, "null")):
                 yield rows, pieces
             return
         if not self._may or not seen.group.patterns.intersection(ROWS + SAME):
@@ -50,7 +50,8 @@ class DeferredReads(Part):
         if not seen.write:
             with t.if_then(t.eq("i64", self._state(race, stride), race_deferred_reads.TO_BLOCK)):
                 self._note(seen, (race, stride, rows, pieces), places, pattern, past)
-        yield rows, pieces
+        with t.not_dominating():
+            yield rows, pieces
         t.go(past)
         t.at(past)
 
@@ -69,7 +70,8 @@ class DeferredReads(Part):
             given = self.active.bits, race, stride, *group.halves, group.pattern, *tables, str(int(seen.write))
             with t.if_then(t.let(call(race_deferred.watched_rows, *THERE, *given)), to=past):
                 pass
-        yield
+        with t.not_dominating():
+            yield
         t.go(past)
         t.at(past)
 

@@ -55,7 +55,7 @@ class CheckedLocal(CheckInstrument):
             held = self.t.load("i32", self._words(word), align=4)
             if size < WORD:
                 held = self.t.or_("i32", held, self.t.load("i32", self._pieces(at), align=4))
-            with self.t.unless(self._all_in(held), cold=True), self.m.own_splats():
+            with self.t.unless(self._all_in(held), cold=True):
                 self._call(at, size, stores)
 
     def copied_frame(self, source: int, dest: int, size: int) -> None:
@@ -119,7 +119,7 @@ class CheckedLocal(CheckInstrument):
             return
         inside = self.m.sub(at, self.m.const("i64", bounds[0]))
         fits = self.m.ule(inside, self.m.const("i64", bounds[1] - bounds[0] - size))
-        with self.t.unless(fits.text, cold=True), self.m.own_splats():
+        with self.t.unless(fits.text, cold=True):
             ask()
 
     def _words(self, at: Value) -> str:

@@ -67,7 +67,7 @@ class SharedWritten(Part):
         if len(self.starts) > STRETCHES:
             yield
             return
-        with self.t.unless(good), self.m.own_splats():
+        with self.t.unless(good):
             yield
             if not write:
                 self.t.do(call(initcheck.reach, "%check.block", stretch))

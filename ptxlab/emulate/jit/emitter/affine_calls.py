@@ -70,7 +70,7 @@ class AffineCalls:
         if name in self._gives:
             return self._gives[name]
         around, here, self.t.lines, self.t.here = self.t.lines, self.t.here, [], f"entry of {name}"
-        with self.active.only("%bits"), self.m.own_splats():
+        with self.active.only("%bits"), self.t.not_dominating():
             self.m.forget_splats()
             self.active.narrow("%bits")
             result = body()

@@ -96,9 +96,9 @@ class LaneMachine(AffineBits):
             outside = t.or_("i32", outside, large)
         outside = t.and_("i32", outside, "%bits")
         with t.if_else(t.eq("i32", outside, 0)) as (small, large_):
-            with small, self.own_splats():
+            with small:
                 quick, first = by_floats(t, self.vector, word, a, b, signed=True).text, t.here
-            with large_, self.own_splats():
+            with large_:
                 each, second = t.let(f"{word} <{W} x i64> {self.vector(a)}, {self.vector(b)}"), t.here
         return Value(t.phi(f"<{W} x i64>", (quick, first), (each, second)), "i64", False)
 

@@ -31,6 +31,8 @@ class Text(Instructions):
         super().__init__(prefix)
         self.here = "entry"
         self.declared: set[str] = set()
+        self.dominating: dict[str, str] = {}
+        """Values that need not be made again: their basic blocks dominate the one being written (see `Ops.vector`)."""
         self.metadata: dict[str, int] = {}
         """Metadata of this function, by their texts: their numbers in the module. 0 is `COLD`."""
 
@@ -47,13 +49,21 @@ class Text(Instructions):
     # -- structured control flow
 
     @contextmanager
+    def not_dominating(self) -> Iterator[None]:
+        """Basic blocks that do not dominate what follows: what is made in them is not used again behind them."""
+        before = dict(self.dominating)
+        yield
+        self.dominating = before
+
+    @contextmanager
     def _arm(self, condition: str, *, holds: bool, marks: str = "") -> Iterator[str]:
         """Code that runs where an i1 holds, or where it does not; returns the label where the others continue."""
         then, on = self.label("then"), self.label("on")
         ways = (then, on) if holds else (on, then)
         self.branch(condition, ways[0], ways[1], marks)
         self.at(then)
-        yield on
+        with self.not_dominating():
+            yield on
         self.at(on)
 
     @contextmanager
@@ -81,7 +91,8 @@ class Text(Instructions):
     @contextmanager
     def _way(self, label: str, end: str) -> Iterator[None]:
         self.at(label)
-        yield
+        with self.not_dominating():
+            yield
         self.go(end)
 
     def ends_if(self, condition: str, marks: str = "") -> AbstractContextManager[str]:
@@ -212,7 +223,8 @@ class Switch:
         """The code of an arm; its results are put into the list."""
         results: list[str] = []
         self.t.at(self.labels[name])
-        yield results
+        with self.t.not_dominating():
+            yield results
         self.arms.append((results, self.t.here))
         self.t.go(self.behind)
 

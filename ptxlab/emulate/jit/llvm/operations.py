@@ -6,8 +6,7 @@ computed now (by the stepping engine's numpy lanes, so that the two engines cann
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numpy as np
 
@@ -147,7 +146,6 @@ class Ops(OptionalOperations):
 
     def __init__(self, t: Text) -> None:
         self.t = t
-        self._splats: dict[str, str] = {}
         self._lanes: dict[tuple[str, str], str] = {}
 
     # -- shapes
@@ -159,22 +157,16 @@ class Ops(OptionalOperations):
             if value.type == "i1":
                 return f"splat (i1 {value.text})"
             return f"splat ({LLVM[value.type]} {value.text})"
-        found = self._splats.get(value.text)
+        made = self.t.dominating
+        found = made.get(value.text)
         if found is None:
-            found = self._splats[value.text] = self.t.splat(LLVM[value.type], value.text)
+            found = made[value.text] = self.t.splat(LLVM[value.type], value.text)
         return found
 
     def forget_splats(self) -> None:
         """At a block's start: nothing computed before is known to dominate."""
-        self._splats.clear()
+        self.t.dominating.clear()
         self._lanes.clear()
-
-    @contextmanager
-    def own_splats(self) -> Iterator[None]:
-        """Splats made in here are forgotten at the end: their block does not dominate what follows."""
-        kept = dict(self._splats)
-        yield
-        self._splats = kept
 
     def wide(self, address: Address) -> Value:
         """An address as i64. What is added to a register of 32 bits wraps around."""

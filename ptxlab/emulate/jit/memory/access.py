@@ -94,7 +94,7 @@ class Memory(Part):
         before = t.here
         t.branch(self.active.any(), run, skip)
         t.at(run)
-        with self.m.own_splats():
+        with self.t.not_dominating():
             out = self._access(base, address.offset, stored)
             end = t.here
             t.go(skip)
@@ -199,7 +199,7 @@ class Memory(Part):
         lie_so = (at.type == "i32") == shared and not at.uniform
         rows = lie_so and not self.e.small and not self.sites.patterns.with_gaps()
         found = self._if_row(group, at, size) if rows else None
-        with self.m.own_splats():
+        with self.t.not_dominating():
             if shared:
                 other = self._anywhere_in_shared(group, at, size)
             else:

@@ -100,7 +100,7 @@ class AffineAccesses(Part):
         fits = t.here
         t.go(placed)
         t.at(other)
-        with self.m.own_splats():
+        with self.t.not_dominating():
             others = self._one_by_one(group, at, self._pattern_of_some(at, size), placed)
             sources = [(start, host, shadow, found, way, offsets, fits), *others]
         t.at(placed)

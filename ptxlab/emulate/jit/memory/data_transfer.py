@@ -132,8 +132,8 @@ class Transfers(Part):
             return ""
         return "gaps" if self.active.partly and "gaps" in arms else "row"
 
-    def _any(self, seen: Seen, stored: list[str]) -> list[str]:
-        """Anywhere in one allocation."""
+    def _any(self, seen: Seen, stored: list[str], arm: str = "any") -> list[str]:
+        """Anywhere in one allocation, in this arm of code."""
         group = seen.group
 
         def offsets() -> Where:
@@ -142,7 +142,7 @@ class Transfers(Part):
             laid = self.laid.offsets(group)  # lanes are `strided` as a rule
             return Offsets(self.t.load(f"<{W} x i32>", laid, align=64))
 
-        return self._apart(seen, stored, "any", group.pointer, offsets)
+        return self._apart(seen, stored, arm, group.pointer, offsets)
 
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each lane so many bytes behind the one before, or in short rows."""
@@ -153,7 +153,7 @@ class Transfers(Part):
         with self.t.if_else(late.when) as (together, alone):
             with together:
                 self.late.store(seen, late, first)
-            with alone, self.m.own_splats():
+            with alone:
                 self._in_its_turn(seen, first, stored)
         return []
 
@@ -306,7 +306,7 @@ class Transfers(Part):
         half, parts = f"<{width} x {ty}>", []
         shared = not self.e.wide and seen.code.space == "shared"
         if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
-            return self._any(seen, stored)
+            return self._any(seen, stored, "gaps")
         for k, spot in enumerate(self._halves(seen)):
             mask = self._mask_of_half(k, count)
             if seen.write:

@@ -116,7 +116,7 @@ class LocalMemory(Part):
         if not self.later:
             return
         far = self.active.where_not(self.m.ule(at, self._filled(size)))
-        with self.t.unless(self.t.eq("i32", far, 0), cold=True), self.m.own_splats():
+        with self.t.unless(self.t.eq("i32", far, 0), cold=True):
             self.t.store(f"<{W} x i64>", self.m.vector(at), "%addrs", align=64)
             self.t.do(call(fill_to, "%ws", "%addrs", far, str(size), str(self.program.local_stride)))
 

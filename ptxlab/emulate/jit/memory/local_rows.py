@@ -72,14 +72,14 @@ class LocalRows(Part):
         """The same as `load` where it is known where frames lie."""
         t, m, kind = self.t, self.m, f"<{W} x {LLVM[lane]}>"
         with t.if_else(depths.alike) as (one, many):
-            with one, m.own_splats():
+            with one:
                 row, here = m.vector(self._row(lane, depths.first)), t.here
-            with many, m.own_splats():
+            with many:
                 with t.if_else(depths.few) as (two, all_):
-                    with two, m.own_splats():
+                    with two:
                         a, b = (self._row(lane, each) for each in (depths.first, depths.second))
                         mixed, at_two = m.vector(m.select(m.of_bits(depths.firsts), a, b)), t.here
-                    with all_, m.own_splats():
+                    with all_:
                         apart, at_all = m.vector(self._apart(lane, at)), t.here
                 others, there = t.phi(kind, (mixed, at_two), (apart, at_all)), t.here
         return Value(t.phi(kind, (row, here), (others, there)), lane, False)
@@ -89,15 +89,15 @@ class LocalRows(Part):
         t, m = self.t, self.m
         m.vector(value)
         with t.if_else(depths.alike) as (one, many):
-            with one, m.own_splats():
+            with one:
                 self._store_row(lane, depths.first, value, partly=True)
-            with many, m.own_splats(), t.if_else(depths.few) as (two, all_):
-                with two, m.own_splats():
+            with many, t.if_else(depths.few) as (two, all_):
+                with two:
                     with self.active.part(depths.firsts):
                         self._store_row(lane, depths.first, value, partly=True)
                     with self.active.part(t.xor("i32", depths.firsts, -1)):
                         self._store_row(lane, depths.second, value, partly=True)
-                with all_, m.own_splats():
+                with all_:
                     self._store_apart(lane, at, value)
 
     def load(self, lane: str, at: Value) -> Value:
@@ -190,9 +190,9 @@ class LocalRows(Part):
         t, kind = self.t, f"<{W} x {LLVM[lane]}>"
         alike, first = self._alike(at)
         with t.if_else(alike) as (one, many):
-            with one, self.m.own_splats():
+            with one:
                 row, here = self._row(lane, first), t.here
-            with many, self.m.own_splats():
+            with many:
                 apart, there = self._apart(lane, at), t.here
         return Value(t.phi(kind, (self.m.vector(row), here), (apart.text, there)), lane, False)
 
@@ -200,9 +200,9 @@ class LocalRows(Part):
         self.m.vector(value)
         alike, first = self._alike(at)
         with self.t.if_else(alike) as (one, many):
-            with one, self.m.own_splats():
+            with one:
                 self._store_row(lane, first, value, partly=True)
-            with many, self.m.own_splats():
+            with many:
                 self._store_apart(lane, at, value)
 
     def _alike(self, at: Value) -> tuple[str, Value]:

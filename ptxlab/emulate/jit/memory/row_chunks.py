@@ -155,7 +155,7 @@ class RowChunks(Part):
         t.go(done)
         t.at(single)
         t.store("i64", piece, chunk.word("met"))
-        with self.m.own_splats():
+        with self.t.not_dominating():
             (other_found,) = alone()
         end = t.here
         t.go(done)

@@ -142,7 +142,7 @@ class Scattered(Part):
                 name, listed, given = self.called(f"scatter.few.{lane}", base, where)
                 self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
                 self.t.do(f"call void @{name}({given}, {kind} {value})")
-            with at_once, self.m.own_splats():
+            with at_once:
                 self._scatter(lane, base, where.text, value, W)
 
     @property

@@ -36,7 +36,7 @@ class ShortGathers:
     @contextmanager
     def _arm(self, end: str) -> Iterator[list[str]]:
         results: list[str] = []
-        with self.m.own_splats():
+        with self.t.not_dominating():
             yield results
         self.found.append((results, self.t.here))
         self.t.go(end)
