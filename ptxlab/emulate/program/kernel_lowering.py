@@ -14,7 +14,6 @@ from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Symbol
 from ptxlab.emulate.program.grid_stride import mark_strides
 from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.local_marks import LocalMarks
 from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.operand_resolution import resolve, summed
 from ptxlab.emulate.program.program import Program
@@ -42,15 +41,11 @@ _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
 
 
 class KernelLowering(Lowering):
-    """Builds the `Program` of one kernel. Made for one use: `KernelLowering(module, entry, arch).program()`. marks:
-    with marks on addresses of local memory (see `local_marks`)."""
+    """Builds the `Program` of one kernel. Made for one use: `KernelLowering(module, entry, arch).program()`."""
 
-    def __init__(
-        self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0, *, marks: bool = False
-    ) -> None:  # fmt: skip
+    def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
         super().__init__(module, entry, arch, shared_gap)
         self.heap = StackMemory()
-        self.marks = LocalMarks(self) if marks else None
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -99,8 +94,6 @@ class KernelLowering(Lowering):
         assert body is not None
         routine.start = len(self.codes)
         pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
-        if self.marks is not None and routine.function is self.kernel:
-            self.marks.begin(routine.function.line)
         self.frame = routine.frame or self.local
         labels = self.collect(body, routine.scope, pending, [])
         if any(action_of(instruction.opcode) is Action.STACK_ALLOCATE for instruction, _, _ in pending):
@@ -189,9 +182,6 @@ class KernelLowering(Lowering):
             code.targets = tuple(self.label(name, scope, line) for name in names)
         else:
             resolve(self, code, instruction, scope, routine)
-            if self.marks is not None:
-                self.marks.before(code)
-                self.marks.after(code)
             if action in _ADDS:
                 _ADDS[action](self, code)
             if action is Action.BARRIER and found.red:

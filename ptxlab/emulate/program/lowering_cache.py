@@ -38,16 +38,9 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
 @uncollected
 def _lowered(module: Module, entry: str | None, arch: str | None, shared_gaps: bool) -> Program:
     from ptxlab.emulate.program.kernel_lowering import KernelLowering
-    from ptxlab.emulate.program.local_marks import gives_local_addresses
     from ptxlab.emulate.program.shared_gaps import spread
 
-    def lowered(marks: bool) -> Program:
-        if shared_gaps:
-            return spread(module, entry, arch, marks=marks)
-        return KernelLowering(module, entry, arch, marks=marks).program()
-
-    program = lowered(False)
-    return lowered(True) if gives_local_addresses(program) else program
+    return spread(module, entry, arch) if shared_gaps else KernelLowering(module, entry, arch).program()
 
 
 _lock = threading.Lock()

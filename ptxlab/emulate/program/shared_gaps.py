@@ -17,9 +17,9 @@ GAPS = (1024, 128)
 """Bytes of a gap, the largest first: the first that fits the target is taken."""
 
 
-def spread(module: Module, entry: str | None, arch: str | None, *, marks: bool) -> Program:
-    """The program with gaps, or without where it may depend on where its arrays lie. marks: as of `KernelLowering`."""
-    plain = KernelLowering(module, entry, arch, marks=marks)
+def spread(module: Module, entry: str | None, arch: str | None) -> Program:
+    """The program with gaps, or without where it may depend on where its arrays lie."""
+    plain = KernelLowering(module, entry, arch)
     program = plain.program()
     dynamic = {v.name for v in plain.extern_shared}
     if len(program.shared_names) + bool(dynamic) < 2 or not _by_name_alone(program, dynamic):
@@ -29,7 +29,7 @@ def spread(module: Module, entry: str | None, arch: str | None, *, marks: bool) 
     if target is not None and program.shared_static > most:
         most = target.optin_shared
     for gap in GAPS:
-        spaced = KernelLowering(module, entry, arch, shared_gap=gap, marks=marks).program()
+        spaced = KernelLowering(module, entry, arch, shared_gap=gap).program()
         if spaced.shared_static <= most:
             return spaced
     return program

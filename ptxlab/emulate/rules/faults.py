@@ -8,7 +8,6 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import GRANULE
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.local_marks import owner
 from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, space_of
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.report import unravel
@@ -107,9 +106,6 @@ def _why(
         return f"{text}, {stack} of them {FRAMES}" if stack else text
     if where == PARAM:
         return f"the kernel's parameters take {program.param_size} bytes"
-    if (thread := owner(address)) is not None:
-        name = ", ".join(map(str, unravel(thread, launch.block)))
-        return f"a local variable of thread ({name}), and each thread has local memory of its own"
     return memory.describe(address, size)
 
 

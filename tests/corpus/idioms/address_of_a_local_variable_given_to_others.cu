@@ -1,6 +1,6 @@
 // Address of a local variable given to others.
 // launch: 1 x 64
-// finds: fault
+// missed: the address of a local variable is valid for its own thread, and is used by others
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int *p;
     int t = threadIdx.x;
