@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -38,6 +39,26 @@ def test_what_a_call_raises_comes_back() -> None:
     with pytest.raises(ValueError, match=r"^no such target$"):
         thread.begin(fails)()
     assert where()
+
+
+def test_a_build_that_fails_at_once_is_not_waited_for() -> None:
+    def build(fails: bool, ready: Callable[[], None]) -> str:
+        if fails:
+            raise OSError("no library")
+        ready()
+        return "built"
+
+    def begun() -> None:
+        results.extend(thread.generating(thread.beside, build, (True,), (False,)))
+
+    results: list[Callable[[], str]] = []
+    caller = threading.Thread(target=begun, daemon=True)
+    caller.start()
+    caller.join(60)
+    assert not caller.is_alive()
+    with pytest.raises(OSError, match=r"^no library$"):
+        results[0]()
+    assert results[1]() == "built"
 
 
 def test_what_somebody_waits_for_comes_first() -> None:

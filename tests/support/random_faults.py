@@ -6,16 +6,19 @@ are not aligned, or that go to memory of no kind, after others which initcheck o
 runs so many programs on both engines and prints those that are not stopped at the same place for the same reason, or
 that, where nothing stops them, do not store the same, or of which the checks do not find the same. What the checks had
 found until a stop is not compared: compiled code checks accesses of a basic block with one base together, and stops
-before the first of them. For the same reason only one base in a block has something wrong. A block is one warp, because
-the engines let warps take turns at different times.
+before the first of them. So memory is then as `step` leaves it if the program loads from all these addresses first. For
+the same reason only one base in a block has something wrong. A block is one warp, because the engines let warps take
+turns at different times.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import sys
 
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+import numpy as np
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, launch
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -31,6 +34,8 @@ STORES = {
 }  # fmt: skip
 ATOMIC = ("atom.{space}.add.u32 %r21, [{at}], %r1;", "red.{space}.max.u32 [{at}], %r1;")
 BASES = {"global": ("%rd1", "%rd2"), "shared": ("tile", "more"), "local": ("mine",)}
+PROBE = "PROBE "
+"""In front of a load from an address that the program accesses later in the basic block."""
 SIZES = {"tile": 512, "more": 256, "mine": 64, "%rd1": 76, "%rd2": 256}
 """Bytes that there are at least."""
 INDEX = ("mov.u32 %r30, %r1;", "shl.b32 %r30, %r1, 1;", "mul.lo.u32 %r30, %r1, 7; and.b32 %r30, %r30, 31;",
@@ -70,7 +75,7 @@ class Program:
         lines.append("bar.sync 0; st.global.u32 [%rd3], %r6;")
         declared = f".shared .align 16 .b8 tile[{SIZES['tile']}];\n.shared .align 16 .b8 more[{SIZES['more']}];"
         body = ".local .align 16 .b8 mine[64];\n" + "\n".join(lines).replace(";", ";\n")
-        self.text = kernel(body, declared)
+        self.text, self.probing = kernel(re.sub(f"{PROBE}[^;]*;", "", body), declared), kernel(probing(body), declared)
 
     def _accesses(self, danger: float) -> str:
         """Some accesses from one base, with constant offsets. danger: how likely something is wrong with them."""
@@ -95,27 +100,49 @@ class Program:
         else:
             code += f"mov.u32 %r29, {base}; mad.lo.u32 %r29, %r30, {size}, %r29;"
             at, there = "%r29", space
-        odd = rnd.random() < danger * 0.5
+        odd, probes, accesses = rnd.random() < danger * 0.5, "", ""
         for _ in range(1 if odd else rnd.randint(1, 4)):
             offset = rnd.choice((0, size, size, 2 * size, 3 * size)) - size * (rnd.random() < danger)
             offset += odd * rnd.choice((1, 2, 4, 4096))
             table = rnd.choice((LOADS, LOADS, STORES))
-            text = rnd.choice(ATOMIC) if atomic and rnd.random() < 0.1 else table[size]
-            text = text.format(space=there, at=f"{at}+{offset}").replace("..", ".")
-            code += f"{text} add.u32 %r6, %r6, %r21;"
-        return code
+            alone = atomic and rnd.random() < 0.1
+            text = rnd.choice(ATOMIC) if alone else table[size]
+            text, probe = (
+                form.format(space=there, at=f"{at}+{offset}").replace("..", ".") for form in (text, PROBE + LOADS[size])
+            )
+            accesses += f"{text} add.u32 %r6, %r6, %r21;"
+            probes += "" if alone else probe
+        return f"{code} {probes} {accesses}"
+
+
+def probing(body: str) -> str:
+    """The body with the loads of its probes, into registers that nothing reads."""
+    dead = {"%r21": "%r35", "%r22": "%r36", "%r24": "%r37", "%r25": "%r38"}
+    return re.sub(f"{PROBE}([^;]*;)", lambda load: re.sub(r"%r2[1245]", lambda r: dead[r[0]], load[1]), body)
 
 
 def found(way: str, program: Program) -> list[str]:
-    """What stopped the program; else what the checks say, in order, and what it has stored."""
-    options = {"threads": program.threads, "blocks": program.blocks, "checks": ALL_CHECKS}
+    """What stopped the program, or else what the checks say, in order; and what it has stored."""
     if way == "good":
         improve(program.text, (program.threads,), False, ALL_CHECKS)
+    said, stored = _run("jit" if way == "good" else way, program, program.text)
+    if way == "step" and isinstance(said, str):
+        _, stored = _run(way, program, program.probing)
+    return [*([said] if isinstance(said, str) else said), stored]
+
+
+def _run(engine: str, program: Program, text: str) -> tuple[str | list[str], str]:
+    """The fault or the findings, and the bytes of memory."""
+    arrays = np.zeros(program.threads * program.blocks, np.uint32), np.arange(64, dtype=np.uint32)
+    said: str | list[str]
     try:
-        out, report = run("jit" if way == "good" else way, program.text, **options)
+        report = launch(
+            engine, text, *arrays, grid=(program.blocks,), block=(program.threads,), checks=ALL_CHECKS, budget=2_000_000
+        )
+        said = [str(f) for f in report.findings]
     except DeviceFault as fault:
-        return [str(fault)]
-    return [*map(str, report.findings), out.tobytes().hex()]
+        said = str(fault)
+    return said, " ".join(a.tobytes().hex() for a in arrays)
 
 
 def differences(first: int, count: int) -> list[str]:

@@ -22,7 +22,7 @@ QUICK, GOOD = 0, 1
 
 def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
     """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
-    Calls `ready` when only code generation is left, or nothing."""
+    Calls `ready` when only code generation is left."""
     from ptxlab.emulate.jit.native.compile import Passes
     from ptxlab.emulate.jit.native.compile import build as built
     from ptxlab.emulate.jit.native.llvm_thread import begin

@@ -27,17 +27,15 @@ def build(
 ) -> bytes:
     """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before; where it
     is not said, values of locals if the text asks for it. May run in several threads, as each module has a context of
-    its own, but not in the main thread. Calls `ready` when only code generation is left, or nothing."""
+    its own, but not in the main thread. Calls `ready` when only code generation is left."""
     llvm = library()
     if passes is None:
         passes = Passes.VALUES_OF_LOCALS if f"%{KEPT}" in text else Passes.NONE
-    try:
-        context, machine = llvm.ContextCreate(), llvm.machine(cpu.name, cpu.features, level)
-        module = llvm.parsed(context, text)
-        if passes is not Passes.NONE:
-            _run(llvm, passes, module, machine, level)
-    finally:
-        ready()
+    context, machine = llvm.ContextCreate(), llvm.machine(cpu.name, cpu.features, level)
+    module = llvm.parsed(context, text)
+    if passes is not Passes.NONE:
+        _run(llvm, passes, module, machine, level)
+    ready()
     blob = _object_code(llvm, module, machine)
     llvm.DisposeModule(module)
     llvm.DisposeTargetMachine(machine)

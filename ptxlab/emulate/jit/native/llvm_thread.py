@@ -119,11 +119,22 @@ def generating(begin: Callable[..., Any], build: Callable[..., R], *several: Seq
     """Begins (by `begin` or `beside`) with builds of such arguments, which call a last one when only code generation is
     left, and returns then. The caller may compute from now on: before, each short call of LLVM would wait for the GIL
     again."""
-    ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-    results = [begin(build, *arguments, functools.partial(ready.put, None)) for arguments in several]
-    for _ in results:
+
+    def begun(arguments: Sequence[Any]) -> tuple[Callable[[], R], queue.SimpleQueue[None]]:
+        ready: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+        def built() -> R:
+            try:
+                return build(*arguments, functools.partial(ready.put, None))
+            finally:  # a build that fails is ready, too
+                ready.put(None)
+
+        return begin(built), ready
+
+    several_begun = [begun(arguments) for arguments in several]
+    for _, ready in several_begun:
         ready.get()
-    return results
+    return [result for result, _ in several_begun]
 
 
 def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
