@@ -135,12 +135,12 @@ def test_code_generated_without_the_lock_is_the_same() -> None:
 
 
 def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
-    native, ready = pytest.importorskip("ptxlab.emulate.jit.native.compile"), list[None]()
+    native = pytest.importorskip("ptxlab.emulate.jit.native.compile")
     from ptxlab.emulate.jit.native.code import host
 
+    (result,) = thread.generating(thread.beside, native.build, ("define nothing", host(), 0))
     with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
-        thread.begin(native.build, "define nothing", host(), 0, lambda: ready.append(None))()
-    assert ready == [None]
+        result()
 
 
 @pytest.mark.long
