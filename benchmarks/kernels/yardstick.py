@@ -190,12 +190,16 @@ class OnMachine:
         self.builds[repr(sorted(options.items()))] = built
         return seconds
 
-    def run(self, workers: int = 1, times: int = 1, **options: Any) -> tuple[float, float, Report]:
-        """Seconds of CPU time and of wall time of one launch, and its report. times: that many times as many blocks, in
-        z, which no kernel asks for: each piece of work is done so often."""
+    def ready(self, workers: int = 1, times: int = 1, **options: Any) -> Run:
+        """A launch that has not begun, with the arrays as the kernel expects them. times: that many times as many
+        blocks, in z, which no kernel asks for: each piece of work is done so often."""
         self.reset()
         built, launch = self.builds[repr(sorted(options.items()))], self._launch(workers, options, times)
-        made = Run(self.program, built, launch, self.memory)
+        return Run(self.program, built, launch, self.memory)
+
+    def run(self, workers: int = 1, times: int = 1, **options: Any) -> tuple[float, float, Report]:
+        """Seconds of CPU time and of wall time of one launch, and its report."""
+        made = self.ready(workers, times, **options)
         cpu, wall = time.process_time(), time.perf_counter()
         made.wait()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall

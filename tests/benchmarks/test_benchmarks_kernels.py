@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip("numba.cuda", reason="needs numba-cuda, which writes some of the kernels")
 
+from benchmarks import two_workers
 from benchmarks.kernels import reductions, rows
 from benchmarks.kernels.__main__ import FAMILIES, KERNELS, measured, table
-from benchmarks.kernels.yardstick import agree, compile_c, three
+from benchmarks.kernels.yardstick import OnMachine, agree, compile_c, three
 from ptxlab.frontends.cuda import available
 
 KERNEL = rows.KERNELS[0]
@@ -26,6 +27,19 @@ def test_small(tmp_path):
     row = measured(kernel, compile_c([kernel], tmp_path), quick=True)
     assert row["rate"] > 0
     assert table([row]).splitlines()[1].split()[0] == "reduce_shuffle"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not available(), reason="needs NVRTC")
+def test_two_workers(monkeypatch):
+    """Both run blocks, also where the kernel's own choice would be one."""
+    kernel = next(k for k in reductions.KERNELS if k.name == "reduce_shuffle")
+    machine = OnMachine(kernel, kernel.arguments(np.random.default_rng(1)))
+    machine.build()
+    monkeypatch.setattr(two_workers, "TURNS", 1)
+    one, two, chosen, _, share, work = map(float, two_workers.compared(machine, 20).replace("<", "").split())
+    assert min(one, two, chosen, work) > 0
+    assert 0 < share < 1
 
 
 def test_list():

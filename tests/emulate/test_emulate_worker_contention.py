@@ -68,8 +68,9 @@ def retreats(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(jit.Run, "let_go_alone", watched)
     monkeypatch.setattr(jit.Run, "wait", waited)
     monkeypatch.setattr(contention, "GAIN", 1e9)
-    monkeypatch.setattr(contention, "AGAIN", 5)
+    monkeypatch.setattr(contention, "ROUND", 5)
     monkeypatch.setattr(jit, "SHARED", 1e-5)
+    monkeypatch.setattr(contention, "SHORT", 0.0)
     if request.param == "in threads":
         monkeypatch.setattr(jit, "HERE", 3e-4)
         monkeypatch.setattr(jit, "TICK", 1e-4)
@@ -86,7 +87,7 @@ def test_blocks_of_workers_that_pause_are_run(retreats: list[tuple[int, int]], w
     alone = counted(1, body)
     assert (alone[0] == BLOCKS * THREADS * TIMES // 8).all()
     after = 0
-    while not retreats or after < contention.AGAIN:
+    while not retreats or after < contention.ROUND:
         assert not after or len(retreats) == 1  # the next launches have one worker from the beginning
         found = counted(workers, body)
         assert (found[0] == alone[0]).all()
@@ -138,41 +139,144 @@ def test_only_atomic_operations_on_memory_of_several_workers_are_compared() -> N
 
 
 def launch(known: Any, one: float, several: float, blocks: int = 100) -> int:
-    """How many of two workers a launch has, which takes so many seconds."""
-    workers = known.workers(2)
-    if workers == 2 and known.pace and not known.measures(blocks):
-        known.took(blocks, several)
-        return 2
-    known.ran(blocks, one, whole=True)
-    return 1
+    """How many of two workers a launch has, which takes so many seconds with one or with both."""
+    workers: int = known.workers(2, blocks)
+    known.ran(blocks, one if workers == 1 else several, workers)
+    return workers
 
 
-def test_launches_that_several_workers_make_slower_have_one() -> None:
-    known = contention.Contention(False, np.ones(1))
-    known.ran(7, 1e-4, whole=False)  # the beginning of the first launch
-    assert launch(known, 2e-3, 0) == 1  # it is short: what a CTA takes is measured
-    assert known.pace == pytest.approx(2e-5)
-    assert [launch(known, 2e-3, t) for t in [3e-3, 3e-3, 1e-3, 3e-3, 3e-3]] == [2] * 5  # never three in a row
-    assert launch(known, 2e-3, 3e-3) == 2
-    assert [launch(known, 2e-3, 3e-3) for _ in range(contention.AGAIN + 2)] == [1] * (contention.AGAIN + 1) + [2]
-    assert [launch(known, 2e-3, 1e-3) for _ in range(contention.AGAIN)].count(1) == 1  # measured anew
+def launches(known: Any, count: int, one: float, several: float, blocks: int = 100) -> list[int]:
+    """The same of some launches in a row."""
+    return [launch(known, one, several, blocks) for _ in range(count)]
+
+
+@pytest.fixture
+def known() -> Any:
+    """What is known of a kernel of which one launch has begun."""
+    made = contention.Contention(False, np.ones(1))
+    made.began(7, 7e-5)
+    return made
+
+
+@pytest.mark.parametrize(("several", "chosen"), [(1.5e-3, 1), (1.01e-3, 1), (0.99e-3, 2), (6e-4, 2)])
+def test_launches_have_the_workers_that_are_faster(known: Any, several: float, chosen: int) -> None:
+    found = launches(known, 3 * 65, 1e-3, several)
+    assert found == 3 * ([1, 2, 2, 2] + 61 * [chosen])  # compared anew after 64 launches
+    assert known.workers(1, 100) == 1
+
+
+def test_the_fastest_of_some_launches_with_several_workers_counts(known: Any) -> None:
+    assert launch(known, 1e-3, 0) == 1
+    assert [launch(known, 1e-3, t) for t in [3e-3, 9e-4, 3e-3]] == [2, 2, 2]
+    assert launches(known, 10, 1e-3, 3e-3) == 10 * [2]
+
+
+def test_a_slow_launch_or_one_of_another_size_changes_nothing(known: Any) -> None:
+    launches(known, 10, 1e-3, 1.5e-3)
+    known.ran(100, 3e-3, workers=1)
+    known.ran(50, 4e-4, workers=2)
+    assert launches(known, 10, 1e-3, 1.5e-3) == 10 * [1]
+
+
+@pytest.mark.parametrize("one", [2e-4, 6e-3, 100.0])
+def test_launches_that_are_so_short_or_so_long_are_not_compared(known: Any, one: float) -> None:
+    """Of the short ones the second worker begins late, if at all; the long ones would lose by one worker."""
+    known.began(100, one)
+    assert launches(known, 200, one, 2 * one) == 200 * [2]
+    assert known.together(100) == (one > 1e-3)
+
+
+def test_a_pace_that_others_cannot_have_kept_up_with_is_corrected(known: Any) -> None:
+    """The beginning was measured while another program had the core."""
+    known.began(100, 1.0)
+    assert known.together(100)
+    assert launches(known, 10, 1e-3, 2e-3) == [2, 1, 2, 2, 2, *5 * [1]]
+    known.ran(100, 1e-3, workers=2)
+    assert known.pace == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("one", [3e-4, 4e-3])
+def test_others_are_compared(known: Any, one: float) -> None:
+    known.began(100, one)
+    assert launches(known, 10, one, 2 * one) == [1, 2, 2, 2, *6 * [1]]
+    assert known.together(100)
+    known.possible = True  # which a stretch with one worker is to tell
+    assert not known.together(100)
+
+
+def test_launches_of_other_sizes_are_compared_anew(known: Any) -> None:
+    assert launches(known, 10, 1e-3, 2e-3)[-1] == 1
+    assert launches(known, 10, 4e-3, 3e-3, blocks=200) == [1, *9 * [2]]
+    assert launches(known, 10, 20e-3, 10e-3, blocks=2000) == 10 * [2]
+
+
+def test_better_code_forgets_what_is_known(known: Any) -> None:
+    launches(known, 10, 1e-3, 2e-3)
+    known.crowded(100)
     known.forget()
-    assert (known.pace, known.workers(4), known.workers(1)) == (0, 4, 1)
+    assert (known.pace, known.workers(4, 100), known.together(100)) == (0, 4, False)
 
 
-def test_launches_that_have_become_longer_keep_their_workers() -> None:
-    known = contention.Contention(False, np.ones(1))
-    known.ran(100, 1e-3, whole=True)
-    assert launch(known, 1e-3, 6e-4) == 1
-    grown = [launch(known, 4e-3, 2.4e-3) for _ in range(20)]  # with other data, in as many blocks
-    assert grown == [2] * contention.LOST + [1] + [2] * (20 - contention.LOST - 1)
-    assert [launch(known, 1e-2, 6e-3, blocks=200) for _ in range(20)] == [2] * 20  # in more blocks
+def test_a_beginning_that_is_too_short_tells_nothing(known: Any) -> None:
+    known.began(100, 10e-6)
+    assert known.pace == pytest.approx(1e-5)
+    known.began(100, 20e-6)
+    assert known.pace == pytest.approx(2e-7)
 
 
-def test_long_launches_are_not_measured() -> None:
-    known = contention.Contention(False, np.ones(1))
-    known.ran(10, 1.0, whole=False)
-    assert [launch(known, 100.0, 200.0, blocks=1000) for _ in range(2 * contention.AGAIN)] == [2] * 2 * contention.AGAIN
+def test_crowded_launches_have_one_worker_but_longer_ones_find_out_anew(known: Any) -> None:
+    known.crowded(100)
+    assert known.workers(2, 1000) == 2
+    assert [known.workers(2, blocks) for blocks in [100, 20] * 32] == 64 * [1]
+    assert known.workers(2, 20) == 2
+
+
+class Stretches:
+    """A launch of 100 CTAs whose stretches are compared: `of` says whether the first worker goes on alone."""
+
+    def __init__(self, possible: bool = True) -> None:
+        self.known = contention.Contention(possible, np.array([10, 1]))
+        self.comparison = contention.Comparison(self.known, 100)
+        self.now, self.counts = 5.0, []
+        self.comparison.begin(self.now)
+
+    def of(self, seconds: float, *warps: int) -> bool:
+        """A stretch in which each worker, the first one alone if it is the only one, ran its block so often."""
+        for number, ran in enumerate(warps):
+            if number == len(self.counts):
+                self.counts.append(np.zeros((1, 2), [("warps", np.int64)]))
+            self.counts[number]["warps"] += ran
+        self.now += seconds
+        crowded: bool = self.comparison.look(self.counts, self.now, alone=len(warps) == 1)
+        assert not crowded or self.known.workers(2, 100) == 1
+        return crowded
+
+
+@pytest.mark.parametrize(("each", "crowded"), [(40, True), (54, True), (56, False), (90, False)])
+def test_workers_must_do_more_than_one_does(each: int, crowded: bool) -> None:
+    launch = Stretches()
+    assert not launch.of(1e-3, 100)
+    assert not launch.of(1e-3, 60, 20)  # the second one has begun within the stretch
+    assert launch.of(1e-3, each, each) == crowded
+    assert not launch.of(1e-3, 1, 1)  # it is decided
+
+
+def test_stretches_that_tell_little_are_not_compared() -> None:
+    launch = Stretches()
+    assert not launch.of(6e-5, 90)
+    assert not launch.of(6e-5, 30)  # together with the one before it is long enough
+    assert not launch.of(1e-3, 0, 0)
+    assert not launch.of(1e-3, 900, 10)
+    assert not launch.of(9e-5, 10, 10)  # too short
+    assert not launch.of(1e-3, 500, 0)  # the other has ended no CTA
+    assert not launch.of(1e-3, 500, 60)  # it has waited
+    assert launch.of(1e-3, 500, 80)
+
+
+def test_nothing_is_compared_where_workers_cannot_be_in_the_way() -> None:
+    launch = Stretches(possible=False)
+    assert not any(launch.of(1e-3, *ran) for ran in [(100,), (10, 10), (10, 10)])
+    assert (launch.comparison.stretch, Stretches().comparison.stretch) == (contention.STRETCH, contention.SURE)
 
 
 def test_workers_of_a_launch_known_to_be_long_begin_before_its_first_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,8 +290,9 @@ def test_workers_of_a_launch_known_to_be_long_begin_before_its_first_block(monke
             begun.append((len(this.workers), before))
 
     monkeypatch.setattr(jit.Run, "share", shared)
-    monkeypatch.setattr(jit, "SHARED", 1e-6)
-    monkeypatch.setattr(contention, "LOST", 1 << 30)
+    for room in jit, contention:
+        monkeypatch.setattr(room, "SHARED", 1e-6)
+    monkeypatch.setattr(contention, "TRIED", contention.ROUND)  # all launches but the first of a round have several
     body = """
         mov.u32 %r26, 1;
         add.u32 %r20, %r4, 7;

@@ -3,30 +3,30 @@
 A second worker begins late, and it may be in the way. Cores that count in the same few cache lines pass these back and
 forth: two take four times as long as one, whose atomic operations need no lock either (see `atomics`). Cores without a
 common cache pass on all lines that one has written and the other needs, and another program may have the second core.
-Nothing in the kernel tells. So launches with several workers are compared with those that have one, and where several
-are no faster the next ones have one. Atomic operations on global memory can cost so much that a launch compares the
-work that it does in a second with one worker and with several, and goes on with the first one if these are no faster.
+Nothing in the kernel tells. So a launch with one worker and some with several are compared, and the next ones have what
+was faster. Atomic operations on global memory can cost so much that a launch compares the work that it does in a second
+with one worker and with several, and goes on with the first one if these are no faster.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-AGAIN = 64
-"""Launches after which it is found out again: the data may be others."""
+TRIED, ROUND = 3, 64
+"""Launches with several workers that are compared with one that has one worker; launches until this is done again,
+because the data may be others."""
 STRETCH, SURE = 15e-6, 1e-4
 """Seconds that a stretch must take to tell how long the launch will take; and to be compared."""
-SHORT = 5e-3
-"""Seconds that a launch takes at most if it is to begin with one worker for no other reason than to be measured."""
+SHARED, SHORT = 2.5e-4, 5e-3
+"""The seconds of a launch, or of its rest, from which on a second worker helps, which begins 0.1 ms later; and up to
+which a launch has one worker only to be compared."""
 SHARE = 8
 """The others must have done this part of the work."""
 GAIN = 1.1
 """How many times as much work several workers must do."""
-SLOWER, LOST = 1.05, 3
-"""A launch that takes so many times as long as with one worker is slower; so many must be in a row before one worker is
-tried again, because the first one starts the threads."""
 
 
 class Contention:
@@ -39,55 +39,63 @@ class Contention:
 
     def forget(self) -> None:
         """There is better code."""
-        self.alone = 0
-        """How many of the next launches have one worker."""
+        self._alone, self._crowded = 0, 0
+        """How many of the next launches with at most so many CTAs have one worker, because in one of them several did
+        no more."""
         self.pace = 0.0
-        """Seconds for a CTA of a worker that was alone, the least of some launches; 0: not known."""
-        self._of, self._known = 0, 0
-        """The CTAs of these launches, 0 if it is of the beginning of one; for how many more launches it holds."""
-        self._slower, self._shared = 0, 0.0
-        """How many launches in a row were slower with several workers; if the next has one to be compared with them,
-        the seconds that they took for a CTA."""
+        """Seconds for a CTA of a worker that is alone, as it was last measured; 0: not known."""
+        self._blocks, self._left = 0, 0
+        """The CTAs of the launches that are compared, and for how many more launches the comparison holds."""
+        self._one, self._several = math.inf, math.inf
+        """The least seconds that they took with one worker, and with several."""
 
-    def workers(self, wanted: int) -> int:
+    def workers(self, wanted: int, blocks: int) -> int:
         """How many workers the next launch has, of as many as are wanted."""
-        if wanted == 1 or not self.alone:
+        if wanted == 1:
+            return 1
+        if self._alone and blocks <= self._crowded:
+            self._alone -= 1
+            return 1
+        if not SHARED < self.pace * blocks < SHORT:
             return wanted
-        self.alone -= 1
-        return 1
+        self._left -= 1
+        if blocks != self._blocks or self._left < 0:
+            self._blocks, self._left = blocks, ROUND
+            self._one = self._several = math.inf
+            return 1
+        return 1 if self._left < ROUND - TRIED and self._one < self._several else wanted
 
-    def measures(self, blocks: int) -> bool:
-        """Whether the next launch is to begin with one worker, to be measured anew."""
-        self._known -= 1
-        if not self._known < 0 < self.pace * blocks < SHORT:
-            return False
-        self.pace, self._of, self._known = 0.0, 0, AGAIN
-        return True
+    def together(self, blocks: int) -> bool:
+        """Whether all workers of the next launch begin before its first block."""
+        return not self.possible and self.pace * blocks > SHARED
 
-    def ran(self, blocks: int, seconds: float, *, whole: bool) -> None:
-        """A worker that was alone has taken so long for so many CTAs, all of a launch or the first ones."""
-        if not blocks or seconds < STRETCH or (self._of and not whole):
-            return
-        pace = seconds / blocks
-        if whole and self._shared:
-            self.alone = AGAIN if pace < self._shared else 0
-            self.pace = self._shared = 0.0
-        self.pace = min(pace, self.pace or pace) if blocks == self._of else pace
-        self._of = blocks * whole
+    def crowded(self, blocks: int) -> None:
+        """In a launch of so many CTAs several workers do no more than one."""
+        self._alone, self._crowded = ROUND, blocks
 
-    def took(self, blocks: int, seconds: float) -> None:
-        """A launch that had several workers from the beginning has taken so long."""
-        self._shared = 0.0
-        self._slower = self._slower + 1 if blocks == self._of and seconds > SLOWER * self.pace * blocks else 0
-        if self._slower == LOST:
-            self.alone, self._slower, self._shared = 1, 0, seconds / blocks
+    def began(self, blocks: int, seconds: float) -> None:
+        """A worker that was alone has taken so long for the first CTAs of a launch."""
+        if blocks and seconds > STRETCH:
+            self.pace = seconds / blocks
+
+    def ran(self, blocks: int, seconds: float, workers: int) -> None:
+        """A launch with so many workers has taken so long."""
+        if workers == 1:
+            self.began(blocks, seconds)
+        else:  # one does no less; it may have been measured while another program had its core
+            self.pace = min(self.pace, workers * seconds / blocks)
+        if blocks == self._blocks:
+            if workers == 1:
+                self._one = min(self._one, seconds)
+            else:
+                self._several = min(self._several, seconds)
 
 
 class Comparison:
     """The stretches of one launch. `look` is to be called after each."""
 
-    def __init__(self, contention: Contention) -> None:
-        self.contention = contention
+    def __init__(self, contention: Contention, blocks: int) -> None:
+        self.contention, self.blocks = contention, blocks
         self.open = contention.possible
         """Whether more stretches are to be looked at."""
         self.stretch = SURE if contention.possible else STRETCH
@@ -107,15 +115,16 @@ class Comparison:
         if seconds < SURE and alone:
             return False  # this stretch and the next are one
         done, others = self._work(counts), self._work(counts[1:])
-        gained, by_others = done - self._done, others - self._others
+        gained, by_others, late = done - self._done, others - self._others, not self._others
         self._since, self._done, self._others = now, done, others
         if alone:
             self._rate = gained / seconds
-        if not self._rate or seconds < SURE or not by_others or SHARE * by_others < gained:
-            return False
+        if late or seconds < SURE or SHARE * by_others <= gained:
+            return False  # late: the others have begun within the stretch
         self.open = False
         crowded = gained < GAIN * self._rate * seconds
-        self.contention.alone = AGAIN if crowded else 0
+        if crowded:
+            self.contention.crowded(self.blocks)
         return crowded
 
     def _work(self, counts: Sequence[np.ndarray]) -> int:

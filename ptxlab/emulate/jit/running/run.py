@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
-from ptxlab.emulate.jit.building.worker_contention import STRETCH, Comparison
+from ptxlab.emulate.jit.building.worker_contention import SHARED, STRETCH, Comparison
 from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
 from ptxlab.emulate.jit.running.launch_state import LaunchState
@@ -50,9 +50,8 @@ TICK = 0.1
 HERE, GROWTH = 5e-3, 8
 """Seconds for which the caller's thread runs the first worker itself; how much longer a stretch is than that before."""
 
-CALL, SHARED = 6e-6, 2.5e-4
-"""Of a stretch Python takes so many seconds itself; the seconds of a launch, or of its rest, from which on a second
-worker helps, which begins 0.1 ms later. They are known from launches before, or else from one stretch."""
+CALL = 6e-6
+"""Of a stretch Python takes so many seconds itself."""
 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
@@ -83,8 +82,8 @@ class Run(LaunchState):
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.clusters = launch.blocks // launch.cluster_blocks
-        self.workers_wanted = built.contention.workers(max(1, min(count, self.clusters)))
-        self.comparison = Comparison(built.contention)
+        self.workers_wanted = built.contention.workers(max(1, min(count, self.clusters)), launch.blocks)
+        self.comparison = Comparison(built.contention, launch.blocks)
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
         self.quantum = max(1, min(quantum, budget // self.workers_wanted))
@@ -104,9 +103,9 @@ class Run(LaunchState):
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
         self.resident = resident * launch.cluster_blocks
-        self.asked, self.crowded, self.together = 1, False, 0.0
-        """How many threads have been or will be begun for a worker; whether the first is to go on alone; when all
-        workers began, if none had run blocks before."""
+        self.asked, self.crowded, self.began = 1, False, 0.0
+        """How many threads have been or will be begun for a worker; whether the first is to go on alone; when it began
+        in the caller's thread."""
         self.workers.append(Worker(self))
 
     def _add_what_is_asked_for(self) -> None:
@@ -194,10 +193,9 @@ class Run(LaunchState):
             return False
         worker, known, blocks = self.workers[0], self.built.contention, self.launch.blocks
         steps = max(1, int(STRETCH / known.pace)) if known.pace else 1
-        decided = self.workers_wanted == 1 or known.measures(blocks)
-        began = now = time.perf_counter()
-        if not decided and not known.possible and known.pace * blocks > SHARED:
-            self.together, decided = began, True
+        self.began = began = now = time.perf_counter()
+        decided = self.workers_wanted == 1 or known.together(blocks)
+        if decided:
             self.share(team)
         self.comparison.begin(now)
         while now - began < HERE:
@@ -207,8 +205,6 @@ class Run(LaunchState):
             now, done = time.perf_counter(), worker.context.finished
             crowded = self.comparison.look(self._counts(), now, alone=single)
             if worker.result != S.PAUSED:
-                if single:
-                    known.ran(done, now - began, whole=True)
                 return True
             if crowded:
                 self.retreat()
@@ -216,7 +212,7 @@ class Run(LaunchState):
                 self.let_go_alone(team)
             if not decided and now - since > self.comparison.stretch:
                 if (now - since - CALL) * (blocks - done) > SHARED * (done - before):
-                    known.ran(done, now - began, whole=False)
+                    known.began(done, now - began)
                     self.share(team)
                 decided = True
             if GROWTH * (now - began) < HERE:
@@ -255,8 +251,9 @@ class Run(LaunchState):
                     if worker.result == S.PAUSED and not self.stop[0]:
                         team.begin(functools.partial(self.work, team, worker))
                 team.wait(lambda: self.tick(progress, team), TICK)
-            if self.together:
-                self.built.contention.took(self.launch.blocks, time.perf_counter() - self.together)
+            if self.began and all(worker.result == S.DONE for worker in self.workers):
+                seconds = time.perf_counter() - self.began
+                self.built.contention.ran(self.launch.blocks, seconds, self.asked)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
